@@ -1,0 +1,263 @@
+//! Everything that the engine refuses.
+
+use std::fmt;
+
+use crate::Id;
+
+/// Why something was refused: what was found, what was expected, what to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "each message, below, says what the variant and its fields are")]
+pub enum Error {
+    // The tokens given do not make a vocabulary.
+    MissingByte { byte: u8 },
+    EmptyToken { id: Id },
+    TokenTooLong { id: Id, bytes: usize },
+    IdTooLarge { id: Id },
+    TooManyTokens { tokens: usize },
+    SharedBytes { token: Vec<u8>, first: Id, second: Id },
+    SharedId { id: Id, first: Vec<u8>, second: Vec<u8> },
+    UnknownPart { id: Id, part: Id },
+    // The specials do not fit the vocabulary, or a name is not among them.
+    EmptySpecial { id: Id },
+    SpecialTooLong { bytes: usize },
+    TooManySpecials { specials: usize },
+    DoubledSpecial { name: String },
+    SpecialClash { name: String, id: Id, token: Vec<u8> },
+    UnknownSpecial { name: String },
+    // The pattern cannot be used.
+    PatternTooLong { bytes: usize },
+    PatternSyntax { pattern: String, reason: String },
+    PatternBound { pattern: String, reason: String },
+    PatternDrops { pattern: String, text: String },
+    // An id stands for nothing.
+    UnknownId { id: i128, vocab_size: usize },
+    // Training cannot do what it was asked.
+    VocabTooSmall { vocab_size: usize, least: usize },
+    CorpusTooSmall { vocab_size: usize, reached: usize },
+    MemoryExceeded { budget: usize },
+    CorpusTooLarge,
+    Stopped,
+    // The bytes are not a `.jeton` file.
+    NotAFile,
+    FileVersion { version: u16 },
+    FileLength { found: usize, expected: u64 },
+    FileChecksum,
+    FileMalformed { what: String },
+}
+
+/// The family of a refusal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// The tokens do not make a vocabulary.
+    Vocab,
+    /// The specials do not fit, or a name is not a special.
+    Special,
+    /// The pattern cannot be used.
+    Pattern,
+    /// An id stands for nothing.
+    Id,
+    /// Training cannot do what it was asked.
+    Train,
+    /// Somebody asked to stop.
+    Stopped,
+    /// The bytes are not a `.jeton` file.
+    File,
+}
+
+impl Error {
+    /// Returns the family of this refusal.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        use Error::*;
+        match self {
+            MissingByte { .. }
+            | EmptyToken { .. }
+            | TokenTooLong { .. }
+            | TooManyTokens { .. }
+            | IdTooLarge { .. }
+            | SharedBytes { .. }
+            | SharedId { .. }
+            | UnknownPart { .. } => Kind::Vocab,
+            EmptySpecial { .. }
+            | SpecialTooLong { .. }
+            | TooManySpecials { .. }
+            | DoubledSpecial { .. }
+            | SpecialClash { .. }
+            | UnknownSpecial { .. } => Kind::Special,
+            PatternTooLong { .. }
+            | PatternSyntax { .. }
+            | PatternBound { .. }
+            | PatternDrops { .. } => Kind::Pattern,
+            UnknownId { .. } => Kind::Id,
+            VocabTooSmall { .. }
+            | CorpusTooSmall { .. }
+            | MemoryExceeded { .. }
+            | CorpusTooLarge => Kind::Train,
+            Stopped => Kind::Stopped,
+            NotAFile
+            | FileVersion { .. }
+            | FileLength { .. }
+            | FileChecksum
+            | FileMalformed { .. } => Kind::File,
+        }
+    }
+}
+
+/// Bytes as they would stand in a program, cut where they are long.
+struct Quoted<'b>(&'b [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(40)];
+        let more = if shown.len() < self.0.len() { "…" } else { "" };
+        write!(f, "b\"{}{more}\"", shown.escape_ascii())
+    }
+}
+
+/// A pattern or text as it would stand in a program, cut where it is long.
+struct Excerpt<'s>(&'s str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: String = self.0.chars().take(80).collect();
+        let more = if shown.len() < self.0.len() { "…" } else { "" };
+        write!(f, "{shown:?}{more}")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use crate::{file, pattern, specials, vocab};
+        match self {
+            Self::MissingByte { byte } => {
+                write!(f, "byte {byte:#04x} has no token; a vocabulary must hold all 256 bytes")
+            }
+            Self::EmptyToken { id } => {
+                write!(f, "id {id} is an empty token; a token has at least one byte")
+            }
+            Self::TokenTooLong { id, bytes } => {
+                let most = vocab::TOKEN_BYTES_MAX;
+                write!(f, "id {id} has {bytes} bytes; a token has at most {most}")
+            }
+            Self::IdTooLarge { id } => {
+                write!(f, "id {id} is too large; the highest is {}", vocab::ID_MAX)
+            }
+            Self::TooManyTokens { tokens } => {
+                let most = vocab::TOKENS_MAX;
+                write!(f, "there are {tokens} tokens; a vocabulary has at most {most}")
+            }
+            Self::SharedBytes { token, first, second } => {
+                let token = Quoted(token);
+                write!(
+                    f,
+                    "ids {first} and {second} are both {token}; every id must stand for its own bytes"
+                )
+            }
+            Self::SharedId { id, first, second } => {
+                let (first, second) = (Quoted(first), Quoted(second));
+                write!(
+                    f,
+                    "id {id} is both {first} and {second}; every token must have an id of its own"
+                )
+            }
+            Self::UnknownPart { id, part } => {
+                write!(
+                    f,
+                    "merge {id} joins id {part}, which is not yet known; a merge joins earlier ids"
+                )
+            }
+            Self::EmptySpecial { id } => {
+                write!(f, "the special with id {id} is empty; a special has at least one character")
+            }
+            Self::SpecialTooLong { bytes } => {
+                let most = specials::SPECIAL_BYTES_MAX;
+                write!(f, "a special has {bytes} bytes; it may have at most {most}")
+            }
+            Self::TooManySpecials { specials } => {
+                let most = specials::SPECIALS_MAX;
+                write!(f, "there are {specials} specials; a tokenizer has at most {most}")
+            }
+            Self::DoubledSpecial { name } => {
+                write!(f, "the special {} is given twice; give it one id", Excerpt(name))
+            }
+            Self::SpecialClash { name, id, token } => {
+                let (name, token) = (Excerpt(name), Quoted(token));
+                write!(
+                    f,
+                    "the special {name} has id {id}, which is token {token}; give it an id of its own"
+                )
+            }
+            Self::UnknownSpecial { name } => {
+                write!(
+                    f,
+                    "{} is not a special of this tokenizer; see its `specials`",
+                    Excerpt(name)
+                )
+            }
+            Self::PatternTooLong { bytes } => {
+                let most = pattern::PATTERN_BYTES_MAX;
+                write!(f, "the pattern has {bytes} bytes; it may have at most {most}")
+            }
+            Self::PatternSyntax { pattern, reason } => {
+                let reason = reason.lines().last().unwrap_or_default();
+                write!(f, "pattern {} does not compile: {reason}", Excerpt(pattern))
+            }
+            Self::PatternBound { pattern, reason } => {
+                let reason = reason.lines().last().unwrap_or_default();
+                write!(f, "pattern {} exceeds a bound on this text: {reason}", Excerpt(pattern))
+            }
+            Self::PatternDrops { pattern, text } => {
+                let (pattern, text) = (Excerpt(pattern), Excerpt(text));
+                write!(f, "pattern {pattern} drops part of {text}; a pattern must cover all text")
+            }
+            Self::UnknownId { id, vocab_size } => {
+                write!(f, "id {id} is not in the vocabulary; its ids are below {vocab_size}")
+            }
+            Self::VocabTooSmall { vocab_size, least } => {
+                write!(
+                    f,
+                    "vocab_size is {vocab_size}; it must be at least {least}, the 256 bytes and the specials"
+                )
+            }
+            Self::CorpusTooSmall { vocab_size, reached } => {
+                write!(
+                    f,
+                    "the corpus has pairs for a vocabulary of {reached}, not {vocab_size}; give more text or a smaller size"
+                )
+            }
+            Self::MemoryExceeded { budget } => {
+                write!(
+                    f,
+                    "the distinct pieces need more than {budget} bytes; give `memory` more, or less text"
+                )
+            }
+            Self::CorpusTooLarge => {
+                write!(f, "the distinct pieces have more than 4,294,967,295 bytes; give less text")
+            }
+            Self::Stopped => write!(f, "stopped before the end"),
+            Self::NotAFile => {
+                write!(f, "this is not a .jeton file; it does not begin with `jeton`")
+            }
+            Self::FileVersion { version } => {
+                let known = file::VERSION;
+                write!(
+                    f,
+                    "the file has format version {version} and this jeton reads up to {known}; update jeton"
+                )
+            }
+            Self::FileLength { found, expected } => {
+                write!(
+                    f,
+                    "the file has {found} bytes and should have {expected}; it was cut or added to"
+                )
+            }
+            Self::FileChecksum => {
+                write!(f, "the file's checksum does not fit its content; it is damaged")
+            }
+            Self::FileMalformed { what } => write!(f, "the file is malformed: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

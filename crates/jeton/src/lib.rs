@@ -1,0 +1,55 @@
+//! Byte pair encoding, exact, in the order the data flows.
+//!
+//! ```text
+//! text   --split-->  pieces  --merge-->  ids  --decode-->  bytes
+//! corpus --count-->  counts  --learn-->  Vocab  --file-->  bytes
+//! ```
+//!
+//! A [`Tokenizer`] is a [`Vocab`], a [`Splitter`] and [`Specials`]; each is valid once it exists and
+//! never changes. This crate knows nothing of Python and does no I/O that it was not handed;
+//! `python/jeton/reference.py` is its specification.
+//!
+//! ```
+//! let splitter = jeton::Splitter::new(jeton::pattern::NANOCHAT)?;
+//! let progress = jeton::Progress::default();
+//! let mut counter = jeton::Counter::new(splitter.clone(), 1, None);
+//! counter.add(&[b"low lower lowest"], &progress)?;
+//! let merges = jeton::learn::learn(&counter.finish()?, 4, &progress)?;
+//! let vocab = jeton::Vocab::from_merges(&merges)?;
+//! let tokenizer = jeton::Tokenizer::new(vocab, splitter, Vec::new())?;
+//!
+//! let mut ids = Vec::new();
+//! tokenizer.encode(b"slowest", &jeton::Allowed::none(), &mut ids)?;
+//! assert_eq!(tokenizer.decode(&ids)?, b"slowest");
+//! # Ok::<(), jeton::Error>(())
+//! ```
+
+#[cfg(test)]
+mod testing;
+
+// What all parts share.
+mod error;
+mod progress;
+pub mod unicode;
+pub mod vocab;
+
+// Text becomes ids, ids become text.
+pub mod decode;
+pub mod encode;
+pub mod merge;
+pub mod pattern;
+pub mod specials;
+pub mod split;
+
+// A corpus becomes a vocabulary, a vocabulary becomes a file.
+pub mod count;
+pub mod file;
+pub mod learn;
+
+pub use count::{Counter, Counts};
+pub use encode::Tokenizer;
+pub use error::{Error, Kind};
+pub use progress::Progress;
+pub use specials::{Allowed, Specials};
+pub use split::Splitter;
+pub use vocab::{Id, Vocab};

@@ -1,0 +1,67 @@
+//! Merging many parts: a heap of pairs, lowest rank first, then leftmost.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::pairs::Pairs;
+use crate::vocab::Id;
+
+/// The buffers of a merge. A pair that is no more stays in the heap and is passed over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heap {
+    pairs: BinaryHeap<Reverse<(Id, usize)>>,
+    /// The rank of each part joined with its right neighbour; `Id::MAX` where none.
+    ranks: Vec<Id>,
+    left: Vec<usize>,
+    right: Vec<usize>,
+}
+
+impl Heap {
+    /// Merges `parts` in place.
+    pub(super) fn merge(&mut self, pairs: &Pairs, parts: &mut Vec<Id>) {
+        let count = parts.len();
+        self.left.clear();
+        self.left.extend((0..count).map(|at| at.wrapping_sub(1)));
+        self.right.clear();
+        self.right.extend(1..=count);
+        self.ranks.clear();
+        self.ranks.extend(parts.windows(2).map(|pair| pairs.rank(pair[0], pair[1])));
+        self.ranks.push(Id::MAX);
+        let ranked = self.ranks.iter().zip(0..).filter(|(rank, _)| **rank != Id::MAX);
+        self.pairs.clear();
+        self.pairs.extend(ranked.map(|(&rank, at)| Reverse((rank, at))));
+
+        while let Some(Reverse((rank, at))) = self.pairs.pop() {
+            if self.ranks[at] != rank {
+                continue;
+            }
+            let gone = self.right[at];
+            parts[at] = rank;
+            parts[gone] = Id::MAX;
+            self.ranks[gone] = Id::MAX;
+            let right = self.right[gone];
+            self.right[at] = right;
+            if right < count {
+                self.left[right] = at;
+            }
+            self.rank(pairs, parts, at);
+            let left = self.left[at];
+            if left != usize::MAX {
+                self.rank(pairs, parts, left);
+            }
+        }
+        parts.retain(|&part| part != Id::MAX);
+    }
+
+    /// Ranks a part with its right neighbour anew.
+    fn rank(&mut self, pairs: &Pairs, parts: &[Id], at: usize) {
+        let rank = match parts.get(self.right[at]) {
+            Some(&right) => pairs.rank(parts[at], right),
+            None => Id::MAX,
+        };
+        self.ranks[at] = rank;
+        if rank != Id::MAX {
+            self.pairs.push(Reverse((rank, at)));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A piece becomes ids: the heart of byte pair encoding.
+//!
+//! The lowest-ranked pair of neighbours is joined, the leftmost first, until no pair is a token.
+//! Short pieces scan for that pair; long ones are merged window by window.
+
+mod heap;
+mod pairs;
+mod scan;
+
+pub use pairs::Pairs;
+
+use crate::vocab::{Id, Vocab};
+
+/// Parts that are merged by scanning at most; the scan is quadratic, a heap is not.
+///
+/// 99 pieces of 100 have 13 bytes or fewer (`bench/pieces.py`).
+const SCAN_MAX: usize = 128;
+
+/// Buffers that merging reuses from piece to piece.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    parts: Vec<Id>,
+    ranks: Vec<Id>,
+    heap: heap::Heap,
+}
+
+/// Appends the ids of one piece to `ids`.
+///
+/// A piece that is a token is taken whole: some vocabularies hold tokens that no merge reaches.
+#[inline]
+pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+    if let Some(id) = vocab.find(piece) {
+        ids.push(id);
+    } else if piece.len() <= SCAN_MAX {
+        let parts = piece.iter().map(|&byte| vocab.byte(byte));
+        ids.extend_from_slice(merge_parts(vocab.pairs(), parts, scratch));
+    } else {
+        merge_by_window(vocab, piece, scratch, ids);
+    }
+}
+
+/// Merges parts until no pair of neighbours merges, and returns what is left.
+pub(crate) fn merge_parts<'s>(
+    pairs: &Pairs,
+    parts: impl Iterator<Item = Id>,
+    scratch: &'s mut Scratch,
+) -> &'s [Id] {
+    scratch.parts.clear();
+    scratch.parts.extend(parts);
+    if scratch.parts.len() <= SCAN_MAX {
+        scan::merge(pairs, &mut scratch.parts, &mut scratch.ranks);
+    } else {
+        scratch.heap.merge(pairs, &mut scratch.parts);
+    }
+    &scratch.parts
+}
+
+/// Appends the ids of a long piece, in time that grows with its length alone.
+///
+/// Ids are the merge of a piece just if every two neighbours among them are the merge of their own
+/// bytes: the first merge that crossed a border between ids would be a merge of those two alone.
+/// So windows may be merged one after the other, each from the end of an id in the one before, as
+/// long as the two ids at every such seam pass that test. A window with no seam that passes is
+/// merged anew at twice its size; at the size of the piece it needs no seam.
+fn merge_by_window(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+    let length_of = |id: Id| vocab.token(id).expect("merging yields tokens").len();
+    let merged = |from: usize, to: usize, scratch: &mut Scratch| {
+        let parts = piece[from..to.min(piece.len())].iter().map(|&byte| vocab.byte(byte));
+        merge_parts(vocab.pairs(), parts, scratch).to_vec()
+    };
+    let (mut start, mut size) = (0, SCAN_MAX);
+    let mut window = merged(start, start + size, scratch);
+    while start + size < piece.len() {
+        // The ends of windows are not to be trusted: a seam lies in the third quarter.
+        let mut ends = Vec::with_capacity(window.len());
+        window.iter().fold(start, |end, &id| {
+            ends.push(end + length_of(id));
+            end + length_of(id)
+        });
+        let last = ends.partition_point(|&end| end <= start + size / 4 * 3);
+        let seam = (last.saturating_sub(SEAMS_TRIED)..last).rev().find_map(|i| {
+            let next = merged(ends[i], ends[i] + size, scratch);
+            let (left, right) = (window[i], next[0]);
+            let both = merged(ends[i] - length_of(left), ends[i] + length_of(right), scratch);
+            (both == [left, right]).then_some((i, next))
+        });
+        match seam {
+            Some((i, next)) => {
+                ids.extend_from_slice(&window[..=i]);
+                (start, window) = (ends[i], next);
+            }
+            None => {
+                size *= 2;
+                window = merged(start, start + size, scratch);
+            }
+        }
+    }
+    ids.extend_from_slice(&window);
+}
+
+/// Seams that are tried in a window before a larger one is merged.
+const SEAMS_TRIED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, vocab_of};
+
+    /// The cases every engine must pass: `tokens | piece | the piece as tokens`.
+    const VECTORS: &str = include_str!("../../../../tests/vectors/merge.txt");
+
+    fn spelled(vocab: &Vocab, piece: &str) -> String {
+        let mut ids = Vec::new();
+        merge(vocab, piece.as_bytes(), &mut Scratch::default(), &mut ids);
+        let token = |&id: &Id| String::from_utf8_lossy(vocab.token(id).unwrap()).into_owned();
+        ids.iter().map(token).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn passes_the_shared_vectors() {
+        for line in VECTORS.lines().filter(|line| !line.starts_with('#')) {
+            let fields: Vec<_> = line.split('|').map(str::trim).collect();
+            let vocab = vocab_of(fields[0].split_whitespace());
+            assert_eq!(spelled(&vocab, fields[1]), fields[2], "{line}");
+        }
+    }
+
+    /// The specification: join by the rank of the joined bytes.
+    fn merge_by_bytes(vocab: &Vocab, piece: &[u8]) -> Vec<Id> {
+        let mut parts: Vec<&[u8]> = piece.chunks(1).collect();
+        let mut start_of: Vec<usize> = (0..=piece.len()).collect();
+        loop {
+            let rank = |i: usize| vocab.find(&piece[start_of[i]..start_of[i + 2]]);
+            let best = (0..parts.len().saturating_sub(1)).filter_map(|i| Some((rank(i)?, i))).min();
+            let Some((_, i)) = best else { break };
+            start_of.remove(i + 1);
+            parts[i] = &piece[start_of[i]..start_of[i + 1]];
+            parts.remove(i + 1);
+        }
+        parts.iter().map(|part| vocab.find(part).unwrap()).collect()
+    }
+
+    /// Random tokens over a small alphabet: many that no merge reaches, ranks in no order.
+    fn random_vocab(random: &mut Random) -> Vocab {
+        let letters = 1 + random.below(3);
+        let mut tokens = std::collections::BTreeSet::new();
+        for _ in 0..1 + random.below(40) {
+            let length = 2 + random.below(6);
+            tokens.insert(
+                (0..length).map(|_| ["a", "b", "c"][random.below(letters)]).collect::<String>(),
+            );
+        }
+        let mut tokens: Vec<String> = tokens.into_iter().collect();
+        for i in (1..tokens.len()).rev() {
+            tokens.swap(i, random.below(i + 1));
+        }
+        vocab_of(tokens.iter().map(String::as_str))
+    }
+
+    #[test]
+    fn pairs_of_ids_merge_as_joined_bytes_do() {
+        let mut random = Random(3);
+        for _ in 0..3000 {
+            let vocab = random_vocab(&mut random);
+            let piece: Vec<u8> = (0..random.below(30)).map(|_| b"abc"[random.below(3)]).collect();
+            let expected = merge_by_bytes(&vocab, &piece);
+            let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+            scan::merge(vocab.pairs(), &mut parts, &mut Vec::new());
+            assert_eq!(parts, expected, "by scan");
+            let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+            heap::Heap::default().merge(vocab.pairs(), &mut parts);
+            assert_eq!(parts, expected, "by heap");
+        }
+    }
+
+    #[test]
+    fn windows_merge_as_the_whole_piece_does() {
+        let mut random = Random(5);
+        for round in 0..400 {
+            let vocab = random_vocab(&mut random);
+            let letters = 1 + round % 3;
+            let length = SCAN_MAX + 1 + random.below(2000);
+            let piece: Vec<u8> = (0..length).map(|_| b"abc"[random.below(letters)]).collect();
+            let mut expected: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+            heap::Heap::default().merge(vocab.pairs(), &mut expected);
+            let mut ids = Vec::new();
+            merge_by_window(&vocab, &piece, &mut Scratch::default(), &mut ids);
+            assert_eq!(ids, expected);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The table of pairs: (left, right) becomes the id of the two joined.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+
+use crate::vocab::Id;
+
+/// An open-addressed table, at most half full; it never shrinks and holds no pair twice.
+#[derive(Clone, Debug)]
+pub struct Pairs {
+    slots: Vec<Slot>,
+    shift: u32,
+    /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
+    seed: u64,
+    len: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    pair: (Id, Id),
+    joined: Id,
+}
+
+/// No token has this id: there are fewer ids than numbers.
+const EMPTY: Slot = Slot { pair: (Id::MAX, Id::MAX), joined: Id::MAX };
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
+}
+
+impl Pairs {
+    /// Makes an empty table for so many pairs.
+    pub(crate) fn with_capacity(pairs: usize) -> Self {
+        let slots = (pairs * 2).next_power_of_two().max(2);
+        let seed = RandomState::default().build_hasher().finish();
+        Self { slots: vec![EMPTY; slots], shift: 64 - slots.trailing_zeros(), seed, len: 0 }
+    }
+
+    /// Adds a pair that is not in the table yet.
+    pub(crate) fn insert(&mut self, left: Id, right: Id, joined: Id) {
+        assert!(self.len * 2 < self.slots.len(), "the table was made for fewer pairs");
+        let mut at = self.home(left, right);
+        while self.slots[at].joined != Id::MAX {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        self.slots[at] = Slot { pair: (left, right), joined };
+        self.len += 1;
+    }
+
+    /// Returns what a pair becomes, if it merges.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, left: Id, right: Id) -> Option<Id> {
+        match self.rank(left, right) {
+            Id::MAX => None,
+            joined => Some(joined),
+        }
+    }
+
+    /// The same with `Id::MAX`, the lowest rank of all, for a pair that does not merge.
+    #[inline]
+    pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
+        let mut at = self.home(left, right);
+        loop {
+            let slot = self.slots[at];
+            if slot.pair == (left, right) || slot.joined == Id::MAX {
+                return slot.joined;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// Returns all pairs and what they become, by rising rank.
+    #[must_use]
+    pub fn by_rank(&self) -> Vec<((Id, Id), Id)> {
+        let filled = self.slots.iter().filter(|slot| slot.joined != Id::MAX);
+        let mut all: Vec<_> = filled.map(|slot| (slot.pair, slot.joined)).collect();
+        all.sort_by_key(|(_, joined)| *joined);
+        all
+    }
+
+    /// Returns the number of pairs.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns whether no pair merges.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    fn home(&self, left: Id, right: Id) -> usize {
+        let key = (u64::from(left) << 32 | u64::from(right)) ^ self.seed;
+        let product = u128::from(key) * 0x9E37_79B9_7F4A_7C15_u128;
+        ((product as u64 ^ (product >> 64) as u64) >> self.shift) as usize
+    }
+}

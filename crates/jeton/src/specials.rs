@@ -1,0 +1,179 @@
+//! Reserved strings with ids of their own. Text never becomes one unless the caller lists it.
+
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::{AhoCorasick, Match, MatchKind};
+
+use crate::error::Error;
+use crate::vocab::{ID_MAX, Id, Vocab};
+
+/// Specials that a tokenizer has at most.
+pub const SPECIALS_MAX: usize = 1 << 16;
+
+/// Bytes that the name of a special has at most.
+pub const SPECIAL_BYTES_MAX: usize = 1 << 10;
+
+/// The specials of a tokenizer, by rising id.
+///
+/// Two names may share an id, as in o200k_harmony; the id is decoded as the first of them.
+#[derive(Clone, Debug)]
+pub struct Specials {
+    entries: Vec<(Id, String)>,
+    all: Arc<OnceLock<Finder>>,
+}
+
+impl Specials {
+    /// Checks specials against each other and against a vocabulary.
+    ///
+    /// # Errors
+    ///
+    /// When a name is empty, too long or given twice, or an id is that of a token.
+    pub fn new(mut entries: Vec<(Id, String)>, vocab: &Vocab) -> Result<Self, Error> {
+        if entries.len() > SPECIALS_MAX {
+            return Err(Error::TooManySpecials { specials: entries.len() });
+        }
+        let mut names = std::collections::HashSet::new();
+        for (id, name) in &entries {
+            if name.is_empty() {
+                return Err(Error::EmptySpecial { id: *id });
+            }
+            if name.len() > SPECIAL_BYTES_MAX {
+                return Err(Error::SpecialTooLong { bytes: name.len() });
+            }
+            if *id > ID_MAX {
+                return Err(Error::IdTooLarge { id: *id });
+            }
+            if !names.insert(name) {
+                return Err(Error::DoubledSpecial { name: name.clone() });
+            }
+            if let Some(token) = vocab.token(*id) {
+                let token = token.to_vec();
+                return Err(Error::SpecialClash { name: name.clone(), id: *id, token });
+            }
+        }
+        entries.sort_by_key(|(id, _)| *id);
+        Ok(Self { entries, all: Arc::default() })
+    }
+
+    /// Returns the id of a special.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such special.
+    pub fn id(&self, name: &str) -> Result<Id, Error> {
+        let entry = self.entries.iter().find(|(_, special)| special == name);
+        entry.map(|(id, _)| *id).ok_or_else(|| Error::UnknownSpecial { name: name.to_owned() })
+    }
+
+    /// Returns the name of an id, if it is a special's.
+    #[must_use]
+    pub fn name(&self, id: Id) -> Option<&str> {
+        let at = self.entries.partition_point(|(other, _)| *other < id);
+        self.entries.get(at).filter(|(other, _)| *other == id).map(|(_, name)| name.as_str())
+    }
+
+    /// Returns all specials, by rising id.
+    #[must_use]
+    pub fn entries(&self) -> &[(Id, String)] {
+        &self.entries
+    }
+
+    /// Lets all specials be found in text.
+    #[must_use]
+    pub fn allow_all(&self) -> Allowed {
+        if self.entries.is_empty() {
+            return Allowed::none();
+        }
+        Allowed(Some(self.all.get_or_init(|| Finder::new(self.entries.clone())).clone()))
+    }
+
+    /// Lets the named specials be found in text.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such special.
+    pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Allowed, Error> {
+        let named = names.into_iter().map(|name| Ok((self.id(name)?, name.to_owned())));
+        let named: Vec<_> = named.collect::<Result<_, Error>>()?;
+        Ok(Allowed((!named.is_empty()).then(|| Finder::new(named))))
+    }
+}
+
+impl PartialEq for Specials {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
+
+impl Eq for Specials {}
+
+/// The specials that may be found in a text. Only a [`Specials`] makes one that is not empty.
+#[derive(Clone, Debug)]
+pub struct Allowed(Option<Finder>);
+
+impl Allowed {
+    /// All text is ordinary.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Returns the first special in a text: its place and its id. The longest wins where several begin.
+    pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(std::ops::Range<usize>, Id)> {
+        let finder = self.0.as_ref()?;
+        let found: Match = finder.automaton.find(aho_corasick::Input::new(text).range(from..))?;
+        Some((found.range(), finder.ids[found.pattern().as_usize()]))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Finder {
+    automaton: AhoCorasick,
+    ids: Arc<[Id]>,
+}
+
+impl Finder {
+    fn new(entries: Vec<(Id, String)>) -> Self {
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(entries.iter().map(|(_, name)| name))
+            .expect("names are bounded in number and length");
+        Self { automaton, ids: entries.into_iter().map(|(id, _)| id).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::vocab_of;
+
+    fn refusal(entries: &[(Id, &str)]) -> String {
+        let entries = entries.iter().map(|(id, name)| (*id, (*name).to_owned())).collect();
+        Specials::new(entries, &vocab_of([])).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn refuses_what_is_empty_doubled_or_clashing() {
+        assert_eq!(
+            refusal(&[(256, "")]),
+            "the special with id 256 is empty; a special has at least one character"
+        );
+        assert_eq!(
+            refusal(&[(256, "<s>"), (257, "<s>")]),
+            "the special \"<s>\" is given twice; give it one id"
+        );
+        assert_eq!(
+            refusal(&[(97, "<s>")]),
+            "the special \"<s>\" has id 97, which is token b\"a\"; give it an id of its own"
+        );
+    }
+
+    #[test]
+    fn the_longest_special_wins() {
+        let entries = vec![(256, "<|a".to_owned()), (257, "<|a|>".to_owned())];
+        let specials = Specials::new(entries, &vocab_of([])).unwrap();
+        assert_eq!(specials.allow_all().find(b"x<|a|>", 0), Some((1..6, 257)));
+        assert_eq!(specials.allow(["<|a"]).unwrap().find(b"x<|a|>", 0), Some((1..4, 256)));
+        assert_eq!(Allowed::none().find(b"x<|a|>", 0), None);
+    }
+}

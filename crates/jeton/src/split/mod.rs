@@ -1,0 +1,273 @@
+//! Text becomes pieces that no merge crosses. Joined, the pieces are the text.
+
+mod regex;
+mod scalar;
+
+use crate::error::Error;
+use crate::pattern::{Grammar, PATTERN_BYTES_MAX, Transducer};
+use crate::unicode::read_char;
+
+/// A pattern, ready to split text.
+///
+/// A pattern of the family runs as a transducer; any other runs on a regex engine. Both give the
+/// pieces of the pattern itself, in one pass from left to right.
+#[derive(Clone, Debug)]
+pub struct Splitter {
+    pattern: String,
+    engine: Engine,
+}
+
+impl PartialEq for Splitter {
+    fn eq(&self, other: &Self) -> bool {
+        self.pattern == other.pattern
+    }
+}
+
+impl Eq for Splitter {}
+
+#[derive(Clone, Debug)]
+enum Engine {
+    Scanner { grammar: Grammar, transducer: Box<Transducer> },
+    Regex(Box<regex::Regex>),
+}
+
+impl Splitter {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    ///
+    /// When the pattern is too long, does not compile, or drops text.
+    pub fn new(pattern: &str) -> Result<Self, Error> {
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Err(Error::PatternTooLong { bytes: pattern.len() });
+        }
+        let scanner = Grammar::of(pattern).and_then(|grammar| {
+            let transducer = Box::new(Transducer::of(&grammar)?);
+            Some(Engine::Scanner { grammar, transducer })
+        });
+        let engine = match scanner {
+            Some(scanner) => scanner,
+            None => Engine::Regex(Box::new(regex::Regex::new(pattern)?)),
+        };
+        Ok(Self { pattern: pattern.to_owned(), engine })
+    }
+
+    /// Returns the pattern's text.
+    #[must_use]
+    pub fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    /// Returns the grammar and its transducer, if the pattern is of the family.
+    #[must_use]
+    pub fn grammar(&self) -> Option<(&Grammar, &Transducer)> {
+        match &self.engine {
+            Engine::Scanner { grammar, transducer } => Some((grammar, transducer)),
+            Engine::Regex(_) => None,
+        }
+    }
+
+    /// Calls `each` with every piece of `text`, from left to right.
+    ///
+    /// # Errors
+    ///
+    /// Only for a pattern outside the family: when matching exceeds its bound, or drops text.
+    pub fn split<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) -> Result<(), Error> {
+        match &self.engine {
+            Engine::Scanner { transducer, .. } => {
+                scalar::split(transducer, text, each);
+                Ok(())
+            }
+            Engine::Regex(regex) => regex.split(text, each),
+        }
+    }
+
+    /// Returns the last position in `text` at which it may be cut in two, whatever follows: the
+    /// pieces of both parts are the pieces of the whole.
+    #[must_use]
+    pub fn last_safe_cut(&self, text: &[u8]) -> Option<usize> {
+        let (_, transducer) = self.grammar()?;
+        let mut after: Option<(usize, u8)> = None;
+        // A byte that continues no character is skipped here: it is never next to a safe cut.
+        for at in (0..text.len()).rev().filter(|&at| text[at] & 0xC0 != 0x80) {
+            let Some((point, length)) = read_char(&text[at..]) else {
+                after = None;
+                continue;
+            };
+            let class = transducer.class_of(point);
+            match after {
+                Some((next, next_class))
+                    if at + length == next && transducer.is_safe_cut(class, next_class) =>
+                {
+                    return Some(next);
+                }
+                _ => after = Some((at, class)),
+            }
+        }
+        None
+    }
+
+    /// Cuts a text into parts of about `bytes`, each of which splits as it does within the whole.
+    pub fn parts<'t>(&self, text: &'t [u8], bytes: usize) -> Vec<&'t [u8]> {
+        let (mut parts, mut start, mut end) = (Vec::new(), 0, bytes);
+        while end < text.len() {
+            match self.last_safe_cut(&text[start..end]) {
+                Some(length) => {
+                    parts.push(&text[start..start + length]);
+                    start += length;
+                    end = start + bytes;
+                }
+                // No safe cut so far: look on twice as far.
+                None => end += end - start,
+            }
+        }
+        parts.push(&text[start..]);
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, patterns};
+
+    /// Letters, marks, numbers, spaces and signs of every class, and the makings of contractions.
+    const ALPHABET: [&str; 30] = [
+        "a", "A", "s", "S", "l", "L", "v", "e", "E", "ſ", "é", "É", "ǅ", "ʰ", "中", "\u{301}", "1",
+        "½", " ", " ", "\t", "\n", "\r", "\u{a0}", "'", "'", "/", "!", "😀", "\u{212A}",
+    ];
+
+    fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        splitter.split(text, |piece| pieces.push(piece.to_vec())).unwrap();
+        pieces
+    }
+
+    /// The same pattern on the regex engine, whatever its grammar.
+    fn by_regex(pattern: &str) -> Splitter {
+        let engine = Engine::Regex(Box::new(regex::Regex::new(pattern).unwrap()));
+        Splitter { pattern: pattern.to_owned(), engine }
+    }
+
+    /// Published patterns, and what people make of them by changing one rule.
+    fn family() -> Vec<String> {
+        let changes = [
+            (r"\p{N}{1,3}", r"\p{N}{1,7}"),
+            (r"\p{N}{1,3}", r"\p{N}"),
+            (r"\p{N}{1,3}", r" ?\p{N}+"),
+            (r"[^\r\n\p{L}\p{N}]?+", " ?"),
+            (r"[^\r\n\p{L}\p{N}]?+", r"[^\s\p{L}\p{N}]?"),
+            (r"[^\r\n\p{L}\p{N}]?+", ""),
+            (r"[^\r\n\p{L}\p{N}]?", r"\s?"),
+            ("'(?i:[sdmt]|ll|ve|re)|", ""),
+            ("'(?i:[sdmt]|ll|ve|re)|", "'(?i:[sdmt]|ll|ve|re|em|til|know)|"),
+            ("'(?i:[sdmt]|ll|ve|re)|", "'s|'lle|"),
+            ("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),
+            ("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "(?:'s|'em)?"),
+            (r"[\r\n/]*", r"[\r\n]*"),
+            (r"[\r\n]*+", ""),
+            (r"[\r\n]*", r"[\r\n/]*"),
+            (r"\s*[\r\n]+|", ""),
+            (r"\s*[\r\n]|", ""),
+            (r"\s++$|", ""),
+            (r"|\s+(?!\S)", ""),
+            (r"\p{Lo}\p{M}]", r"\p{Lo}]"),
+        ];
+        let published: Vec<_> = patterns().into_values().collect();
+        let changed = published.iter().flat_map(|pattern| {
+            changes.iter().map(|(from, to)| pattern.replace(from, to)).collect::<Vec<_>>()
+        });
+        let mut all: Vec<String> = published.iter().cloned().chain(changed).collect();
+        all.sort();
+        all.dedup();
+        all.retain(|pattern| regex::Regex::new(pattern).is_ok());
+        all
+    }
+
+    #[test]
+    fn the_scanner_agrees_with_the_regex_engine() {
+        let mut scanned = 0;
+        for pattern in family() {
+            let splitter = Splitter::new(&pattern).unwrap();
+            if splitter.grammar().is_none() {
+                continue;
+            }
+            scanned += 1;
+            let oracle = by_regex(&pattern);
+            let mut random = Random(7);
+            for round in 0..4000 {
+                let length = if round < 3000 { 1 + random.below(9) } else { random.below(60) };
+                let text: String = (0..length).map(|_| ALPHABET[random.below(30)]).collect();
+                let (found, expected) =
+                    (pieces(&splitter, text.as_bytes()), pieces(&oracle, text.as_bytes()));
+                assert_eq!(found, expected, "{pattern} on {text:?}");
+            }
+        }
+        assert!(scanned > 60, "only {scanned} patterns of the family are recognised");
+    }
+
+    #[test]
+    fn the_scanner_agrees_on_all_short_strings() {
+        for (name, pattern) in patterns() {
+            let (splitter, oracle) = (Splitter::new(&pattern).unwrap(), by_regex(&pattern));
+            let alphabet =
+                ["a", "A", "中", "\u{301}", "1", " ", "\t", "\n", "'", "s", "l", "/", "!"];
+            let mut text = String::new();
+            for number in 0..13_usize.pow(4) {
+                text.clear();
+                let mut rest = number;
+                for _ in 0..4 {
+                    text.push_str(alphabet[rest % 13]);
+                    rest /= 13;
+                }
+                let (found, expected) =
+                    (pieces(&splitter, text.as_bytes()), pieces(&oracle, text.as_bytes()));
+                assert_eq!(found, expected, "{name} on {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_signs_in_both_engines() {
+        let bytes =
+            [b'a', b' ', b'\n', b'\'', 0xC3, 0xA9, 0xE4, 0xB8, 0xAD, 0xFF, 0xED, 0xA0, 0x80, b'1'];
+        let mut random = Random(11);
+        for pattern in patterns().into_values() {
+            let (splitter, oracle) = (Splitter::new(&pattern).unwrap(), by_regex(&pattern));
+            for _ in 0..5000 {
+                let text: Vec<u8> =
+                    (0..random.below(12)).map(|_| bytes[random.below(14)]).collect();
+                let found = pieces(&splitter, &text);
+                assert_eq!(found, pieces(&oracle, &text), "{pattern} on {text:x?}");
+                assert_eq!(found.concat(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn parts_split_as_the_whole() {
+        let mut random = Random(13);
+        for pattern in family() {
+            let splitter = Splitter::new(&pattern).unwrap();
+            for _ in 0..300 {
+                let text: String = (0..200).map(|_| ALPHABET[random.below(30)]).collect();
+                let parts = splitter.parts(text.as_bytes(), 1 + random.below(20));
+                let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
+                assert_eq!(found, pieces(&splitter, text.as_bytes()), "{pattern} on {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_a_pattern_that_drops_text() {
+        let message = |pattern| Splitter::new(pattern).unwrap_err().to_string();
+        assert_eq!(
+            message(r"\p{L}+|\p{N}+"),
+            r#"pattern "\\p{L}+|\\p{N}+" drops part of " "; a pattern must cover all text"#
+        );
+        assert!(message(r"\s+(?!\S)|\S+").contains("drops part of"));
+        assert!(message("x*|(?s:.)").contains("drops part of"));
+        assert!(message("(").contains("does not compile"));
+        assert!(message(&"a".repeat(PATTERN_BYTES_MAX + 1)).contains("at most 65536"));
+    }
+}

@@ -1,0 +1,45 @@
+//! The scanner: interprets a transducer, one character a step. Every other scanner is its twin.
+
+use crate::pattern::{Actions, Transducer};
+use crate::unicode::read_char;
+
+/// Calls `each` with every piece of `text`.
+pub(super) fn split<'t>(transducer: &Transducer, text: &'t [u8], mut each: impl FnMut(&'t [u8])) {
+    let mut state = Transducer::START;
+    let (mut start, mut marks) = (0, [0, 0]);
+    let mut at = 0;
+    loop {
+        let (class, length) = match text.get(at) {
+            Some(&byte) if byte < 128 => (transducer.class_of_ascii(byte), 1),
+            Some(_) => match read_char(&text[at..]) {
+                Some((point, length)) => (transducer.class_of(point), length),
+                None => (transducer.class_of_bad_byte(), 1),
+            },
+            None => (transducer.class_of_end(), 0),
+        };
+        let step = transducer.step(state, class);
+        state = step.next;
+        if step.actions != Actions::NONE {
+            for (cut, end) in [
+                (Actions::CUT_MARK_0, marks[0]),
+                (Actions::CUT_MARK_1, marks[1]),
+                (Actions::CUT_HERE, at),
+            ] {
+                if step.actions.holds(cut) {
+                    each(&text[start..end]);
+                    start = end;
+                }
+            }
+            if step.actions.holds(Actions::SET_MARK_0) {
+                marks[0] = at + length;
+            }
+            if step.actions.holds(Actions::SET_MARK_1) {
+                marks[1] = at;
+            }
+        }
+        if length == 0 {
+            return;
+        }
+        at += length;
+    }
+}

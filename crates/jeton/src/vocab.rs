@@ -1,0 +1,276 @@
+//! What a vocabulary is, and what it refuses.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::error::Error;
+use crate::merge::{self, Pairs};
+
+/// Names a token, and is also its rank: the lower, the earlier its merge.
+pub type Id = u32;
+
+/// The highest id, of a token or a special.
+pub const ID_MAX: Id = i32::MAX as Id;
+
+/// Tokens that a vocabulary has at most.
+pub const TOKENS_MAX: usize = 1 << 24;
+
+/// Bytes that a token has at most.
+pub const TOKEN_BYTES_MAX: usize = u16::MAX as usize;
+
+/// The tokens of a tokenizer: bytes to id, id to bytes, and the pairs that merge.
+///
+/// A `Vocab` that exists is valid: all 256 bytes are tokens, every id has bytes of its own, and the
+/// merges follow from the tokens. Everything downstream relies on that; nothing checks it again.
+#[derive(Clone, Debug)]
+pub struct Vocab {
+    /// All tokens, one after the other, in the order of their ids.
+    bytes: Vec<u8>,
+    /// Where each ends in `bytes`.
+    ends: Vec<u32>,
+    /// The id of each, rising. Without gaps, the id is the index.
+    ids: Vec<Id>,
+    /// Indices, found by the bytes they stand for.
+    index: HashTable<u32>,
+    hasher: RandomState,
+    byte_ids: [Id; 256],
+    pairs: Pairs,
+}
+
+impl Vocab {
+    /// Builds a vocabulary from ids and their tokens, in any order.
+    ///
+    /// # Errors
+    ///
+    /// When a byte is missing, a token is empty or too long, or two ids or two tokens are equal.
+    pub fn new(mut tokens: Vec<(Id, Vec<u8>)>) -> Result<Self, Error> {
+        let too_many = Error::TooManyTokens { tokens: tokens.len() };
+        if tokens.len() > TOKENS_MAX {
+            return Err(too_many);
+        }
+        tokens.sort_by_key(|(id, _)| *id);
+        let mut vocab = Self {
+            bytes: Vec::with_capacity(tokens.iter().map(|(_, token)| token.len()).sum()),
+            ends: Vec::with_capacity(tokens.len()),
+            ids: Vec::with_capacity(tokens.len()),
+            index: HashTable::with_capacity(tokens.len()),
+            hasher: RandomState::default(),
+            byte_ids: [Id::MAX; 256],
+            pairs: Pairs::default(),
+        };
+        for (id, token) in tokens {
+            vocab.push(id, &token)?;
+            if u32::try_from(vocab.bytes.len()).is_err() {
+                return Err(too_many);
+            }
+        }
+        for byte in 0..=u8::MAX {
+            let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
+            vocab.byte_ids[usize::from(byte)] = id;
+        }
+        vocab.find_pairs();
+        Ok(vocab)
+    }
+
+    /// Builds the vocabulary that merges make: the 256 bytes, then one token a merge.
+    ///
+    /// # Errors
+    ///
+    /// When a merge joins an id that does not come before it, or spells a token anew.
+    pub fn from_merges(merges: &[(Id, Id)]) -> Result<Self, Error> {
+        let mut tokens: Vec<(Id, Vec<u8>)> = (0..=u8::MAX).map(|b| (b.into(), vec![b])).collect();
+        for (id, &(left, right)) in (256..).zip(merges) {
+            let part = |part: Id| {
+                tokens
+                    .get(part as usize)
+                    .map(|(_, token)| token)
+                    .ok_or(Error::UnknownPart { id, part })
+            };
+            let joined = [part(left)?.as_slice(), part(right)?.as_slice()].concat();
+            if joined.len() > TOKEN_BYTES_MAX {
+                return Err(Error::TokenTooLong { id, bytes: joined.len() });
+            }
+            tokens.push((id, joined));
+        }
+        Self::new(tokens)
+    }
+
+    /// Appends a token whose id is not below that of the last.
+    fn push(&mut self, id: Id, token: &[u8]) -> Result<(), Error> {
+        match token.len() {
+            0 => return Err(Error::EmptyToken { id }),
+            1..=TOKEN_BYTES_MAX => (),
+            bytes => return Err(Error::TokenTooLong { id, bytes }),
+        }
+        if id > ID_MAX {
+            return Err(Error::IdTooLarge { id });
+        }
+        if self.ids.last() == Some(&id) {
+            let first = self.at(self.ids.len() - 1).to_vec();
+            return Err(Error::SharedId { id, first, second: token.to_vec() });
+        }
+        if let Some(first) = self.find(token) {
+            return Err(Error::SharedBytes { token: token.to_vec(), first, second: id });
+        }
+        self.bytes.extend_from_slice(token);
+        self.ends.push(self.bytes.len() as u32);
+        self.ids.push(id);
+        let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
+        let rehash = |&index: &u32| hash(hasher, slice(bytes, ends, index as usize));
+        self.index.insert_unique(hash(hasher, token), self.ends.len() as u32 - 1, rehash);
+        Ok(())
+    }
+
+    /// Finds the pair that makes each token: the last two parts when its bytes are merged alone.
+    ///
+    /// That pair is the only one by which merging ever makes the token: two neighbours that spell
+    /// it are a stretch that no merge crossed, so they came about as they would have alone. Its
+    /// parts are shorter than itself, so going by length all pairs that it needs are known. A
+    /// token whose bytes do not merge down to two parts has no pair: only a piece that equals it
+    /// is ever encoded as it.
+    fn find_pairs(&mut self) {
+        let mut order: Vec<usize> = (0..self.ids.len()).filter(|&i| self.at(i).len() > 1).collect();
+        order.sort_by_key(|&index| self.at(index).len());
+        let mut pairs = Pairs::with_capacity(order.len());
+        let mut scratch = merge::Scratch::default();
+        for index in order {
+            let parts = self.at(index).iter().map(|&byte| self.byte_ids[usize::from(byte)]);
+            if let &[left, right] = merge::merge_parts(&pairs, parts, &mut scratch) {
+                pairs.insert(left, right, self.ids[index]);
+            }
+        }
+        self.pairs = pairs;
+    }
+
+    fn at(&self, index: usize) -> &[u8] {
+        slice(&self.bytes, &self.ends, index)
+    }
+
+    /// Returns the id of these exact bytes, if they are a token.
+    #[must_use]
+    #[inline]
+    pub fn find(&self, token: &[u8]) -> Option<Id> {
+        let equal = |&index: &u32| self.at(index as usize) == token;
+        self.index.find(hash(&self.hasher, token), equal).map(|&index| self.ids[index as usize])
+    }
+
+    /// Returns the bytes of an id, if it has a token.
+    #[must_use]
+    #[inline]
+    pub fn token(&self, id: Id) -> Option<&[u8]> {
+        let index = match self.ids.get(id as usize) {
+            Some(&dense) if dense == id => id as usize,
+            _ => self.ids.binary_search(&id).ok()?,
+        };
+        Some(self.at(index))
+    }
+
+    /// Returns the id of a byte.
+    #[must_use]
+    #[inline]
+    pub fn byte(&self, byte: u8) -> Id {
+        self.byte_ids[usize::from(byte)]
+    }
+
+    /// Returns the table of the pairs that merge.
+    #[must_use]
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
+    }
+
+    /// Returns all ids and their tokens, by rising id.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+        self.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
+    }
+
+    /// Returns the highest id.
+    #[must_use]
+    pub fn id_max(&self) -> Id {
+        *self.ids.last().expect("a vocabulary holds 256 bytes at least")
+    }
+}
+
+impl PartialEq for Vocab {
+    fn eq(&self, other: &Self) -> bool {
+        self.ids == other.ids && self.ends == other.ends && self.bytes == other.bytes
+    }
+}
+
+impl Eq for Vocab {}
+
+fn slice<'b>(bytes: &'b [u8], ends: &[u32], index: usize) -> &'b [u8] {
+    let start = if index == 0 { 0 } else { ends[index - 1] };
+    &bytes[start as usize..ends[index] as usize]
+}
+
+fn hash(state: &RandomState, bytes: &[u8]) -> u64 {
+    let mut hasher = state.build_hasher();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::vocab_of;
+
+    fn bytes() -> Vec<(Id, Vec<u8>)> {
+        (0..=u8::MAX).map(|byte| (byte.into(), vec![byte])).collect()
+    }
+
+    fn refusal(extra: &[(Id, &[u8])]) -> String {
+        let extra = extra.iter().map(|(id, token)| (*id, token.to_vec()));
+        Vocab::new(bytes().into_iter().chain(extra).collect()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn refuses_a_missing_byte() {
+        let error = Vocab::new(bytes().split_off(1)).unwrap_err();
+        assert_eq!(error, Error::MissingByte { byte: 0 });
+    }
+
+    #[test]
+    fn refuses_what_is_doubled_or_out_of_bounds() {
+        assert_eq!(
+            refusal(&[(256, b"ab"), (257, b"ab")]),
+            "ids 256 and 257 are both b\"ab\"; every id must stand for its own bytes"
+        );
+        assert_eq!(
+            refusal(&[(97, b"ab")]),
+            "id 97 is both b\"a\" and b\"ab\"; every token must have an id of its own"
+        );
+        assert_eq!(
+            refusal(&[(256, b"")]),
+            "id 256 is an empty token; a token has at least one byte"
+        );
+        assert_eq!(
+            refusal(&[(1 << 31, b"ab")]),
+            "id 2147483648 is too large; the highest is 2147483647"
+        );
+        assert_eq!(
+            refusal(&[(256, &[b'a'; 65_536])]),
+            "id 256 has 65536 bytes; a token has at most 65535"
+        );
+    }
+
+    #[test]
+    fn ids_may_have_gaps() {
+        let tokens =
+            bytes().into_iter().chain([(300, b"ab".to_vec()), (1_000_000, b"abc".to_vec())]);
+        let vocab = Vocab::new(tokens.collect()).unwrap();
+        assert_eq!(vocab.find(b"abc"), Some(1_000_000));
+        assert_eq!(vocab.token(300), Some(b"ab".as_slice()));
+        assert_eq!(vocab.token(256), None);
+        assert_eq!(vocab.pairs().get(300, u32::from(b'c')), Some(1_000_000));
+    }
+
+    #[test]
+    fn a_token_that_no_merge_reaches_has_no_pair() {
+        let vocab = vocab_of(["abc", "ab"]);
+        assert_eq!(vocab.pairs().len(), 2);
+        let vocab = vocab_of(["abc"]);
+        assert_eq!(vocab.pairs().len(), 0);
+    }
+}
