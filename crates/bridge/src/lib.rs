@@ -1,1 +1,31 @@
+//! The engine for Python: convert, release the GIL, call, convert. No loop over tokens lives here
+//! that the engine could run, and no policy that the Python face could hold.
 
+mod counter;
+mod engine;
+mod errors;
+mod ids;
+mod text;
+mod watch;
+mod zstd;
+
+use pyo3::prelude::*;
+
+/// The compiled half of the package `jeton`.
+#[pymodule]
+mod _engine {
+    #[pymodule_export]
+    use super::counter::Counter;
+    #[pymodule_export]
+    use super::engine::Engine;
+    #[pymodule_export]
+    use super::zstd::ZstdReader;
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("DEFAULT_PATTERN", jeton::pattern::NANOCHAT)?;
+        module.add("FILE_BYTES_MAX", jeton::file::FILE_BYTES_MAX)
+    }
+}

@@ -1,6 +1,6 @@
 //! Ids become text: the bytes of each, one after the other.
 
-use crate::encode::Tokenizer;
+use crate::encode::{Tokenizer, in_parallel};
 use crate::error::Error;
 use crate::vocab::Id;
 
@@ -30,5 +30,15 @@ impl Tokenizer {
             bytes.extend_from_slice(self.token(id)?);
         }
         Ok(bytes)
+    }
+
+    /// Decodes many lists of ids on so many threads; the bytes of each are in its place.
+    ///
+    /// # Errors
+    ///
+    /// When an id stands for nothing.
+    pub fn decode_batch(&self, batch: &[Vec<Id>], threads: usize) -> Result<Vec<Vec<u8>>, Error> {
+        let size = |ids: &Vec<Id>| ids.len() * 4;
+        in_parallel(batch, size, threads, |ids, (): &mut ()| self.decode(ids))
     }
 }

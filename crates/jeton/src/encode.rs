@@ -106,42 +106,48 @@ impl Tokenizer {
         allowed: &Allowed,
         threads: usize,
     ) -> Result<Vec<Vec<Id>>, Error> {
-        in_parallel(texts, threads, |text, scratch: &mut Scratch| {
-            let mut ids = Vec::with_capacity(text.len() / 3);
-            self.encode_with(text, allowed, scratch, &mut ids)?;
-            Ok(ids)
-        })
+        in_parallel(
+            texts,
+            |text| text.len(),
+            threads,
+            |text, scratch: &mut Scratch| {
+                let mut ids = Vec::with_capacity(text.len() / 3);
+                self.encode_with(text, allowed, scratch, &mut ids)?;
+                Ok(ids)
+            },
+        )
     }
 }
 
 /// Bytes that are worth a thread of their own.
 const BYTES_PER_THREAD: usize = 1 << 16;
 
-/// Applies `work` to each text on up to `threads` threads, and keeps the order.
+/// Applies `work` to each item on up to `threads` threads, and keeps the order.
 ///
 /// Threads live as long as the call: nothing is left behind for a fork to lose.
-pub(crate) fn in_parallel<S: Default, R: Send>(
-    texts: &[&[u8]],
+pub(crate) fn in_parallel<T: Sync, S: Default, R: Send>(
+    items: &[T],
+    size: impl Fn(&T) -> usize,
     threads: usize,
-    work: impl Fn(&[u8], &mut S) -> Result<R, Error> + Sync,
+    work: impl Fn(&T, &mut S) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
-    let bytes: usize = texts.iter().map(|text| text.len()).sum();
-    let threads = threads.min(bytes / BYTES_PER_THREAD).min(texts.len());
+    let bytes: usize = items.iter().map(size).sum();
+    let threads = threads.min(bytes / BYTES_PER_THREAD).min(items.len());
     if threads < 2 {
         let mut state = S::default();
-        return texts.iter().map(|text| work(text, &mut state)).collect();
+        return items.iter().map(|item| work(item, &mut state)).collect();
     }
-    // Each thread takes the next few texts that nobody has taken.
-    let chunk = texts.len().div_ceil(threads * 16);
+    // Each thread takes the next few items that nobody has taken.
+    let chunk = items.len().div_ceil(threads * 16);
     let next = AtomicUsize::new(0);
     let run = || {
         let (mut state, mut done) = (S::default(), Vec::new());
         loop {
             let start = next.fetch_add(chunk, Relaxed);
-            let Some(rest) = texts.get(start..) else { return Ok(done) };
+            let Some(rest) = items.get(start..) else { return Ok(done) };
             let taken = &rest[..rest.len().min(chunk)];
             let results: Result<Vec<R>, Error> =
-                taken.iter().map(|text| work(text, &mut state)).collect();
+                taken.iter().map(|item| work(item, &mut state)).collect();
             done.push((start, results?));
         }
     };

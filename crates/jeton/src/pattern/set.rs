@@ -63,6 +63,33 @@ impl Set {
         self.0 & other.0 == other.0
     }
 
+    /// Returns the names of the atoms in the set: general categories, or words.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let names = [
+            "Lu",
+            "Lt",
+            "Ll",
+            "Lm",
+            "Lo",
+            "M",
+            "N",
+            "blank",
+            "CR",
+            "LF",
+            "white",
+            "apostrophe",
+            "slash",
+            "other",
+        ];
+        names
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| self.0 >> at & 1 == 1)
+            .map(|(_, name)| name)
+            .collect()
+    }
+
     /// Returns whether there is no character in the set.
     #[must_use]
     pub fn is_empty(self) -> bool {

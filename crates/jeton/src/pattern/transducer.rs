@@ -662,7 +662,7 @@ mod tests {
         };
         assert_eq!(size("gpt2"), (12, 11));
         assert_eq!(size("cl100k"), (20, 12));
-        assert_eq!(size("o200k"), (0, 0));
+        assert_eq!(size("o200k"), (25, 20));
     }
 
     #[test]

@@ -1,0 +1,70 @@
+# Every command there is. CI runs `make check test`, no more and no less.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(abspath $(BIN)):$(PATH)
+# Maturin builds into the environment that is active.
+export VIRTUAL_ENV := $(abspath $(VENV))
+unexport CONDA_PREFIX
+
+CORPUS ?=
+VOCAB ?= 16384
+OUT ?= tokenizer
+
+.PHONY: help
+help: ## List the commands.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+.PHONY: train
+train: build ## Train a tokenizer on CORPUS (default: Python's standard library), compare it, show it.
+	@jeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
+	@echo; echo "Bytes per token, more is better:"
+	@jeton eval -t gpt2 -t cl100k_base -t $(OUT)
+	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens, naïve café, 你好"
+
+.PHONY: test
+test: build dev ## Run every test: Rust, Python, examples in the docs.
+	cargo test --workspace --release
+	pytest -q
+
+.PHONY: check
+check: build dev ## Formatting, lints and types, in both languages.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --release -- -D warnings
+	ruff format --check .
+	ruff check .
+	mypy python/jeton tests bench scripts
+	python -m mypy.stubtest jeton._engine --ignore-disjoint-bases
+
+.PHONY: wheel
+wheel: $(VENV)/core ## Build the wheel into dist/.
+	maturin build --release --out dist
+
+.PHONY: build
+build: $(VENV)/core ## Build the engine into the Python package, in an environment of its own.
+	@maturin develop --release --quiet
+
+.PHONY: dev
+dev: $(VENV)/dev
+
+# What running needs, then what testing needs; both pinned by version and hash.
+$(VENV)/core: requirements/core.txt
+	$(PYTHON) -m venv $(VENV)
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/core
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.PHONY: lock
+lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
+	python -m pip install --quiet pip-tools
+	cd requirements && for name in core dev; do \
+	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
+	    --no-emit-trusted-host --no-header --upgrade --output-file $$name.txt $$name.in; done
+
+.PHONY: clean
+clean: ## Remove what was built.
+	rm -rf target dist $(VENV)

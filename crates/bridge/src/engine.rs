@@ -1,0 +1,412 @@
+//! A tokenizer for Python.
+
+use std::sync::Arc;
+
+use jeton::file::Notes;
+use jeton::pattern::{Case, Place};
+use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+
+use crate::errors::raise;
+use crate::ids;
+use crate::text::Text;
+
+/// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
+const DETACH_BYTES: usize = 1 << 12;
+
+/// A tokenizer that never changes; `jeton.Tokenizer` is built on it.
+#[pyclass(frozen, subclass, eq, skip_from_py_object)]
+#[derive(Clone)]
+pub(crate) struct Engine {
+    tokenizer: Arc<Tokenizer>,
+    notes: Arc<Notes>,
+}
+
+impl PartialEq for Engine {
+    fn eq(&self, other: &Self) -> bool {
+        self.tokenizer == other.tokenizer
+    }
+}
+
+#[pymethods]
+impl Engine {
+    /// Takes over what another holds, so that a subclass can be made of it.
+    #[new]
+    fn new(engine: &Bound<'_, Self>) -> Self {
+        engine.get().clone()
+    }
+
+    /// Makes a tokenizer of tokens and their ids.
+    #[staticmethod]
+    fn from_ranks(
+        py: Python<'_>,
+        ranks: &Bound<'_, PyDict>,
+        pattern: &str,
+        specials: Vec<(String, Bound<'_, PyAny>)>,
+        notes: Notes,
+    ) -> PyResult<Self> {
+        let mut tokens = Vec::with_capacity(ranks.len());
+        for (token, id) in ranks {
+            let token = token
+                .cast_into::<PyBytes>()
+                .map_err(|_| PyTypeError::new_err("a token is bytes"))?;
+            tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
+        }
+        let specials = read_specials(specials)?;
+        let build = || Tokenizer::new(Vocab::new(tokens)?, Splitter::new(pattern)?, specials);
+        Self::of(py, py.detach(build), notes)
+    }
+
+    /// Makes a tokenizer of merges, the first of which makes id 256.
+    #[staticmethod]
+    fn from_merges(
+        py: Python<'_>,
+        merges: Vec<(Id, Id)>,
+        pattern: &str,
+        specials: Vec<(String, Bound<'_, PyAny>)>,
+        notes: Notes,
+    ) -> PyResult<Self> {
+        let specials = read_specials(specials)?;
+        let build =
+            || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
+        Self::of(py, py.detach(build), notes)
+    }
+
+    /// Reads the bytes of a `.jeton` file.
+    #[staticmethod]
+    fn from_file(py: Python<'_>, file: &[u8]) -> PyResult<Self> {
+        let (tokenizer, notes) =
+            py.detach(|| jeton::file::read(file)).map_err(|error| raise(py, &error))?;
+        Self::of(py, Ok(tokenizer), notes)
+    }
+
+    /// Returns the bytes of a `.jeton` file.
+    fn to_file<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let file = py.detach(|| jeton::file::write(&self.tokenizer, &self.notes));
+        Ok(PyBytes::new(py, &file.map_err(|error| raise(py, &error))?))
+    }
+
+    /// Returns the same tokens and pattern with other specials.
+    fn with_specials(
+        &self,
+        py: Python<'_>,
+        specials: Vec<(String, Bound<'_, PyAny>)>,
+        notes: Notes,
+    ) -> PyResult<Self> {
+        let specials = read_specials(specials)?;
+        let (vocab, splitter) = (self.tokenizer.vocab().clone(), self.tokenizer.splitter().clone());
+        Self::of(py, Tokenizer::new(vocab, splitter, specials), notes)
+    }
+
+    #[pyo3(signature = (text, specials=None, prepend=None, append=None))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        text: Text,
+        specials: Option<&Bound<'py, PyAny>>,
+        prepend: Option<&Bound<'py, PyAny>>,
+        append: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let allowed = self.allowed(py, specials)?;
+        let mut ids = Vec::with_capacity(text.bytes().len() / 3 + 2);
+        ids.extend(self.end(prepend)?);
+        self.encode_into(py, &text, &allowed, &mut ids)?;
+        ids.extend(self.end(append)?);
+        PyList::new(py, ids)
+    }
+
+    /// Returns the ids as 32-bit numbers of this machine.
+    fn encode_raw<'py>(
+        &self,
+        py: Python<'py>,
+        text: Text,
+        specials: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyByteArray>> {
+        let allowed = self.allowed(py, specials)?;
+        let mut ids = Vec::with_capacity(text.bytes().len() / 3);
+        self.encode_into(py, &text, &allowed, &mut ids)?;
+        ids::raw(py, ids.into_iter(), Id::to_ne_bytes)
+    }
+
+    #[pyo3(signature = (texts, threads=None, specials=None, prepend=None, append=None))]
+    fn encode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        specials: Option<&Bound<'py, PyAny>>,
+        prepend: Option<&Bound<'py, PyAny>>,
+        append: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (prepend, append) = (self.end(prepend)?, self.end(append)?);
+        let batch = self.encode_texts(py, texts, threads, specials)?;
+        let lists = batch.into_iter().map(|ids| {
+            let whole: Vec<Id> = prepend.into_iter().chain(ids).chain(append).collect();
+            PyList::new(py, whole)
+        });
+        PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Returns the ids of all texts as 32-bit numbers, and where each begins as 64-bit numbers.
+    fn encode_batch_raw<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        specials: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+        let batch = self.encode_texts(py, texts, threads, specials)?;
+        let mut offsets = vec![0];
+        offsets.extend(batch.iter().scan(0, |end, ids| {
+            *end += ids.len() as u64;
+            Some(*end)
+        }));
+        let ids = batch.concat();
+        Ok((
+            ids::raw(py, ids.into_iter(), Id::to_ne_bytes)?,
+            ids::raw(py, offsets.into_iter(), u64::to_ne_bytes)?,
+        ))
+    }
+
+    #[pyo3(signature = (text, specials=None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        text: Text,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let allowed = self.allowed(py, specials)?;
+        let mut ids = Vec::new();
+        self.encode_into(py, &text, &allowed, &mut ids)?;
+        Ok(ids.len())
+    }
+
+    fn split<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
+        let mut pieces = Vec::new();
+        let splitter = self.tokenizer.splitter();
+        let split = splitter.split(text.bytes(), |piece| pieces.push(piece));
+        split.map_err(|error| raise(py, &error))?;
+        PyList::new(py, pieces.into_iter().map(|piece| PyBytes::new(py, piece)))
+    }
+
+    fn decode_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = ids::read(ids, self.tokenizer.vocab_size())?;
+        let bytes = py.detach(|| self.tokenizer.decode(&ids));
+        Ok(PyBytes::new(py, &bytes.map_err(|error| raise(py, &error))?))
+    }
+
+    #[pyo3(signature = (ids, errors="replace"))]
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+        errors: &str,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let ids = ids::read(ids, self.tokenizer.vocab_size())?;
+        let bytes = py.detach(|| self.tokenizer.decode(&ids)).map_err(|error| raise(py, &error))?;
+        as_str(py, &bytes, errors)
+    }
+
+    #[pyo3(signature = (batch, threads=None, errors="replace"))]
+    fn decode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        errors: &str,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let vocab_size = self.tokenizer.vocab_size();
+        let batch: Vec<Vec<Id>> =
+            batch.try_iter()?.map(|ids| ids::read(&ids?, vocab_size)).collect::<PyResult<_>>()?;
+        let batch = py.detach(|| self.tokenizer.decode_batch(&batch, threads_or_all(threads)));
+        let texts = batch.map_err(|error| raise(py, &error))?;
+        let texts = texts.iter().map(|bytes| as_str(py, bytes, errors));
+        PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn token_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        id: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let id = ids::read_one(id, self.tokenizer.vocab_size())?;
+        Ok(PyBytes::new(py, self.tokenizer.token(id).map_err(|error| raise(py, &error))?))
+    }
+
+    #[getter]
+    fn vocab_size(&self) -> usize {
+        self.tokenizer.vocab_size()
+    }
+
+    #[getter]
+    fn pattern(&self) -> &str {
+        self.tokenizer.splitter().pattern()
+    }
+
+    #[getter]
+    fn specials<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let specials = PyDict::new(py);
+        for (id, name) in self.tokenizer.specials().entries() {
+            specials.set_item(name, id)?;
+        }
+        Ok(specials)
+    }
+
+    #[getter]
+    fn made_by(&self) -> Notes {
+        (*self.notes).clone()
+    }
+
+    fn ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let ranks = PyDict::new(py);
+        for (id, token) in self.tokenizer.vocab().iter() {
+            ranks.set_item(PyBytes::new(py, token), id)?;
+        }
+        Ok(ranks)
+    }
+
+    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let merges = PyDict::new(py);
+        for (pair, id) in self.tokenizer.vocab().pairs().by_rank() {
+            merges.set_item(pair, id)?;
+        }
+        Ok(merges)
+    }
+
+    /// Returns the grammar's choices and its transducer as plain values, if the pattern has one.
+    fn read_grammar<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some((grammar, transducer)) = self.tokenizer.splitter().grammar() else {
+            return Ok(None);
+        };
+        let place = match grammar.contractions.place {
+            Place::Nowhere => "nowhere",
+            Place::Piece => "piece",
+            Place::Suffix => "suffix",
+        };
+        let classes: Vec<u8> = (0..0x11_0000).map(|point| transducer.class_of(point)).collect();
+        let steps = transducer.steps();
+        let next: Vec<u8> = steps.iter().map(|step| step.next).collect();
+        let actions: Vec<u8> = steps.iter().map(|step| step.actions.bits()).collect();
+
+        let values = PyDict::new(py);
+        values.set_item("contractions", &grammar.contractions.endings)?;
+        values.set_item("contractions_place", place)?;
+        values.set_item("contractions_ignore_case", grammar.contractions.ignore_case)?;
+        values.set_item("word_prefix", grammar.word_prefix.names())?;
+        values.set_item("word_case_splits", grammar.word_case == Case::Splits)?;
+        values.set_item("word_marks", grammar.word_marks)?;
+        values.set_item("number_blank", grammar.number_blank)?;
+        values.set_item("number_digits_max", grammar.number_digits_max)?;
+        values.set_item("punctuation_blank", grammar.punctuation_blank)?;
+        values.set_item("punctuation_marks", grammar.punctuation_marks)?;
+        values.set_item("punctuation_tail", grammar.punctuation_tail.names())?;
+        values.set_item("space_to_end", grammar.space_to_end)?;
+        values.set_item("space_to_newline", grammar.space_to_newline)?;
+        values.set_item("space_leaves_last", grammar.space_leaves_last)?;
+        values.set_item("states", transducer.state_names())?;
+        values.set_item("class_count", transducer.class_count())?;
+        values.set_item("class_of_end", transducer.class_of_end())?;
+        values.set_item("class_of_bad_byte", transducer.class_of_bad_byte())?;
+        values.set_item("class_of", PyBytes::new(py, &classes))?;
+        values.set_item("next", PyBytes::new(py, &next))?;
+        values.set_item("actions", PyBytes::new(py, &actions))?;
+        Ok(Some(values))
+    }
+}
+
+impl Engine {
+    fn of(py: Python<'_>, tokenizer: Result<Tokenizer, Error>, notes: Notes) -> PyResult<Self> {
+        let tokenizer = tokenizer.map_err(|error| raise(py, &error))?;
+        Ok(Self { tokenizer: Arc::new(tokenizer), notes: Arc::new(notes) })
+    }
+
+    /// The one policy on specials: "all", a name, or names; a special that is not listed is text.
+    fn allowed(&self, py: Python<'_>, names: Option<&Bound<'_, PyAny>>) -> PyResult<Allowed> {
+        let Some(names) = names else { return Ok(Allowed::none()) };
+        let specials = self.tokenizer.specials();
+        let names: Vec<String> = match names.cast::<PyString>() {
+            Ok(all) if all == "all" => return Ok(specials.allow_all()),
+            Ok(name) => vec![name.extract()?],
+            Err(_) => names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>()?,
+        };
+        specials.allow(names.iter().map(String::as_str)).map_err(|error| raise(py, &error))
+    }
+
+    /// What to put before or after a text: an id, or the name of a special.
+    fn end(&self, end: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Id>> {
+        let Some(end) = end else { return Ok(None) };
+        let id = match end.cast::<PyString>() {
+            Ok(name) => self.tokenizer.specials().id(name.to_str()?),
+            Err(_) => {
+                let id = ids::read_one(end, self.tokenizer.vocab_size())?;
+                self.tokenizer.token(id).map(|_| id)
+            }
+        };
+        id.map(Some).map_err(|error| raise(end.py(), &error))
+    }
+
+    fn encode_into(
+        &self,
+        py: Python<'_>,
+        text: &Text,
+        allowed: &Allowed,
+        ids: &mut Vec<Id>,
+    ) -> PyResult<()> {
+        let text = text.bytes();
+        let encoded = match text.len() < DETACH_BYTES {
+            true => self.tokenizer.encode(text, allowed, ids),
+            false => py.detach(|| self.tokenizer.encode(text, allowed, ids)),
+        };
+        encoded.map_err(|error| raise(py, &error))
+    }
+
+    fn encode_texts(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Vec<Id>>> {
+        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
+        }
+        let allowed = self.allowed(py, specials)?;
+        let texts: Vec<Text> =
+            texts.try_iter()?.map(|text| text?.extract()).collect::<PyResult<_>>()?;
+        let texts: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+        let batch =
+            py.detach(|| self.tokenizer.encode_batch(&texts, &allowed, threads_or_all(threads)));
+        batch.map_err(|error| raise(py, &error))
+    }
+}
+
+/// The threads asked for, or one for each core.
+fn threads_or_all(threads: Option<usize>) -> usize {
+    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
+    let number: i128 = id.extract()?;
+    // Out of range: the vocabulary refuses the highest number there is, and says why.
+    Ok(Id::try_from(number).unwrap_or(Id::MAX))
+}
+
+fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id, String)>> {
+    specials.into_iter().map(|(name, id)| Ok((read_id(&id)?, name))).collect()
+}
+
+/// Valid UTF-8 becomes a `str` at once; the rest is decoded by Python, under its rules.
+fn as_str<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text)),
+        Err(_) => {
+            Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?)
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! A refusal of the engine becomes an exception of `jeton.errors`.
+
+use jeton::{Error, Kind};
+use pyo3::prelude::*;
+
+/// Makes the exception for a refusal.
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    let class = match error.kind() {
+        Kind::Vocab => "VocabError",
+        Kind::Special => "SpecialError",
+        Kind::Pattern => "PatternError",
+        Kind::Id => "IdError",
+        Kind::Train | Kind::Stopped => "TrainError",
+        Kind::File => "FormatError",
+    };
+    let exception = py
+        .import("jeton.errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call1((error.to_string(),)));
+    exception.map_or_else(|failure| failure, PyErr::from_value)
+}

@@ -1,0 +1,49 @@
+//! Long work, watched: it runs without the GIL while this thread shows progress and hears Ctrl-C.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use jeton::{Error, Progress};
+use pyo3::prelude::*;
+
+use crate::errors::raise;
+
+/// How often progress is shown and signals are heard.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs `work` on a thread of its own; calls `report` with what is done, now and then.
+pub(crate) fn watch<T: Send>(
+    py: Python<'_>,
+    report: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Progress) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let progress = Progress::default();
+    let report = report.map(|report| report.clone().unbind());
+    let tell = |py: Python<'_>| match &report {
+        Some(report) => report.call1(py, (progress.done(),)).map(drop),
+        None => Ok(()),
+    };
+    let result = py.detach(|| {
+        thread::scope(|scope| {
+            let (sender, receiver) = channel();
+            let progress = &progress;
+            scope.spawn(move || sender.send(work(progress)));
+            loop {
+                match receiver.recv_timeout(TICK) {
+                    Ok(result) => return Ok(result),
+                    Err(RecvTimeoutError::Disconnected) => unreachable!("the worker always sends"),
+                    Err(RecvTimeoutError::Timeout) => {
+                        let heard = Python::attach(|py| py.check_signals().and_then(|()| tell(py)));
+                        if let Err(failure) = heard {
+                            progress.stop();
+                            return Err(failure);
+                        }
+                    }
+                }
+            }
+        })
+    })?;
+    tell(py)?;
+    result.map_err(|error| raise(py, &error))
+}

@@ -1,0 +1,60 @@
+"""The command line: parse, call the package, print.
+
+Data goes to stdout and nothing else does; a refusal is one line on stderr and exit code 2.
+"""
+
+import io
+import sys
+from typing import NoReturn
+
+import click
+
+import jeton
+from jeton.cli.count import count
+from jeton.cli.decode import decode
+from jeton.cli.encode import encode
+from jeton.cli.evaluate import evaluate
+from jeton.cli.info import info
+from jeton.cli.show import show
+from jeton.cli.train import train
+from jeton.cli.visible import visible
+
+
+class Commands(click.Group):
+    """Commands that turn every refusal of the package into one line and exit code 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click hands it over)
+        """Name the commands in the order of the data, not of the alphabet."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run one command."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except jeton.Error as error:
+            stop(str(error), 2)
+        except BrokenPipeError:
+            raise  # Click ends quietly.
+        except OSError as error:
+            named = error.filename is not None and error.strerror is not None
+            stop(f"{error.filename}: {error.strerror}" if named else str(error), 2)
+        except KeyboardInterrupt:
+            stop("stopped", 130)
+
+
+def stop(reason: str, code: int) -> NoReturn:
+    """Say in one line why the command ends, and end it."""
+    click.echo(f"jeton: {visible(reason)}", err=True)
+    sys.exit(code)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(jeton.__version__, prog_name="jeton", message="%(prog)s %(version)s")
+def main() -> None:
+    """Byte pair encoding: train a tokenizer, encode text, decode ids."""
+
+
+for command in (train, encode, decode, count, evaluate, show, info):
+    main.add_command(command)

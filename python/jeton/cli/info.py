@@ -1,0 +1,46 @@
+"""`jeton info`: what a tokenizer is made of."""
+
+import json
+
+import click
+
+import jeton
+from jeton.cli.tokenizer import load, tokenizer_option
+from jeton.cli.visible import visible
+
+
+@click.command()
+@tokenizer_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(*, name: str, as_json: bool) -> None:
+    """Say what a tokenizer is made of."""
+    tokenizer = load(name)
+    facts = described(name, tokenizer)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for key, value in facts.items():
+        values = value.items() if isinstance(value, dict) else [("", value)]
+        for part, content in values:
+            click.echo(f"{key.replace('_', ' '):<15} {visible(f'{part} {content}'.strip())}")
+
+
+def described(name: str, tokenizer: jeton.Tokenizer) -> dict[str, object]:
+    """Collect the facts, most asked for first.
+
+    A token that no merge reaches is made only of a piece that it is the whole of.
+    """
+    vocab = tokenizer.ranks()
+    merges = len(tokenizer.merges())
+    return {
+        "name": name,
+        "vocab_size": tokenizer.vocab_size,
+        "tokens": len(vocab),
+        "merges": merges,
+        "unreached": len(vocab) - 256 - merges,
+        "longest_bytes": max(map(len, vocab)),
+        "split": "scanned" if tokenizer.grammar is not None else "regex",
+        "pattern": tokenizer.pattern,
+        "specials": tokenizer.specials,
+        "made_by": tokenizer.made_by,
+    }

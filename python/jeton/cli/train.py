@@ -1,0 +1,107 @@
+"""`jeton train`: corpus in, tokenizer out."""
+
+import json
+import platform
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+import jeton
+from jeton import corpus
+from jeton.cli.tokenizer import FOLDER
+from jeton.cli.visible import visible
+
+POSITIVE = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "-n",
+    "--vocab-size",
+    default=16384,
+    show_default=True,
+    metavar="N",
+    help="Tokens, bytes and specials included.",
+)
+@click.option(
+    "-o",
+    "--out",
+    default=FOLDER,
+    show_default=True,
+    help="Where to save: a folder, or a file that ends in .jeton.",
+)
+@click.option("--pattern", help="The pattern that splits a text into pieces.")
+@click.option(
+    "--special", "specials", multiple=True, metavar="NAME", help="A special. May be repeated."
+)
+@click.option(
+    "--field", default="text", show_default=True, help="The field of a JSON line or Parquet row."
+)
+@click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
+@click.option("--memory", type=POSITIVE, metavar="BYTES", help="Memory to count within.")
+@click.option("--exact-size", is_flag=True, help="Refuse a corpus that has too few pairs.")
+@click.option("--quiet", is_flag=True, help="No progress, no remarks.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def train(
+    *,
+    paths: tuple[str, ...],
+    vocab_size: int,
+    out: str,
+    pattern: str | None,
+    specials: tuple[str, ...],
+    field: str,
+    threads: int | None,
+    memory: int | None,
+    exact_size: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train a tokenizer on the texts of files and folders, and save it.
+
+    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz or .zst. Without a PATH the corpus
+    is the sources of Python's standard library.
+    """
+    with warnings_in_one_line(quiet=quiet):
+        tokenizer = jeton.train_files(
+            paths or standard_library(quiet=quiet),
+            vocab_size,
+            field=field,
+            pattern=pattern,
+            specials=specials,
+            threads=threads,
+            memory=memory,
+            progress=not quiet and sys.stderr.isatty(),
+            exact_size=exact_size,
+        )
+    path = tokenizer.save(out)
+    if as_json:
+        summary = {
+            "path": str(path),
+            "vocab_size": tokenizer.vocab_size,
+            "merges": len(tokenizer.merges()),
+            "specials": tokenizer.specials,
+        }
+        click.echo(json.dumps(summary))
+    else:
+        click.echo(f"{visible(str(path))}: {tokenizer.vocab_size} tokens")
+
+
+def standard_library(*, quiet: bool) -> list[Path]:
+    """Find the corpus that every Python brings along, and say that it is used."""
+    if not quiet:
+        version = platform.python_version()
+        click.echo(f"jeton: no PATH: training on the library of Python {version}", err=True)
+    return corpus.standard_library()
+
+
+@contextmanager
+def warnings_in_one_line(*, quiet: bool) -> Iterator[None]:
+    """Turn each warning into a line on stderr, or into nothing."""
+    with warnings.catch_warnings(action="ignore" if quiet else "always"):
+        warnings.showwarning = lambda message, *_: click.echo(f"jeton: {message}", err=True)
+        yield

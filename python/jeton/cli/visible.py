@@ -1,0 +1,21 @@
+"""Text that is safe on a terminal: whatever would not print is escaped."""
+
+
+def visible(text: str | bytes) -> str:
+    r"""Escape every character that does not print and every byte that is not UTF-8.
+
+    >>> print(visible(b"caf\xc3\xa9\n\x1b[2J\xe4"))
+    café\n\x1b[2J\xe4
+    >>> print(visible("a\u200bb"))
+    a\u{200b}b
+    """
+    if isinstance(text, bytes):
+        text = text.decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() else escape(c) for c in text)
+
+
+def escape(character: str) -> str:
+    r"""Write one character as `\n`, as `\x1b`, or beyond ASCII as `\u{200b}`."""
+    if character.isascii():
+        return character.encode("unicode_escape").decode()
+    return f"\\u{{{ord(character):x}}}"

@@ -1,0 +1,64 @@
+"""Everything jeton refuses, as one tree.
+
+* Error
+  + VocabError     the tokens do not make a vocabulary           (also a ValueError)
+  + SpecialError   the specials do not fit, or one is unknown    (also a ValueError)
+  + PatternError   the pattern cannot be used                    (also a ValueError)
+  + IdError        an id stands for nothing                      (also a KeyError)
+  + TrainError     training cannot do what it was asked          (also a ValueError)
+  + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
+  + FormatError    the bytes are not a .jeton file               (also a ValueError)
+  + FileError      a file is missing or cannot be used           (also an OSError)
+
+Every message is one line that says what was found, what was expected, and what to do.
+"""
+
+__all__ = [
+    "CorpusError",
+    "Error",
+    "FileError",
+    "FormatError",
+    "IdError",
+    "PatternError",
+    "SpecialError",
+    "TrainError",
+    "VocabError",
+]
+
+
+class Error(Exception):
+    """Catch this to catch everything that jeton refuses."""
+
+
+class VocabError(Error, ValueError):
+    """The tokens break a rule of vocabularies."""
+
+
+class SpecialError(Error, ValueError):
+    """The specials break a rule, or a name is not among them."""
+
+
+class PatternError(Error, ValueError):
+    """The pattern does not compile, exceeds a bound or drops text."""
+
+
+class IdError(Error, KeyError):
+    """An id is not in the vocabulary."""
+
+    __str__ = Exception.__str__  # A KeyError would quote its message.
+
+
+class TrainError(Error, ValueError):
+    """The corpus or the options do not allow the training that was asked for."""
+
+
+class CorpusError(Error, ValueError):
+    """A file of the corpus is not what its name says."""
+
+
+class FormatError(Error, ValueError):
+    """The bytes are not a whole, valid file of a known version."""
+
+
+class FileError(Error, OSError):
+    """A file is missing, or the system refuses to open it."""

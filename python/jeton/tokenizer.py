@@ -1,0 +1,174 @@
+"""The tokenizer that people hold: encode, decode, save, load."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from jeton._engine import DEFAULT_PATTERN, FILE_BYTES_MAX, VERSION, Engine
+from jeton.errors import Error, FileError
+from jeton.grammar import Grammar, read_grammar
+
+if TYPE_CHECKING:
+    import numpy as np
+    import tiktoken
+    from numpy.typing import NDArray
+
+__all__ = ["DEFAULT_PATTERN", "Tokenizer", "load"]
+
+FILE_NAME = "tokenizer.jeton"
+"""What a tokenizer's file is called in a folder."""
+
+
+class Tokenizer(Engine):
+    """A vocabulary, a pattern and specials. It never changes, and threads may share it.
+
+    >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
+    >>> tok = Tokenizer(ranks, specials={"<|end|>": 258})
+    >>> tok.encode("lower", append="<|end|>")
+    [257, 101, 114, 258]
+    >>> tok.decode([257, 101, 114, 258])
+    'lower<|end|>'
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        ranks: Mapping[bytes, int],
+        *,
+        pattern: str = DEFAULT_PATTERN,
+        specials: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Make a tokenizer of tokens with their ranks, which are also their ids."""
+        named = list((specials or {}).items())
+        return cls._of(Engine.from_ranks(dict(ranks), pattern, named, {"version": VERSION}))
+
+    @classmethod
+    def _of(cls, engine: Engine) -> Self:
+        return super().__new__(cls, engine)
+
+    def encode_array(
+        self, text: str | bytes, specials: str | Iterable[str] = ()
+    ) -> "NDArray[np.uint32]":
+        """Encode a text into a numpy array."""
+        import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
+
+        return np.frombuffer(self.encode_raw(text, specials), dtype=np.uint32)
+
+    def encode_batch_array(
+        self,
+        texts: Iterable[str | bytes],
+        threads: int | None = None,
+        specials: str | Iterable[str] = (),
+    ) -> "tuple[NDArray[np.uint32], NDArray[np.uint64]]":
+        """Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`."""
+        import numpy as np  # noqa: PLC0415
+
+        ids, offsets = self.encode_batch_raw(texts, threads, specials)
+        return np.frombuffer(ids, dtype=np.uint32), np.frombuffer(offsets, dtype=np.uint64)
+
+    @property
+    def grammar(self) -> Grammar | None:
+        """What the pattern means, and the transducer that runs it; None for a regex."""
+        return read_grammar(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a `.jeton` file, or `tokenizer.jeton` into a folder; return where it is.
+
+        The file appears whole or not at all: it is written under another name, synced, renamed.
+        """
+        target = Path(path)
+        if target.suffix != ".jeton":
+            target /= FILE_NAME
+        content = self.to_file()
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).chmod(0o666 & ~_umask())
+                Path(name).replace(target)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            _sync_folder(target.parent)
+        except OSError as error:
+            raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
+        return target
+
+    def as_tiktoken(self, name: str = "jeton") -> "tiktoken.Encoding":
+        """Return the same tokenizer as tiktoken's own class, where tiktoken is installed."""
+        import tiktoken  # noqa: PLC0415
+
+        return tiktoken.Encoding(
+            name,
+            pat_str=self.pattern,
+            mergeable_ranks=self.ranks(),
+            special_tokens=self.specials,
+        )
+
+    def __repr__(self) -> str:
+        """Say what tells tokenizers apart at a glance."""
+        specials = f", specials={list(self.specials)}" if len(self.specials) < 4 else ""
+        pattern = self.pattern if len(self.pattern) <= 40 else self.pattern[:39] + "…"
+        return f"<jeton.Tokenizer vocab_size={self.vocab_size}, pattern={pattern!r}{specials}>"
+
+    def __hash__(self) -> int:
+        """Hash what is cheap to read; equal tokenizers agree in it."""
+        return hash((self.pattern, self.vocab_size, tuple(self.specials.items())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the bytes of the file, which run no code when read."""
+        return _from_file, (type(self), self.to_file())
+
+    def __copy__(self) -> Self:
+        """Return itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return itself: it never changes."""
+        return self
+
+
+def load(path: str | os.PathLike[str]) -> Tokenizer:
+    """Read a `.jeton` file, or the one in a folder. Nothing in it is run, no socket is opened."""
+    source = Path(path)
+    if source.is_dir():
+        source /= FILE_NAME
+    try:
+        if source.stat().st_size > FILE_BYTES_MAX:
+            raise FileError(f"{source} is larger than {FILE_BYTES_MAX} bytes, as no tokenizer is")
+        content = source.read_bytes()
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"{source} cannot be read: {error.strerror or error}") from error
+    try:
+        return _from_file(Tokenizer, content)
+    except Error as error:
+        raise type(error)(f"{source}: {error}") from None
+
+
+def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:
+    return cls._of(Engine.from_file(content))  # noqa: SLF001 - our own constructor.
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

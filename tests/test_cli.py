@@ -1,0 +1,391 @@
+"""The command line as a user meets it: another process, its streams and its exit code."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+CORPUS = (
+    """\
+the cat sat on the mat and the dog sat on the log
+when they woke, another cat had taken the warmest place
+so both of them went out and waited for the morning
+"""
+    * 5
+)
+NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat"
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+
+Run = subprocess.CompletedProcess[bytes]
+
+
+def jeton(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> Run:
+    command = [sys.executable, "-m", "jeton", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=folder, check=False)
+
+
+def output(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> str:
+    run = jeton(*arguments, stdin=stdin, folder=folder)
+    assert (run.returncode, run.stderr) == (0, b"")
+    return run.stdout.decode()
+
+
+def refusal(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> str:
+    run = jeton(*arguments, stdin=stdin, folder=folder)
+    assert (run.returncode, run.stdout) == (2, b"")
+    line = run.stderr.decode()
+    assert line.startswith("jeton: ")
+    assert line.splitlines() == [line.removesuffix(os.linesep)]
+    return line
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a corpus, and the tokenizer that the command made of it."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "corpus.txt").write_text(CORPUS)
+    (folder / "bytes").write_bytes(NOT_UTF_8)
+    saved = output("train", "corpus.txt", "-n", 300, "--special", "<|end|>", folder=folder)
+    assert saved == f"{Path('tokenizer', 'tokenizer.jeton')}: 300 tokens\n"
+    return folder
+
+
+class TestMain:
+    def test_prints_its_version(self) -> None:
+        assert re.fullmatch(r"jeton \d+\.\d+\S*\n", output("--version"))
+
+    def test_lists_the_commands_in_the_order_of_the_data(self) -> None:
+        names = re.findall(r"^  ([a-z]+)  ", output("--help").split("Commands:")[1], re.MULTILINE)
+        assert names == ["train", "encode", "decode", "count", "eval", "show", "info"]
+
+    def test_help_imports_neither_numpy_nor_tqdm(self) -> None:
+        command = [sys.executable, "-X", "importtime", "-m", "jeton", "--help"]
+        imports = subprocess.run(command, capture_output=True, check=True).stderr
+        assert b"click" in imports
+        assert b"numpy" not in imports
+        assert b"tqdm" not in imports
+
+    def test_refuses_an_unknown_command(self) -> None:
+        assert jeton("tokenize").returncode == 2
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
+    def test_says_in_one_line_that_it_was_stopped(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "jeton", "encode", "bytes", "-"]
+        with subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as run:
+            pipe(run.stdout).readline()  # The first file is done: now it waits for the second.
+            run.send_signal(signal.SIGINT)
+            assert run.wait() == 130
+            assert pipe(run.stderr).read() == b"jeton: stopped\n"
+
+    def test_ends_quietly_when_nobody_reads_on(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "jeton", "encode", *["corpus.txt"] * 200]
+        with subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as run:
+            pipe(run.stdout).readline()
+            pipe(run.stdout).close()
+            assert pipe(run.stderr).read() == b""
+
+
+class TestTokenizer:
+    def test_says_what_to_do_where_none_was_trained(self, tmp_path: Path) -> None:
+        line = refusal("encode", folder=tmp_path)
+        assert "`jeton train`" in line
+        assert "-t cl100k_base" in line
+
+    def test_lists_the_names_for_an_unknown_one(self, tmp_path: Path) -> None:
+        assert "cl100k_base" in refusal("count", "-t", "cl200k", folder=tmp_path)
+
+    def test_is_a_file_or_the_folder_around_it(self, folder: Path) -> None:
+        by_folder = output("encode", "corpus.txt", "-t", folder / "tokenizer", folder=folder)
+        file = folder / "tokenizer" / "tokenizer.jeton"
+        assert output("encode", "corpus.txt", "-t", file, folder=folder) == by_folder
+
+    def test_refuses_a_damaged_file(self, folder: Path, tmp_path: Path) -> None:
+        whole = (folder / "tokenizer" / "tokenizer.jeton").read_bytes()
+        damaged = tmp_path / "damaged.jeton"
+        for content in (whole[: len(whole) // 2], b"", b"not a tokenizer\n"):
+            damaged.write_bytes(content)
+            refusal("encode", "-t", damaged)
+
+
+class TestTrain:
+    def test_saves_to_a_file_that_ends_in_jeton(self, folder: Path, tmp_path: Path) -> None:
+        out = tmp_path / "new" / "small.jeton"
+        summary = json.loads(output("train", folder / "corpus.txt", "-n", 280, "-o", out, "--json"))
+        assert summary["path"] == str(out)
+        assert summary["vocab_size"] == 280
+        assert summary["merges"] == 24
+        assert summary["specials"] == {}
+        assert out.is_file()
+
+    def test_reads_the_field_it_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "corpus.jsonl").write_text(json.dumps({"body": CORPUS}) + "\n")
+        output("train", "corpus.jsonl", "-n", 270, "--field", "body", folder=tmp_path)
+        assert json.loads(output("info", "--json", folder=tmp_path))["merges"] == 14
+
+    def test_takes_a_pattern(self, folder: Path, tmp_path: Path) -> None:
+        pattern = r"[a-z]+|[^a-z]+"
+        output("train", folder / "corpus.txt", "-n", 260, "--pattern", pattern, folder=tmp_path)
+        assert json.loads(output("info", "--json", folder=tmp_path))["pattern"] == pattern
+
+    def test_says_that_it_trains_on_the_standard_library(self, tmp_path: Path) -> None:
+        run = jeton("train", "-n", 260, folder=tmp_path)
+        assert run.returncode == 0
+        assert run.stdout.endswith(b": 260 tokens\n")
+        assert len(run.stderr.splitlines()) == 1
+        assert b"no PATH" in run.stderr
+
+    def test_says_in_one_line_that_the_corpus_is_small(self, tmp_path: Path) -> None:
+        (tmp_path / "small.txt").write_text("abab")
+        run = jeton("train", "small.txt", "-n", 300, folder=tmp_path)
+        assert run.returncode == 0
+        assert re.fullmatch(rb"jeton: .*\b258\b.*\b300\b.*\n", run.stderr)
+        assert output("train", "small.txt", "-n", 300, "--quiet", folder=tmp_path)
+        refusal("train", "small.txt", "-n", 300, "--exact-size", folder=tmp_path)
+
+    def test_refuses_a_missing_file(self, tmp_path: Path) -> None:
+        assert "missing.txt" in refusal("train", "missing.txt", folder=tmp_path)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_refuses_a_vocabulary_without_all_bytes(self, folder: Path, tmp_path: Path) -> None:
+        refusal("train", folder / "corpus.txt", "-n", 255, folder=tmp_path)
+
+
+class TestEncodeAndDecode:
+    @pytest.mark.parametrize("form", [[], ["--json"]])
+    def test_every_byte_comes_back(self, folder: Path, form: list[str]) -> None:
+        content = NOT_UTF_8 + bytes(range(256)) + CORPUS.encode()
+        ids = jeton("encode", *form, stdin=content, folder=folder).stdout
+        assert jeton("decode", stdin=ids, folder=folder).stdout == content
+
+    def test_a_file_is_a_line(self, folder: Path) -> None:
+        both = output("encode", "corpus.txt", "bytes", folder=folder)
+        assert len(both.splitlines()) == 2
+        decoded = jeton("decode", stdin=both.encode(), folder=folder).stdout
+        assert decoded == CORPUS.encode() + NOT_UTF_8
+
+    def test_a_dash_is_standard_input(self, folder: Path) -> None:
+        assert output("encode", "-", stdin=NOT_UTF_8, folder=folder) == output(
+            "encode", "bytes", folder=folder
+        )
+
+    def test_decodes_the_ids_in_a_file(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "ids").write_text("[116, 104,\n101]")
+        assert output("decode", tmp_path / "ids", folder=folder) == "the"
+
+    def test_json_is_an_array_of_ids(self, folder: Path) -> None:
+        plain = output("encode", "--text", "the cat", folder=folder)
+        assert json.loads(output("encode", "--text", "the cat", "--json", folder=folder)) == [
+            int(word) for word in plain.split()
+        ]
+
+    def test_an_empty_text_has_no_ids(self, folder: Path) -> None:
+        assert output("encode", "--text", "", "--json", folder=folder) == "[]\n"
+        assert output("decode", stdin=b"[]\n", folder=folder) == ""
+
+    def test_a_special_is_text_unless_it_is_asked_for(self, folder: Path) -> None:
+        special = json.loads(output("info", "--json", folder=folder))["specials"]["<|end|>"]
+
+        def ids(*options: str) -> list[int]:
+            found: list[int] = json.loads(
+                output("encode", "--json", "--text", "a<|end|>", *options, folder=folder)
+            )
+            return found
+
+        assert special not in ids()
+        assert ids("--special", "all") == ids("--special", "<|end|>") == [97, special]
+        assert ids("--append", "<|end|>") == [*ids(), special]
+        assert ids("--prepend", "<|end|>") == [special, *ids()]
+
+    def test_refuses_an_unknown_special_in_one_line(self, folder: Path) -> None:
+        assert "<|no|>" in refusal("encode", "--special", "<|no|>", folder=folder)
+        assert "<|no|>" in refusal("encode", "--append", "<|no|>", folder=folder)
+
+    def test_refuses_a_missing_file_in_one_line(self, folder: Path) -> None:
+        assert "missing.txt" in refusal("encode", "missing.txt", folder=folder)
+        assert "missing.txt" in refusal("decode", "missing.txt", folder=folder)
+
+    def test_refuses_a_folder_in_one_line(self, folder: Path) -> None:
+        refusal("encode", ".", folder=folder)
+
+    def test_refuses_a_file_and_a_text(self, folder: Path) -> None:
+        assert jeton("encode", "corpus.txt", "--text", "a", folder=folder).returncode == 2
+
+    @pytest.mark.parametrize("number", ["300000", "4294967296", "99999999999999999999"])
+    def test_refuses_an_unknown_id_in_one_line(self, folder: Path, number: str) -> None:
+        assert number in refusal("decode", stdin=number.encode(), folder=folder)
+
+    @pytest.mark.parametrize("word", ["x", "-1", "1.5", "1_0", "1" * 5000, "\xb2", "\x1b[2J"])
+    def test_refuses_what_is_no_number_in_one_line(self, folder: Path, word: str) -> None:
+        line = refusal("decode", stdin=f"104 {word}".encode(), folder=folder)
+        assert "is not an id" in line
+        assert "\x1b" not in line
+
+
+class TestCount:
+    def test_counts_what_encode_prints(self, folder: Path) -> None:
+        ids = output("encode", "corpus.txt", folder=folder).split()
+        assert output("count", "corpus.txt", folder=folder) == f"{len(ids)}\tcorpus.txt\n"
+
+    def test_is_a_bare_number_for_standard_input(self, folder: Path) -> None:
+        assert output("count", stdin=b"\x00\xff", folder=folder) == "2\n"
+
+    def test_adds_several_files_up(self, folder: Path) -> None:
+        rows = output("count", "corpus.txt", "bytes", folder=folder).splitlines()
+        (first, _), (second, _), total = (row.split("\t") for row in rows)
+        assert total == [str(int(first) + int(second)), "total"]
+
+    def test_prints_json(self, folder: Path) -> None:
+        report = json.loads(output("count", "--json", "-", stdin=b"a", folder=folder))
+        assert report == {"files": [{"name": "-", "tokens": 1}], "tokens": 1}
+
+
+class TestEvaluate:
+    def test_has_a_row_a_file_and_a_column_a_tokenizer(self, folder: Path) -> None:
+        names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.jeton")
+        table = output("eval", "corpus.txt", "bytes", *names, folder=folder).splitlines()
+        assert len({len(line) for line in table}) == 1
+        assert table[0].split()[-2:] == ["tokenizer", "tokenizer/tokenizer.jeton"]
+        assert [line.split()[0] for line in table[1:]] == ["corpus.txt", "bytes", "total"]
+        for line in table[1:]:
+            _, first, second = line.split()
+            assert float(first) == float(second) > 1
+
+    def test_prints_json(self, folder: Path) -> None:
+        report = json.loads(
+            output("eval", "corpus.txt", "-t", "tokenizer", "--json", folder=folder)
+        )
+        (row,) = report["files"]
+        tokens = int(output("count", "corpus.txt", folder=folder).split()[0])
+        assert row["name"] == "corpus.txt"
+        assert row["bytes"] == len(CORPUS)
+        assert row["tokens"] == {"tokenizer": tokens}
+        assert row["bytes_per_token"] == {"tokenizer": len(CORPUS) / tokens}
+        assert report["total"] == {**row, "name": "total"}
+
+    def test_adds_the_texts_of_a_file_up(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "two.jsonl").write_text('{"body": "ab"}\n{"body": "abc"}\n')
+        names = ("-t", folder / "tokenizer")
+        report = json.loads(
+            output("eval", "two.jsonl", *names, "--field", "body", "--json", folder=tmp_path)
+        )
+        assert [row["bytes"] for row in report["files"]] == [5]
+
+    def test_an_empty_file_has_no_answer(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "empty.txt").touch()
+        table = output("eval", "empty.txt", "-t", folder / "tokenizer", folder=tmp_path)
+        assert table.splitlines()[-1].split() == ["total", "-"]
+
+    def test_brings_samples_along(self, folder: Path) -> None:
+        report = json.loads(output("eval", "-t", "tokenizer", "--json", folder=folder))
+        names = {row["name"] for row in report["files"]}
+        assert {"English", "Python", "Russian", "Chinese"} <= names
+        assert all(row["bytes"] > 300 for row in report["files"])
+
+    def test_refuses_a_missing_file_in_one_line(self, folder: Path) -> None:
+        assert "missing.txt" in refusal("eval", "missing.txt", "-t", "tokenizer", folder=folder)
+
+
+class TestShow:
+    def test_puts_bars_between_tokens_on_a_pipe(self, folder: Path) -> None:
+        assert output("show", "--no-ids", "zyx", folder=folder) == "z|y|x\n"
+
+    def test_puts_the_id_after_its_token(self, folder: Path) -> None:
+        assert output("show", "zyx", folder=folder) == "z₁₂₂|y₁₂₁|x₁₂₀\n"
+
+    def test_ends_the_line_after_a_line_break(self, folder: Path) -> None:
+        assert output("show", "--no-ids", "z\ny", folder=folder) == "z|\\n\ny\n"
+
+    def test_escapes_bytes_that_are_no_character(self, folder: Path) -> None:
+        shown = output("show", "--no-ids", "中", folder=folder)
+        assert shown == "\\xe4|\\xb8|\\xad\n"
+
+    def test_tells_a_line_break_from_a_backslash(self, folder: Path) -> None:
+        assert output("show", "--no-ids", "\\n", folder=folder) == "\\\\|n\n"
+
+    def test_shows_a_file(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "text").write_bytes(b"z\xff")
+        shown = output("show", "--no-ids", "--file", tmp_path / "text", folder=folder)
+        assert shown == "z|\\xff\n"
+
+    def test_shows_a_special_whole(self, folder: Path) -> None:
+        text = "z<|end|>"
+        assert output("show", "--no-ids", "--special", "all", text, folder=folder) == "z|<|end|>\n"
+
+    @pytest.mark.parametrize("color", ["never", "always"])
+    def test_no_control_character_of_the_text_gets_through(self, folder: Path, color: str) -> None:
+        hostile = bytes(range(256)) + "\x1b]0;title\x07\x85\u202e\x9b2J".encode()
+        shown = output("show", "--color", color, stdin=hostile, folder=folder)
+        rest = COLOR.sub("", shown) if color == "always" else shown
+        assert all(c.isprintable() or c == "\n" for c in rest)
+
+    def test_prints_no_color_on_a_pipe(self, folder: Path) -> None:
+        assert "\x1b" not in output("show", "zyx", folder=folder)
+
+    def test_gives_neighbours_different_colors(self, folder: Path) -> None:
+        shown = output("show", "--no-ids", "--color", "always", "zyx", folder=folder)
+        colors = re.findall(r"(\x1b\[[0-9;]+m)[xyz]\x1b\[0m", shown)
+        assert len(set(colors)) == 3
+
+    @pytest.mark.parametrize(("no_color", "colored"), [("", True), ("1", False)])
+    def test_colors_a_terminal_unless_told_not_to(
+        self, folder: Path, no_color: str, *, colored: bool
+    ) -> None:
+        shown = b"".join(on_a_terminal("show", "zyx", folder=folder, no_color=no_color))
+        assert b"z" in shown
+        assert (b"\x1b[" in shown) is colored
+
+
+class TestInfo:
+    def test_prints_json(self, folder: Path) -> None:
+        facts = json.loads(output("info", "--json", folder=folder))
+        assert facts["name"] == "tokenizer"
+        assert facts["tokens"] == 256 + facts["merges"]
+        assert facts["unreached"] == 0
+        assert facts["vocab_size"] == facts["tokens"] + 1
+        assert list(facts["specials"]) == ["<|end|>"]
+        assert facts["longest_bytes"] >= 4
+        assert facts["split"] in {"scanned", "regex"}
+
+    def test_prints_the_same_for_people(self, folder: Path) -> None:
+        facts = json.loads(output("info", "--json", folder=folder))
+        shown = output("info", folder=folder)
+        assert re.search(rf"^vocab size +{facts['vocab_size']}$", shown, re.MULTILINE)
+        assert re.search(rf"^merges +{facts['merges']}$", shown, re.MULTILINE)
+        assert "<|end|>" in shown
+
+
+def pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+def on_a_terminal(*arguments: str, folder: Path, no_color: str) -> Iterator[bytes]:
+    """Run the command on a terminal of its own, and yield what it shows there."""
+    pty = pytest.importorskip("pty", reason="Windows has no pseudo-terminals")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "jeton", *arguments]
+    environment = {**os.environ, "NO_COLOR": no_color}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs) as run:
+        os.close(theirs)
+        try:
+            while shown := os.read(ours, 4096):
+                yield shown
+        except OSError:  # So Linux says that the other end is closed.
+            pass
+        assert run.wait() == 0
+    os.close(ours)
