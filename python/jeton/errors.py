@@ -4,6 +4,7 @@
   + VocabError     the tokens do not make a vocabulary           (also a ValueError)
   + SpecialError   the specials do not fit, or one is unknown    (also a ValueError)
   + PatternError   the pattern cannot be used                    (also a ValueError)
+  + TextError      the text cannot be encoded                    (also a ValueError)
   + IdError        an id stands for nothing                      (also a KeyError)
   + TrainError     training cannot do what it was asked          (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
@@ -21,6 +22,7 @@ __all__ = [
     "IdError",
     "PatternError",
     "SpecialError",
+    "TextError",
     "TrainError",
     "VocabError",
 ]
@@ -40,6 +42,10 @@ class SpecialError(Error, ValueError):
 
 class PatternError(Error, ValueError):
     """The pattern does not compile, exceeds a bound or drops text."""
+
+
+class TextError(Error, ValueError):
+    """A text is too long to be encoded at once."""
 
 
 class IdError(Error, KeyError):

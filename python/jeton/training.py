@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from operator import length_hint
 from typing import Any
 
 from jeton import corpus
@@ -15,6 +16,9 @@ __all__ = ["train", "train_files"]
 
 BATCH_BYTES = 1 << 24
 """About how much text is counted at once: enough to share among threads."""
+
+_MERGES_MAX = 1 << 24
+"""More tokens than that no vocabulary has."""
 
 
 def train(
@@ -85,8 +89,11 @@ class _Job:
             least = 256 + len(self.specials)
             message = f"vocab_size is {vocab_size}; it must be at least {least}"
             raise TrainError(f"{message}, the 256 bytes and the specials")
-        if threads is not None and threads < 1:
-            raise TrainError(f"threads is {threads}; it must be at least 1")
+        if self.merges_max > _MERGES_MAX:
+            raise TrainError(f"vocab_size is {vocab_size}; it must be at most {_MERGES_MAX}")
+        for name, value in (("threads", threads), ("memory", memory)):
+            if value is not None and not 1 <= value < 2**63:
+                raise TrainError(f"{name} is {value}; it must be at least 1 and fit 63 bits")
         self.pattern = DEFAULT_PATTERN if pattern is None else pattern
         self.counter = Counter(self.pattern, threads or os.cpu_count() or 1, memory)
         self.progress = progress
@@ -150,7 +157,7 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[tuple[list[str | bytes], 
     size = 0
     for text in texts:
         batch.append(text)
-        size += len(text) + 1  # Empty texts count too: a batch of them must end.
+        size += length_hint(text) + 1  # Empty texts count too: a batch of them must end.
         if size >= BATCH_BYTES:
             yield batch, size
             batch, size = [], 0

@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use sha2::{Digest, Sha256};
 
+use crate::encode::THREADS_MAX;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::split::Splitter;
@@ -76,11 +77,11 @@ impl Counts {
         self.entries.is_empty()
     }
 
-    /// Checks the memory that the counts take, and that 32 bits can number their bytes.
-    fn check(&self, budget: Option<usize>) -> Result<(), Error> {
+    /// Checks that the counts take their share of the memory, and that 32 bits number their bytes.
+    fn check(&self, budget: Option<usize>, shares: usize) -> Result<(), Error> {
         let memory = self.bytes.len() + self.entries.len() * 16 + self.index.capacity() * 5;
         match budget {
-            Some(budget) if memory > budget => Err(Error::MemoryExceeded { budget }),
+            Some(budget) if memory > budget / shares => Err(Error::MemoryExceeded { budget }),
             _ if u32::try_from(self.bytes.len()).is_err() => Err(Error::CorpusTooLarge),
             _ => Ok(()),
         }
@@ -120,7 +121,8 @@ impl Counter {
     /// Makes a counter that uses so many threads and, if bounded, so many bytes for its counts.
     #[must_use]
     pub fn new(splitter: Splitter, threads: usize, memory_max: Option<usize>) -> Self {
-        Self { splitter, memory_max, counts: vec![Counts::default(); threads.max(1)] }
+        let threads = threads.clamp(1, THREADS_MAX);
+        Self { splitter, memory_max, counts: vec![Counts::default(); threads] }
     }
 
     /// Returns what the corpus is split by.
@@ -138,12 +140,12 @@ impl Counter {
         let splitter = &self.splitter;
         let parts: Vec<&[u8]> =
             texts.iter().flat_map(|text| splitter.parts(text, PART_BYTES)).collect();
-        let budget = self.memory_max.map(|bytes| bytes / self.counts.len());
+        let (budget, shares) = (self.memory_max, self.counts.len());
         let next = AtomicUsize::new(0);
         let count = |counts: &mut Counts| -> Result<(), Error> {
             while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
                 splitter.split(part, |piece| counts.add(piece, 1))?;
-                counts.check(budget)?;
+                counts.check(budget, shares)?;
                 progress.advance(part.len() as u64)?;
             }
             Ok(())
@@ -170,7 +172,7 @@ impl Counter {
             for (piece, count) in counts.iter() {
                 joined.add(piece, count);
             }
-            joined.check(None)?;
+            joined.check(None, 1)?;
         }
         Ok(joined)
     }

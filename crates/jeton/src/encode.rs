@@ -63,7 +63,7 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// Only for a pattern outside the family: see [`Splitter::split`].
+    /// When the text has 4 GiB or more, or as [`Splitter::split`] for a pattern outside the family.
     pub fn encode(&self, text: &[u8], allowed: &Allowed, ids: &mut Vec<Id>) -> Result<(), Error> {
         let mut scratch = Scratch::default();
         self.encode_with(text, allowed, &mut scratch, ids)
@@ -76,6 +76,9 @@ impl Tokenizer {
         scratch: &mut Scratch,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(Error::TextTooLong { bytes: text.len() });
+        }
         let mut start = 0;
         while let Some((place, id)) = allowed.find(text, start) {
             self.encode_ordinary(&text[start..place.start], scratch, ids)?;
@@ -119,6 +122,9 @@ impl Tokenizer {
     }
 }
 
+/// Threads that are started at most, whatever is asked for.
+pub(crate) const THREADS_MAX: usize = 256;
+
 /// Bytes that are worth a thread of their own.
 const BYTES_PER_THREAD: usize = 1 << 16;
 
@@ -132,7 +138,7 @@ pub(crate) fn in_parallel<T: Sync, S: Default, R: Send>(
     work: impl Fn(&T, &mut S) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let bytes: usize = items.iter().map(size).sum();
-    let threads = threads.min(bytes / BYTES_PER_THREAD).min(items.len());
+    let threads = threads.min(THREADS_MAX).min(bytes / BYTES_PER_THREAD).min(items.len());
     if threads < 2 {
         let mut state = S::default();
         return items.iter().map(|item| work(item, &mut state)).collect();

@@ -30,6 +30,8 @@ pub enum Error {
     PatternSyntax { pattern: String, reason: String },
     PatternBound { pattern: String, reason: String },
     PatternDrops { pattern: String, text: String },
+    // The text cannot be encoded.
+    TextTooLong { bytes: usize },
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
     // Training cannot do what it was asked.
@@ -55,6 +57,8 @@ pub enum Kind {
     Special,
     /// The pattern cannot be used.
     Pattern,
+    /// The text cannot be encoded.
+    Text,
     /// An id stands for nothing.
     Id,
     /// Training cannot do what it was asked.
@@ -89,6 +93,7 @@ impl Error {
             | PatternSyntax { .. }
             | PatternBound { .. }
             | PatternDrops { .. } => Kind::Pattern,
+            TextTooLong { .. } => Kind::Text,
             UnknownId { .. } => Kind::Id,
             VocabTooSmall { .. }
             | CorpusTooSmall { .. }
@@ -210,6 +215,13 @@ impl fmt::Display for Error {
             Self::PatternDrops { pattern, text } => {
                 let (pattern, text) = (Excerpt(pattern), Excerpt(text));
                 write!(f, "pattern {pattern} drops part of {text}; a pattern must cover all text")
+            }
+            Self::TextTooLong { bytes } => {
+                write!(
+                    f,
+                    "the text has {bytes} bytes; one text has at most {}, so cut it",
+                    u32::MAX
+                )
             }
             Self::UnknownId { id, vocab_size } => {
                 write!(f, "id {id} is not in the vocabulary; its ids are below {vocab_size}")

@@ -63,8 +63,8 @@ def train(
 ) -> None:
     """Train a tokenizer on the texts of files and folders, and save it.
 
-    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz or .zst. Without a PATH the corpus
-    is the sources of Python's standard library.
+    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz or .zst. Without a
+    PATH the corpus is the sources of Python's standard library.
     """
     with warnings_in_one_line(quiet=quiet):
         tokenizer = jeton.train_files(

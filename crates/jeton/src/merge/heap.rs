@@ -9,7 +9,8 @@ use crate::vocab::Id;
 /// The buffers of a merge. A pair that is no more stays in the heap and is passed over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
-    pairs: BinaryHeap<Reverse<(Id, usize)>>,
+    /// The rank above the position, in one number.
+    pairs: BinaryHeap<Reverse<u64>>,
     /// The rank of each part joined with its right neighbour; `Id::MAX` where none.
     ranks: Vec<Id>,
     left: Vec<usize>,
@@ -17,7 +18,7 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    /// Merges `parts` in place.
+    /// Merges `parts` in place; there are fewer than 2³², as in any text that is encoded.
     pub(super) fn merge(&mut self, pairs: &Pairs, parts: &mut Vec<Id>) {
         let count = parts.len();
         self.left.clear();
@@ -29,9 +30,10 @@ impl Heap {
         self.ranks.push(Id::MAX);
         let ranked = self.ranks.iter().zip(0..).filter(|(rank, _)| **rank != Id::MAX);
         self.pairs.clear();
-        self.pairs.extend(ranked.map(|(&rank, at)| Reverse((rank, at))));
+        self.pairs.extend(ranked.map(|(&rank, at)| Reverse(u64::from(rank) << 32 | at)));
 
-        while let Some(Reverse((rank, at))) = self.pairs.pop() {
+        while let Some(Reverse(pair)) = self.pairs.pop() {
+            let (rank, at) = ((pair >> 32) as Id, pair as u32 as usize);
             if self.ranks[at] != rank {
                 continue;
             }
@@ -61,7 +63,7 @@ impl Heap {
         };
         self.ranks[at] = rank;
         if rank != Id::MAX {
-            self.pairs.push(Reverse((rank, at)));
+            self.pairs.push(Reverse(u64::from(rank) << 32 | at as u64));
         }
     }
 }

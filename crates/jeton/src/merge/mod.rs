@@ -16,6 +16,9 @@ use crate::vocab::{Id, Vocab};
 /// 99 pieces of 100 have 13 bytes or fewer (`bench/pieces.py`).
 const SCAN_MAX: usize = 128;
 
+/// Passes over more parts than that.
+const PASSES_MAX: usize = 16;
+
 /// Buffers that merging reuses from piece to piece.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
@@ -47,12 +50,13 @@ pub(crate) fn merge_parts<'s>(
 ) -> &'s [Id] {
     scratch.parts.clear();
     scratch.parts.extend(parts);
-    if scratch.parts.len() <= SCAN_MAX {
-        scan::merge(pairs, &mut scratch.parts, &mut scratch.ranks);
-    } else {
-        scratch.heap.merge(pairs, &mut scratch.parts);
+    let Scratch { parts, ranks, heap } = scratch;
+    // Long runs of one letter take few passes; what takes many goes to the heap.
+    let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };
+    if !scan::merge(pairs, parts, ranks, passes_max) {
+        heap.merge(pairs, parts);
     }
-    &scratch.parts
+    parts
 }
 
 /// Appends the ids of a long piece, in time that grows with its length alone.
@@ -68,8 +72,9 @@ fn merge_by_window(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut
         let parts = piece[from..to.min(piece.len())].iter().map(|&byte| vocab.byte(byte));
         merge_parts(vocab.pairs(), parts, scratch).to_vec()
     };
-    let (mut start, mut size) = (0, SCAN_MAX);
+    let (mut start, mut size) = (0, WINDOW_BYTES);
     let mut window = merged(start, start + size, scratch);
+    let mut proved = (Id::MAX, Id::MAX);
     while start + size < piece.len() {
         // The ends of windows are not to be trusted: a seam lies in the third quarter.
         let mut ends = Vec::with_capacity(window.len());
@@ -77,12 +82,20 @@ fn merge_by_window(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut
             ends.push(end + length_of(id));
             end + length_of(id)
         });
+        // Where ids are so long that few lie before it, a larger window is cheaper.
         let last = ends.partition_point(|&end| end <= start + size / 4 * 3);
-        let seam = (last.saturating_sub(SEAMS_TRIED)..last).rev().find_map(|i| {
+        let first = if last < SEAMS_TRIED { last } else { last - SEAMS_TRIED };
+        let seam = (first..last).rev().find_map(|i| {
             let next = merged(ends[i], ends[i] + size, scratch);
             let (left, right) = (window[i], next[0]);
-            let both = merged(ends[i] - length_of(left), ends[i] + length_of(right), scratch);
-            (both == [left, right]).then_some((i, next))
+            let apart = (left, right) == proved || {
+                let both = merged(ends[i] - length_of(left), ends[i] + length_of(right), scratch);
+                both == [left, right]
+            };
+            apart.then(|| {
+                proved = (left, right);
+                (i, next)
+            })
         });
         match seam {
             Some((i, next)) => {
@@ -97,6 +110,9 @@ fn merge_by_window(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut
     }
     ids.extend_from_slice(&window);
 }
+
+/// The size of the first window: on random letters 128 takes a fifth longer, 32 saves nothing.
+const WINDOW_BYTES: usize = 64;
 
 /// Seams that are tried in a window before a larger one is merged.
 const SEAMS_TRIED: usize = 3;
@@ -165,7 +181,7 @@ mod tests {
             let piece: Vec<u8> = (0..random.below(30)).map(|_| b"abc"[random.below(3)]).collect();
             let expected = merge_by_bytes(&vocab, &piece);
             let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
-            scan::merge(vocab.pairs(), &mut parts, &mut Vec::new());
+            assert!(scan::merge(vocab.pairs(), &mut parts, &mut Vec::new(), usize::MAX));
             assert_eq!(parts, expected, "by scan");
             let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
             heap::Heap::default().merge(vocab.pairs(), &mut parts);

@@ -1,0 +1,150 @@
+"""Byte pair encoding, in the order the data flows. This file is the specification.
+
+    text   --split-->  pieces  --merge-->  ids  --decode-->  text
+    corpus --count-->  counts  --learn-->  vocabulary
+
+It is slow on purpose: every faster engine is tested against it, and it imports none of them.
+It needs `regex==2025.7.34`, whose character classes are those of Unicode 16.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import TypeAlias
+
+import regex
+
+Vocab: TypeAlias = dict[bytes, int]
+"""Token bytes -> id, which is also the rank: the lower, the earlier it merges."""
+
+PATTERN = (  # nanochat's: contractions, words, numbers, punctuation, white space.
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+
+
+# ---- text -> ids ----
+
+
+def encode(
+    text: str | bytes,
+    vocab: Vocab,
+    pattern: str = PATTERN,
+    specials: Mapping[str, int] | None = None,
+) -> list[int]:
+    """Encode text: cut the allowed specials out, split the rest, merge each piece on its own."""
+    specials = specials or {}
+    longest_first = "|".join(map(regex.escape, sorted(specials, key=len, reverse=True)))
+    stretches = regex.split(f"({longest_first})", read(text)) if specials else [read(text)]
+    ids: list[int] = []
+    for at, stretch in enumerate(stretches):
+        if at % 2:  # Every second one is a special.
+            ids.append(specials[stretch])
+            continue
+        for piece in split(stretch, pattern):
+            ids += merge(piece, vocab)
+    return ids
+
+
+def read(text: str | bytes) -> str:
+    """Read text as characters, losing nothing: a byte that is not UTF-8 is a character too.
+
+    Such a byte becomes a lone surrogate, as Python's surrogateescape has it. Lone surrogates that
+    were in a str before are read as tiktoken reads them: pairs join, the rest becomes U+FFFD.
+
+    >>> read(b"caf\\xc3\\xa9 \\xff")
+    'café \\udcff'
+    """
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "surrogateescape")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def split(text: str, pattern: str = PATTERN) -> list[bytes]:
+    """Cut text into pieces that no merge may cross. Joined, the pieces are the text.
+
+    >>> split("I'm 42, right?")
+    [b'I', b"'m", b' ', b'42', b',', b' right', b'?']
+    """
+    # For the pattern, a byte that is not UTF-8 is punctuation.
+    shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)
+    spans = [match.span() for match in regex.finditer(pattern, shown) if match.group()]
+    if [0, *(end for _, end in spans)] != [*(start for start, _ in spans), len(text)]:
+        raise ValueError(f"pattern {pattern!r} drops part of the text; a pattern must cover all")
+    return [text[start:end].encode("utf-8", "surrogateescape") for start, end in spans]
+
+
+def merge(piece: bytes, vocab: Vocab) -> list[int]:
+    """Join the lowest-ranked adjacent pair, leftmost first, until no pair is a token.
+
+    A piece that is a token is taken whole: some vocabularies hold tokens that no merge reaches.
+    """
+    if piece in vocab:
+        return [vocab[piece]]
+    parts = [bytes([byte]) for byte in piece]
+    while True:
+        ranks = [(vocab[a + b], i) for i, (a, b) in enumerate(pairwise(parts)) if a + b in vocab]
+        if not ranks:
+            return [vocab[part] for part in parts]
+        _, i = min(ranks)
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+
+
+# ---- ids -> text ----
+
+
+def decode(ids: Iterable[int], vocab: Vocab, specials: Mapping[str, int] | None = None) -> bytes:
+    """Join the bytes of each id. They are UTF-8 where the text was, unless ids were cut off."""
+    token_of = {token_id: name.encode() for name, token_id in (specials or {}).items()}
+    token_of |= {token_id: token for token, token_id in vocab.items()}
+    return b"".join(token_of[token_id] for token_id in ids)
+
+
+# ---- corpus -> vocabulary ----
+
+
+def train(corpus: Iterable[str | bytes], vocab_size: int, pattern: str = PATTERN) -> Vocab:
+    """Train: count the pieces of the corpus, then learn merges from the counts."""
+    return learn(count(corpus, pattern), vocab_size)
+
+
+def count(corpus: Iterable[str | bytes], pattern: str = PATTERN) -> Counter[bytes]:
+    """Count every distinct piece. After this, training never looks at the corpus again."""
+    return Counter(piece for text in corpus for piece in split(read(text), pattern))
+
+
+def learn(counts: Mapping[bytes, int], vocab_size: int) -> Vocab:
+    """Make the most frequent adjacent pair a token, over and over, until the size is reached.
+
+    Of equal counts the smallest pair of ids goes first: the order of the corpus does not matter.
+    """
+    vocab: Vocab = {bytes([byte]): byte for byte in range(256)}
+    words = {piece: list(piece) for piece in counts}  # A piece as ids, at first its bytes.
+    token_of = list(vocab)
+    while len(vocab) < vocab_size:
+        pairs: Counter[tuple[int, int]] = Counter()
+        for piece, ids in words.items():
+            for pair in pairwise(ids):
+                pairs[pair] += counts[piece]
+        if not pairs:  # Every piece is one token.
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        token_of.append(token_of[best[0]] + token_of[best[1]])
+        vocab[token_of[-1]] = len(vocab)
+        words = {piece: join(ids, best, len(vocab) - 1) for piece, ids in words.items()}
+    return vocab
+
+
+def join(ids: list[int], pair: tuple[int, int], joined: int) -> list[int]:
+    """Put `joined` for every occurrence of a pair, left to right.
+
+    >>> join([1, 1, 1, 2], (1, 1), 9)
+    [9, 1, 2]
+    """
+    result: list[int] = []
+    at = 0
+    while at < len(ids):
+        found = tuple(ids[at : at + 2]) == pair
+        result.append(joined if found else ids[at])
+        at += 2 if found else 1
+    return result

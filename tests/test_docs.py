@@ -1,0 +1,31 @@
+"""Every example in the documentation runs, and prints what it says it prints."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = re.sub(r"^```.*$", "", page.read_text(), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(examples)
+    assert runner.failures == 0
+
+
+def test_the_pages_name_no_file_that_is_not_there() -> None:
+    for page in [*PAGES, ROOT / "ARCHITECTURE.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_reference_stays_small() -> None:
+    lines = (ROOT / "python" / "jeton" / "reference.py").read_text().splitlines()
+    assert len(lines) <= 150

@@ -1,0 +1,262 @@
+"""Text -> ids, through the public face, against tiktoken and the reference."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiktoken.load import load_tiktoken_bpe
+from conftest import BYTES, SHARED, family_patterns, needs_shared, odd_bytes, odd_text, vocabs
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from jeton import reference
+from jeton.reference import Vocab
+
+NAMES = jeton.pretrained_names()
+ENCODINGS = {name: jeton.pretrained(name).as_tiktoken() for name in NAMES}
+
+
+@given(text=odd_text)
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_are_tiktokens_for_published_vocabularies(name: str, text: str) -> None:
+    assert jeton.pretrained(name).encode(text) == ENCODINGS[name].encode_ordinary(text)
+
+
+@given(vocab=vocabs(), pattern=family_patterns(), text=odd_text)
+def test_ids_are_tiktokens_for_any_vocabulary_and_pattern(
+    vocab: Vocab, pattern: str, text: str
+) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    ids = tok.encode(text)
+    assert ids == tok.as_tiktoken().encode_ordinary(text)
+    assert ids == reference.encode(text, vocab, pattern)
+    assert tok.decode_bytes(ids) == reference.decode(ids, vocab) == text.encode()
+
+
+OUTSIDE = {
+    "kimi_k2": (
+        r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+|(?s:.)"
+    ),
+    "right_grouped_digits": r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))|\p{L}+|\s+|[^\s\p{L}]",
+    "words": r"\w+|[^\w\s]+|\s+",
+    "lines": r"(?m)^.+$|\n",
+    "characters": "(?s).",
+    "look_behind": r"(?<=a)b+|\s+|\S",
+    "dates": r"\d{4}-\d{2}-\d{2}|\p{L}+|\p{N}|[^\p{L}\p{N}]",
+}
+
+
+@given(vocab=vocabs(), text=odd_text)
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_ids_are_tiktokens_for_patterns_outside_the_family(
+    name: str, vocab: Vocab, text: str
+) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=OUTSIDE[name])
+    assert tok.grammar is None
+    assert tok.encode(text) == tok.as_tiktoken().encode_ordinary(text)
+
+
+@given(vocab=vocabs(), text=odd_bytes)
+def test_any_bytes_come_back(vocab: Vocab, text: bytes) -> None:
+    tok = jeton.Tokenizer(vocab)
+    assert tok.encode(text) == reference.encode(text, vocab)
+    assert tok.decode_bytes(tok.encode(text)) == text
+    assert tok.encode(bytearray(text)) == tok.encode(memoryview(text)) == tok.encode(text)
+
+
+surrogates = st.text(st.characters(categories=["Cs", "Ll", "Zs"]), max_size=12)
+
+
+@given(text=surrogates)
+def test_lone_surrogates_are_read_as_tiktoken_reads_them(text: str) -> None:
+    tok = jeton.pretrained("cl100k_base")
+    assert tok.encode(text) == ENCODINGS["cl100k_base"].encode_ordinary(text)
+    assert tok.encode(text) == reference.encode(text, tok.ranks(), tok.pattern)
+
+
+# ---- specials ----
+
+SPECIALS = {"<|end|>": 300, "<|end|>x": 301, "<|": 302, "é": 303}
+
+
+@given(parts=st.lists(st.sampled_from([*SPECIALS, "a", " ", "|>", "end", "\n"]), max_size=12))
+def test_listed_specials_are_found_longest_first(parts: list[str]) -> None:
+    tok = jeton.Tokenizer(BYTES, specials=SPECIALS)
+    text = "".join(parts)
+    for allowed in (SPECIALS, {"<|end|>": 300}, {}):
+        expected = reference.encode(text, BYTES, tok.pattern, allowed)
+        assert tok.encode(text, specials=allowed) == expected
+        assert tok.encode_array(text, specials=allowed).tolist() == expected
+        assert tok.count(text, specials=allowed) == len(expected)
+    assert tok.encode(text, specials="all") == reference.encode(text, BYTES, tok.pattern, SPECIALS)
+    assert tok.decode(tok.encode(text, specials="all")) == text
+
+
+def test_specials_are_text_unless_listed() -> None:
+    tok = jeton.pretrained("cl100k_base")
+    text = "a<|endoftext|>b <|fim_prefix|>"
+    encoding = ENCODINGS["cl100k_base"]
+    assert tok.encode(text) == encoding.encode(text, disallowed_special=())
+    assert tok.encode(text, specials="all") == encoding.encode(text, allowed_special="all")
+    one = {"<|endoftext|>"}
+    expected = encoding.encode(text, allowed_special=one, disallowed_special=())
+    assert tok.encode(text, specials=one) == expected
+    assert tok.encode(text, specials="<|endoftext|>") == expected
+
+
+def test_white_space_before_a_special_is_at_the_end_of_its_stretch() -> None:
+    for name in NAMES:
+        text = "a  \n <|endoftext|> \n  b  "
+        expected = ENCODINGS[name].encode(text, allowed_special="all")
+        assert jeton.pretrained(name).encode(text, specials="all") == expected
+
+
+def test_refuses_an_unknown_special() -> None:
+    tok = jeton.pretrained("gpt2")
+    for call in (
+        lambda: tok.encode("a", specials=["<|nope|>"]),
+        lambda: tok.encode("a", prepend="<|nope|>"),
+        lambda: tok.encode_batch(["a"], append="<|nope|>"),
+        lambda: tok.encode_array("a", specials=["<|nope|>"]),
+    ):
+        with pytest.raises(jeton.errors.SpecialError, match="<|nope|>. is not a special"):
+            call()
+
+
+def test_prepends_and_appends_an_id_or_a_special() -> None:
+    tok = jeton.pretrained("gpt2")
+    ids = tok.encode("hi")
+    assert tok.encode("hi", prepend="<|endoftext|>") == [50256, *ids]
+    assert tok.encode("hi", prepend=50256, append=0) == [50256, *ids, 0]
+    assert tok.encode_batch(["hi", ""], append="<|endoftext|>") == [[*ids, 50256], [50256]]
+    with pytest.raises(jeton.errors.IdError, match="id 50257 is not in the vocabulary"):
+        tok.encode("hi", prepend=50257)
+
+
+# ---- batches, arrays, threads ----
+
+
+def test_batches_and_arrays_hold_the_same_ids() -> None:
+    tok = jeton.pretrained("o200k_base")
+    texts = [f"text {i} — naïve 中文 " * (i % 50) for i in range(700)] + [
+        "",
+        b"\xff\xfe",
+        "x" * 9999,
+    ]
+    expected = [tok.encode(text) for text in texts]
+    for threads in (None, 1, 2, 5):
+        assert tok.encode_batch(texts, threads=threads) == expected
+        ids, offsets = tok.encode_batch_array(texts, threads=threads)
+        assert (ids.dtype, offsets.dtype) == (np.uint32, np.uint64)
+        assert len(offsets) == len(texts) + 1
+        rows = [ids[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        assert rows == expected
+    array = tok.encode_array(texts[70])
+    assert array.dtype == np.uint32
+    assert array.tolist() == expected[70]
+    array[0] = 7  # The array is the caller's own.
+    assert tok.encode_batch([]) == []
+    assert tok.encode_batch_array([])[1].tolist() == [0]
+
+
+def test_refuses_what_is_not_text() -> None:
+    tok = jeton.pretrained("gpt2")
+    with pytest.raises(TypeError, match="a text is str or bytes, not int"):
+        tok.encode(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a list of texts, not one text"):
+        tok.encode_batch("abc")
+
+
+def test_threads_share_a_tokenizer() -> None:
+    tok = jeton.pretrained("cl100k_base")
+    texts = ["the quick brown fox — " * (100 + i) for i in range(8)]
+    expected = [tok.encode(text) for text in texts]
+    results: list[list[list[int]]] = [[] for _ in texts]
+
+    def work(at: int) -> None:
+        for _ in range(20):
+            results[at].append(tok.encode(texts[at]))
+
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(ids == expected[at] for at, many in enumerate(results) for ids in many)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_goes_on_encoding_with_threads() -> None:
+    code = """
+import os, jeton
+tok = jeton.pretrained("gpt2")
+texts = ["hello world " * 5000] * 8
+expected = tok.encode_batch(texts, threads=2)
+pid = os.fork()
+if pid == 0:
+    same = tok.encode_batch(texts, threads=2) == expected
+    trained = jeton.train(["abc abd " * 50000] * 4, 259, threads=2)
+    os._exit(0 if same and trained.vocab_size == 259 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# ---- the shared texts ----
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["gpt2", "p50k_base", "cl100k_base", "o200k_base"])
+def test_ids_are_tiktokens_on_real_texts(name: str) -> None:
+    tok, encoding = jeton.pretrained(name), ENCODINGS[name]
+    for file in sorted(SHARED.glob("dev/*/*.txt")):
+        texts = file.read_bytes()[:400_000].decode(errors="ignore").split("\x1e")
+        assert tok.encode_batch(texts) == encoding.encode_ordinary_batch(texts), file.name
+
+
+@needs_shared
+def test_ids_are_tiktokens_on_published_vocabularies_of_others() -> None:
+    specs = json.loads((SHARED / "vocabs" / "tiktoken_specs.json").read_text())
+    files = sorted(SHARED.glob("dev/*/*.txt"))
+    texts = [file.read_bytes()[:60_000].decode(errors="ignore") for file in files]
+    for name in ("llama3", "qwen"):
+        spec = specs[name]
+        (file,) = (SHARED / "vocabs").rglob(Path(spec["file"]).name)
+        ranks = load_tiktoken_bpe(str(file))
+        tok = jeton.Tokenizer(ranks, pattern=spec["pat_str"], specials=spec["special_tokens"])
+        assert tok.grammar is not None
+        assert tok.encode_batch(texts) == tok.as_tiktoken().encode_ordinary_batch(texts)
+        reached = set(tok.merges().values())
+        unreached = [
+            token for token, rank in ranks.items() if len(token) > 1 and rank not in reached
+        ]
+        as_texts = [token.decode(errors="ignore") for token in unreached]
+        assert tok.encode_batch(as_texts) == tok.as_tiktoken().encode_ordinary_batch(as_texts)
+
+
+@needs_shared
+def test_hostile_texts_are_exact(tmp_path: Path) -> None:
+    generator = SHARED / "gen_adversarial.py"
+    command = [sys.executable, str(generator), str(tmp_path), "--big", "30000"]
+    subprocess.run(command, check=True, capture_output=True)
+    cases = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    texts = [ast.literal_eval(case["repr"]) for case in cases]
+    texts += [file.read_bytes().decode() for file in sorted((tmp_path / "files").glob("*.txt"))]
+    for name in ("gpt2", "cl100k_base", "o200k_base"):
+        tok = jeton.pretrained(name)
+        for text in texts:
+            assert tok.encode(text) == ENCODINGS[name].encode_ordinary(text), text[:100]
+        for file in (tmp_path / "files").glob("*.bin"):
+            content = file.read_bytes()
+            assert tok.decode_bytes(tok.encode(content)) == content
+            short = content[:3000]
+            assert tok.split(short) == reference.split(reference.read(short), tok.pattern)

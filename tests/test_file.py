@@ -1,0 +1,154 @@
+"""Vocabulary <-> file: saving, loading, and what is refused."""
+
+import copy
+import pickle
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+from conftest import BYTES, vocabs
+from hypothesis import given
+
+import jeton
+from jeton.reference import Vocab
+
+TOK = jeton.Tokenizer(BYTES | {b"ab": 256, b"abc": 300}, specials={"<|end|>": 400})
+
+
+@given(vocab=vocabs())
+def test_a_file_holds_the_whole_tokenizer(vocab: Vocab) -> None:
+    tok = jeton.Tokenizer(vocab, specials={"<|é|>": 5000})
+    again = pickle.loads(pickle.dumps(tok))  # noqa: S301
+    assert again == tok
+    assert again.ranks() == vocab
+    assert again.specials == {"<|é|>": 5000}
+    assert again.to_file() == tok.to_file()
+
+
+def test_saves_and_loads_a_file_or_a_folder(tmp_path: Path) -> None:
+    assert TOK.save(tmp_path / "a.jeton") == tmp_path / "a.jeton"
+    assert TOK.save(tmp_path / "new" / "folder") == tmp_path / "new" / "folder" / "tokenizer.jeton"
+    for place in ("a.jeton", "new/folder", "new/folder/tokenizer.jeton"):
+        loaded = jeton.load(tmp_path / place)
+        assert loaded == TOK
+        assert loaded.made_by == {"version": jeton.__version__}
+        assert loaded.encode("abcx<|end|>", specials="all") == [300, 120, 400]
+
+
+def test_a_saved_file_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.jeton").write_bytes(b"old")
+    TOK.save(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.jeton"]
+    assert stat.S_IMODE((tmp_path / "tokenizer.jeton").stat().st_mode) & 0o444 == 0o444
+    assert jeton.load(tmp_path) == TOK
+
+
+def test_a_save_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    TOK.save(tmp_path)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(jeton.errors.FileError, match="No space left on device"):
+        jeton.Tokenizer(BYTES).save(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.jeton"]
+    assert jeton.load(tmp_path) == TOK
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(jeton.Error) as error:
+        jeton.load(path)
+    assert len(str(error.value).splitlines()) == 1
+    return str(error.value)
+
+
+def test_refuses_a_file_that_is_not_there_or_not_one(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        jeton.load(tmp_path)
+    assert "tokenizer.jeton cannot be read" in refusal(tmp_path)
+    other = tmp_path / "x.jeton"
+    other.write_bytes(pickle.dumps({"a": 1}))
+    assert refusal(other).endswith("this is not a .jeton file; it does not begin with `jeton`")
+
+
+def test_refuses_truncation_at_every_byte_and_every_flipped_bit(tmp_path: Path) -> None:
+    """The engine's own tests flip every bit; here every byte, through the face."""
+    file = tmp_path / "x.jeton"
+    content = TOK.to_file()
+    for at in range(0, len(content), 7):
+        file.write_bytes(content[:at])
+        assert isinstance(refusal(file), str)
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
+        assert isinstance(refusal(file), str)
+
+
+def test_refuses_a_version_from_the_future(tmp_path: Path) -> None:
+    file = tmp_path / "x.jeton"
+    content = TOK.to_file()
+    file.write_bytes(content[:8] + b"\x07\x00" + content[10:])
+    assert "format version 7 and this jeton reads up to 1; update jeton" in refusal(file)
+
+
+def test_refuses_a_file_larger_than_any_tokenizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    TOK.save(tmp_path)
+    monkeypatch.setattr("jeton.tokenizer.FILE_BYTES_MAX", 100)
+    assert "is larger than 100 bytes" in refusal(tmp_path)
+
+
+def test_loading_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    TOK.save(tmp_path)
+
+    def no_socket(*_: object) -> None:
+        pytest.fail("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", no_socket)
+    jeton.load(tmp_path)
+    jeton.pretrained.__wrapped__("gpt2")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "specials", "message"),
+    [
+        ({b"a": 0}, {}, "byte 0x00 has no token; a vocabulary must hold all 256 bytes"),
+        (BYTES | {b"ab": 97}, {}, 'id 97 is both b"a" and b"ab"'),
+        (BYTES | {b"": 256}, {}, "id 256 is an empty token"),
+        (BYTES | {b"ab": -1}, {}, "is too large; the highest is 2147483647"),
+        (BYTES | {b"ab": 2**40}, {}, "is too large; the highest is 2147483647"),
+        (BYTES, {"": 256}, "the special with id 256 is empty"),
+        (BYTES, {"<s>": 97}, 'the special "<s>" has id 97, which is token b"a"'),
+        (BYTES, {"x" * 2000: 256}, "a special has 2000 bytes; it may have at most 1024"),
+    ],
+)
+def test_refuses_what_is_no_vocabulary(
+    ranks: Vocab, specials: dict[str, int], message: str
+) -> None:
+    with pytest.raises(jeton.Error, match=message) as error:
+        jeton.Tokenizer(ranks, specials=specials)
+    assert isinstance(error.value, ValueError)
+
+
+def test_copies_are_the_same_and_equality_is_by_content() -> None:
+    assert copy.copy(TOK) is TOK
+    assert copy.deepcopy({"tok": TOK})["tok"] is TOK
+    same = jeton.Tokenizer(TOK.ranks(), specials=TOK.specials)
+    assert same == TOK
+    assert hash(same) == hash(TOK)
+    assert TOK != jeton.Tokenizer(BYTES)
+    assert TOK != jeton.Tokenizer(TOK.ranks(), specials={})
+    assert TOK != jeton.Tokenizer(TOK.ranks(), pattern="(?s).", specials=TOK.specials)
+    assert TOK != "a tokenizer"
+
+
+def test_a_tokenizer_is_frozen_and_says_what_it_is() -> None:
+    with pytest.raises(AttributeError):
+        TOK.pattern = "x"  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        TOK.anything = 1  # type: ignore[attr-defined]
+    assert repr(TOK).startswith("<jeton.Tokenizer vocab_size=401, pattern=")
+    assert "<|end|>" in repr(TOK)

@@ -1,0 +1,51 @@
+"""The public names are what other parts and other people rely on."""
+
+import inspect
+import subprocess
+import sys
+
+import jeton
+
+MEMBERS = """
+as_tiktoken count decode decode_batch decode_bytes encode encode_array encode_batch
+encode_batch_array grammar made_by merges pattern ranks save specials split token_bytes vocab_size
+""".split()
+
+
+def test_the_package_has_just_its_names() -> None:
+    assert sorted(jeton.__all__) == sorted(
+        """DEFAULT_PATTERN Error Grammar Tokenizer Transducer __version__ errors load pretrained
+        pretrained_names train train_files""".split()
+    )
+
+
+def test_a_tokenizer_has_its_members() -> None:
+    assert set(MEMBERS) <= {name for name in dir(jeton.Tokenizer) if not name.startswith("_")}
+
+
+def test_the_parameters_keep_their_names_and_order() -> None:
+    def names(function: object) -> list[str]:
+        return list(inspect.signature(function).parameters)  # type: ignore[arg-type]
+
+    tok = jeton.Tokenizer
+    assert names(tok.encode) == ["self", "text", "specials", "prepend", "append"]
+    assert names(tok.encode_array) == ["self", "text", "specials"]
+    assert names(tok.encode_batch) == ["self", "texts", "threads", "specials", "prepend", "append"]
+    assert names(tok.encode_batch_array) == ["self", "texts", "threads", "specials"]
+    assert names(tok.decode) == ["self", "ids", "errors"]
+    assert names(tok.decode_batch)[:3] == ["self", "batch", "threads"]
+    assert names(jeton.train)[:2] == names(jeton.train_files)[:1] + ["vocab_size"] or names(
+        jeton.train
+    )[:2] == ["texts", "vocab_size"]
+
+
+def test_every_refusal_is_an_error_and_something_familiar() -> None:
+    kinds = [getattr(jeton.errors, name) for name in jeton.errors.__all__ if name != "Error"]
+    assert all(issubclass(kind, jeton.Error) for kind in kinds)
+    assert all(issubclass(kind, (ValueError, KeyError, OSError)) for kind in kinds)
+
+
+def test_importing_the_package_does_not_import_numpy() -> None:
+    code = "import sys, jeton; jeton.pretrained('gpt2').encode('hi'); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,72 @@
+"""The bundled vocabularies are OpenAI's, to the byte."""
+
+import base64
+import hashlib
+import json
+
+import pytest
+from conftest import ROOT, SHARED, needs_shared
+
+import jeton
+
+
+def digests() -> dict[str, str]:
+    lines = (line.split() for line in (ROOT / "NOTICE").read_text().splitlines())
+    return {words[1]: words[0] for words in lines if len(words) == 2 and len(words[0]) == 64}
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"])
+def test_rebuilds_the_original_file_byte_for_byte(name: str) -> None:
+    ranks = jeton.pretrained(name).ranks()
+    lines = [base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()]
+    assert hashlib.sha256(b"".join(lines)).hexdigest() == digests()[f"{name}.tiktoken"]
+
+
+def letters() -> dict[int, str]:
+    """GPT-2's files spell bytes as printable letters: those that print as themselves, then others."""
+    own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in own]
+    return {byte: chr(byte) for byte in own} | {b: chr(256 + at) for at, b in enumerate(others)}
+
+
+def test_rebuilds_gpt2s_two_original_files_byte_for_byte() -> None:
+    tok = jeton.pretrained("gpt2")
+    letter = letters()
+
+    def spelled(token_id: int) -> str:
+        return "".join(letter[byte] for byte in tok.token_bytes(token_id))
+
+    lines = [f"{spelled(left)} {spelled(right)}\n" for left, right in tok.merges()]
+    bpe = "#version: 0.2\n" + "".join(lines)
+    assert hashlib.sha256(bpe.encode()).hexdigest() == digests()["vocab.bpe"]
+    encoder = {spelled(token_id): token_id for token_id in tok.ranks().values()} | tok.specials
+    assert hashlib.sha256(json.dumps(encoder).encode()).hexdigest() == digests()["encoder.json"]
+
+
+def test_the_names_are_tiktokens() -> None:
+    expected = "gpt2 r50k_base p50k_base p50k_edit cl100k_base o200k_base o200k_harmony"
+    assert jeton.pretrained_names() == expected.split()
+    sizes = [jeton.pretrained(name).vocab_size for name in jeton.pretrained_names()]
+    assert sizes == [50257, 50257, 50281, 50284, 100277, 200019, 201088]
+    assert jeton.pretrained("gpt2") is jeton.pretrained("gpt2")
+
+
+@needs_shared
+def test_patterns_and_specials_are_tiktokens() -> None:
+    specs = json.loads((SHARED / "vocabs" / "tiktoken_specs.json").read_text())
+    for name in jeton.pretrained_names():
+        tok = jeton.pretrained(name)
+        assert tok.pattern == specs[name]["pat_str"]
+        assert tok.specials == specs[name]["special_tokens"]
+
+
+def test_two_names_may_share_an_id() -> None:
+    tok = jeton.pretrained("o200k_harmony")
+    assert tok.specials["<|endofprompt|>"] == tok.specials["<|reserved_200018|>"] == 200018
+    assert tok.decode([200018]) == "<|endofprompt|>"
+    assert tok.encode("<|reserved_200018|>", specials="all") == [200018]
+
+
+def test_refuses_an_unknown_name() -> None:
+    with pytest.raises(jeton.errors.VocabError, match="'gpt9' is no pretrained vocabulary"):
+        jeton.pretrained("gpt9")
