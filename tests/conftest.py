@@ -34,8 +34,8 @@ BYTES: Vocab = {bytes([byte]): byte for byte in range(256)}
 def patterns() -> dict[str, str]:
     """Read the published patterns by name."""
     lines = (VECTORS / "patterns.txt").read_text().splitlines()
-    named = (line.split(": ", 1) for line in lines if not line.startswith("#"))
-    return {name: pattern for name, pattern in named}
+    named = (line.partition(": ") for line in lines if not line.startswith("#"))
+    return {name: pattern for name, _, pattern in named}
 
 
 def vocab_with(tokens: list[bytes]) -> Vocab:

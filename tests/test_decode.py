@@ -4,11 +4,11 @@ import array
 
 import numpy as np
 import pytest
-from conftest import odd_text
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from conftest import odd_text
 
 TOK = jeton.pretrained("cl100k_base")
 ENCODING = TOK.as_tiktoken()

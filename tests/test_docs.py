@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]

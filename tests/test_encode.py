@@ -6,16 +6,16 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tiktoken.load import load_tiktoken_bpe
-from conftest import BYTES, SHARED, family_patterns, needs_shared, odd_bytes, odd_text, vocabs
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken.load import load_tiktoken_bpe
 
 import jeton
+from conftest import BYTES, SHARED, family_patterns, needs_shared, odd_bytes, odd_text, vocabs
 from jeton import reference
 from jeton.reference import Vocab
 
@@ -128,7 +128,7 @@ def test_refuses_an_unknown_special() -> None:
         lambda: tok.encode_batch(["a"], append="<|nope|>"),
         lambda: tok.encode_array("a", specials=["<|nope|>"]),
     ):
-        with pytest.raises(jeton.errors.SpecialError, match="<|nope|>. is not a special"):
+        with pytest.raises(jeton.errors.SpecialError, match=r"nope\|>. is not a special"):
             call()
 
 
@@ -147,22 +147,19 @@ def test_prepends_and_appends_an_id_or_a_special() -> None:
 
 def test_batches_and_arrays_hold_the_same_ids() -> None:
     tok = jeton.pretrained("o200k_base")
-    texts = [f"text {i} — naïve 中文 " * (i % 50) for i in range(700)] + [
-        "",
-        b"\xff\xfe",
-        "x" * 9999,
-    ]
+    texts: list[str | bytes] = ["", b"\xff\xfe", "x" * 9999]
+    texts += [f"text {i} — naïve 中文 " * (i % 50) for i in range(700)]
     expected = [tok.encode(text) for text in texts]
     for threads in (None, 1, 2, 5):
         assert tok.encode_batch(texts, threads=threads) == expected
         ids, offsets = tok.encode_batch_array(texts, threads=threads)
-        assert (ids.dtype, offsets.dtype) == (np.uint32, np.uint64)
+        assert (ids.dtype.name, offsets.dtype.name) == ("uint32", "uint64")
         assert len(offsets) == len(texts) + 1
-        rows = [ids[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        rows = [ids[a:b].tolist() for a, b in pairwise(offsets)]
         assert rows == expected
-    array = tok.encode_array(texts[70])
-    assert array.dtype == np.uint32
-    assert array.tolist() == expected[70]
+    array = tok.encode_array(texts[73])
+    assert array.dtype.name == "uint32"
+    assert array.tolist() == expected[73]
     array[0] = 7  # The array is the caller's own.
     assert tok.encode_batch([]) == []
     assert tok.encode_batch_array([])[1].tolist() == [0]

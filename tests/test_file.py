@@ -7,10 +7,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from conftest import BYTES, vocabs
 from hypothesis import given
 
 import jeton
+from conftest import BYTES, vocabs
 from jeton.reference import Vocab
 
 TOK = jeton.Tokenizer(BYTES | {b"ab": 256, b"abc": 300}, specials={"<|end|>": 400})
@@ -139,9 +139,9 @@ def test_copies_are_the_same_and_equality_is_by_content() -> None:
     same = jeton.Tokenizer(TOK.ranks(), specials=TOK.specials)
     assert same == TOK
     assert hash(same) == hash(TOK)
-    assert TOK != jeton.Tokenizer(BYTES)
-    assert TOK != jeton.Tokenizer(TOK.ranks(), specials={})
-    assert TOK != jeton.Tokenizer(TOK.ranks(), pattern="(?s).", specials=TOK.specials)
+    assert jeton.Tokenizer(BYTES) != TOK
+    assert jeton.Tokenizer(TOK.ranks(), specials={}) != TOK
+    assert jeton.Tokenizer(TOK.ranks(), pattern="(?s).", specials=TOK.specials) != TOK
     assert TOK != "a tokenizer"
 
 

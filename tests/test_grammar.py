@@ -1,10 +1,10 @@
 """The grammar and its transducer, as Python sees them: all that splitting needs."""
 
 import pytest
-from conftest import BYTES, family_patterns, odd_bytes, odd_text, patterns
 from hypothesis import given
 
 import jeton
+from conftest import BYTES, family_patterns, odd_bytes, odd_text, patterns
 from jeton import reference
 from jeton.grammar import (
     CUT_HERE,

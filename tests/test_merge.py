@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from conftest import VECTORS, vocab_with, vocabs
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from conftest import VECTORS, vocab_with, vocabs
 from jeton import reference
 from jeton.reference import Vocab
 

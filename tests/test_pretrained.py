@@ -5,9 +5,9 @@ import hashlib
 import json
 
 import pytest
-from conftest import ROOT, SHARED, needs_shared
 
 import jeton
+from conftest import ROOT, SHARED, needs_shared
 
 
 def digests() -> dict[str, str]:
@@ -23,7 +23,7 @@ def test_rebuilds_the_original_file_byte_for_byte(name: str) -> None:
 
 
 def letters() -> dict[int, str]:
-    """GPT-2's files spell bytes as printable letters: those that print as themselves, then others."""
+    """Return how GPT-2's files spell each byte: as itself if it prints, else as another letter."""
     own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in own]
     return {byte: chr(byte) for byte in own} | {b: chr(256 + at) for at, b in enumerate(others)}

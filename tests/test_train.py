@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 import rustbpe
-from conftest import SHARED, family_patterns, needs_shared, odd_bytes, odd_text, patterns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
+from conftest import SHARED, family_patterns, needs_shared, odd_bytes, odd_text, patterns
 from jeton import reference
 
 
@@ -102,7 +102,7 @@ def test_refuses_options_that_make_no_sense_before_it_reads() -> None:
         {"vocab_size": 10**30},
     ):
         with pytest.raises(jeton.Error):
-            jeton.train(unread(), **options)  # type: ignore[arg-type]
+            jeton.train(unread(), **options)
     with pytest.raises(TypeError, match="not one"):
         jeton.train("one text", 300)
 
@@ -145,8 +145,9 @@ def test_notes_say_how_it_was_made() -> None:
 
 SLOW = """
 import sys, jeton
-texts = (("%d " % i) * 3 + "word%x " % (i * 7919) for i in range(10**9)) if sys.argv[1] == "count" \\
-    else ["".join(chr(97 + (i * i * 7919 >> 9) % 26) for i in range(2 * 10**6))]  # One long word.
+many = (f"{i} word{i * 7919:x} " for i in range(10**9))
+long = "".join(chr(97 + (i * i * 7919 >> 9) % 26) for i in range(2 * 10**6))
+texts = many if sys.argv[1] == "count" else [long]
 print("ready", flush=True)
 jeton.train(texts, 10**6)
 """

@@ -1,15 +1,26 @@
-"""The compiled engine. Hand-written; stubtest holds it against what was built."""
+# The compiled engine. Hand-written; stubtest holds it against what was built.
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, Self, TypeAlias, final
+
+__all__ = [
+    "DEFAULT_PATTERN",
+    "FILE_BYTES_MAX",
+    "VERSION",
+    "Counter",
+    "Engine",
+    "ZstdReader",
+]
+
+Text: TypeAlias = str | bytes | bytearray | memoryview
 
 VERSION: str
 DEFAULT_PATTERN: str
 FILE_BYTES_MAX: int
 
 class Engine:
-    def __new__(cls, engine: Engine) -> Engine: ...
+    def __new__(cls, engine: Engine) -> Self: ...
     @staticmethod
     def from_ranks(
         ranks: dict[bytes, int],
@@ -30,15 +41,15 @@ class Engine:
     def with_specials(self, specials: list[tuple[str, int]], notes: dict[str, str]) -> Engine: ...
     def encode(
         self,
-        text: str | bytes,
+        text: Text,
         specials: str | Iterable[str] | None = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]: ...
-    def encode_raw(self, text: str | bytes, specials: str | Iterable[str] | None) -> bytearray: ...
+    def encode_raw(self, text: Text, specials: str | Iterable[str] | None) -> bytearray: ...
     def encode_batch(
         self,
-        texts: Iterable[str | bytes],
+        texts: Iterable[Text],
         threads: int | None = None,
         specials: str | Iterable[str] | None = None,
         prepend: int | str | None = None,
@@ -46,12 +57,12 @@ class Engine:
     ) -> list[list[int]]: ...
     def encode_batch_raw(
         self,
-        texts: Iterable[str | bytes],
+        texts: Iterable[Text],
         threads: int | None,
         specials: str | Iterable[str] | None,
     ) -> tuple[bytearray, bytearray]: ...
-    def count(self, text: str | bytes, specials: str | Iterable[str] | None = None) -> int: ...
-    def split(self, text: str | bytes) -> list[bytes]: ...
+    def count(self, text: Text, specials: str | Iterable[str] | None = None) -> int: ...
+    def split(self, text: Text) -> list[bytes]: ...
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str: ...
     def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
     def decode_batch(
@@ -60,7 +71,7 @@ class Engine:
         threads: int | None = None,
         errors: str = "replace",
     ) -> list[str]: ...
-    def token_bytes(self, id: int) -> bytes: ...
+    def token_bytes(self, id: int) -> bytes: ...  # noqa: A002 - the word is ours.
     @property
     def vocab_size(self) -> int: ...
     @property
@@ -77,8 +88,8 @@ class Engine:
 
 @final
 class Counter:
-    def __new__(cls, pattern: str, threads: int, memory: int | None) -> Counter: ...
-    def add(self, texts: list[str | bytes]) -> None: ...
+    def __new__(cls, pattern: str, threads: int, memory: int | None) -> Self: ...
+    def add(self, texts: Sequence[Text]) -> None: ...
     def last_safe_cut(self, text: bytes) -> int: ...
     def finish(self) -> tuple[int, bytes]: ...
     def learn(
@@ -87,5 +98,5 @@ class Counter:
 
 @final
 class ZstdReader:
-    def __new__(cls, path: str | PathLike[str]) -> ZstdReader: ...
+    def __new__(cls, path: str | PathLike[str]) -> Self: ...
     def read(self, size: int) -> bytes: ...

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 from jeton._engine import ZstdReader
 from jeton.errors import CorpusError, FileError
@@ -136,7 +136,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         stream: IO[bytes]
         match path.suffix.lower():
             case ".gz":
-                stream = gzip.open(path)
+                stream = cast("IO[bytes]", gzip.open(path))  # noqa: SIM115 - closed below.
             case ".zst":
                 stream = io.BufferedReader(_Zstd(path), 1 << 20)
             case _:

@@ -56,7 +56,7 @@ def pretrained_names() -> list[str]:
 
 @cache
 def pretrained(name: str) -> Tokenizer:
-    """Return a published tokenizer by its name. It comes with the package: nothing is downloaded."""
+    """Return a published tokenizer by name. It comes with the package; nothing is downloaded."""
     if name not in _NAMES:
         raise VocabError(f"{name!r} is no pretrained vocabulary; there are {', '.join(_NAMES)}")
     file, specials = _NAMES[name]

@@ -47,13 +47,13 @@ def encode(
 
 
 def read(text: str | bytes) -> str:
-    """Read text as characters, losing nothing: a byte that is not UTF-8 is a character too.
+    r"""Read text as characters, losing nothing: a byte that is not UTF-8 is a character too.
 
     Such a byte becomes a lone surrogate, as Python's surrogateescape has it. Lone surrogates that
     were in a str before are read as tiktoken reads them: pairs join, the rest becomes U+FFFD.
 
-    >>> read(b"caf\\xc3\\xa9 \\xff")
-    'café \\udcff'
+    >>> read(b"caf\xc3\xa9 \xff")
+    'café \udcff'
     """
     if isinstance(text, bytes):
         return text.decode("utf-8", "surrogateescape")

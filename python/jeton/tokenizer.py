@@ -141,13 +141,12 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
     if source.is_dir():
         source /= FILE_NAME
     try:
-        if source.stat().st_size > FILE_BYTES_MAX:
-            raise FileError(f"{source} is larger than {FILE_BYTES_MAX} bytes, as no tokenizer is")
-        content = source.read_bytes()
-    except FileError:
-        raise
+        size = source.stat().st_size
+        content = source.read_bytes() if size <= FILE_BYTES_MAX else b""
     except OSError as error:
         raise FileError(f"{source} cannot be read: {error.strerror or error}") from error
+    if size > FILE_BYTES_MAX:
+        raise FileError(f"{source} is larger than {FILE_BYTES_MAX} bytes, as no tokenizer is")
     try:
         return _from_file(Tokenizer, content)
     except Error as error:
@@ -155,7 +154,7 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
 
 
 def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:
-    return cls._of(Engine.from_file(content))  # noqa: SLF001 - our own constructor.
+    return cls._of(Engine.from_file(content))
 
 
 def _umask() -> int:

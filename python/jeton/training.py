@@ -72,7 +72,7 @@ def train_files(
 class _Job:
     """One training: its options, checked, and its counter."""
 
-    def __init__(  # noqa: D107
+    def __init__(
         self,
         vocab_size: int,
         pattern: str | None,

@@ -1,0 +1,69 @@
+"""Encoding and decoding against tiktoken: MB per CPU second, and the median ratio."""
+
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import jeton
+from texts import groups, table
+
+ROUNDS = 5
+OWN_VOCAB_SIZE = 32_768
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def compare(
+    megabytes: float, ours: Callable[[], object], theirs: Callable[[], object]
+) -> list[str]:
+    """Run both in turn; return our rate, theirs, and the ratio."""
+    rounds = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS)]
+    rates = [megabytes / median(times) for times in zip(*rounds, strict=True)]
+    return [*(f"{rate:.1f}" for rate in rates), f"{median(b / a for a, b in rounds):.2f}"]
+
+
+def measure(tok: jeton.Tokenizer, texts: list[str]) -> list[str]:
+    """Compare on one large text, text by text, and backwards."""
+    encoding = tok.as_tiktoken()
+    whole = "\n".join(texts)
+    ids = tok.encode(whole)
+    if ids != encoding.encode_ordinary(whole):
+        sys.exit(f"{tok} differs from tiktoken on {whole[:40]!r}…")
+
+    def by_jeton() -> list[list[int]]:
+        return [tok.encode(text) for text in texts]
+
+    def by_tiktoken() -> list[list[int]]:
+        return [encoding.encode_ordinary(text) for text in texts]
+
+    megabytes = len(whole.encode()) / 1e6
+    return [
+        *compare(megabytes, lambda: tok.encode(whole), lambda: encoding.encode_ordinary(whole)),
+        *compare(megabytes, by_jeton, by_tiktoken),
+        *compare(megabytes, lambda: tok.decode(ids), lambda: encoding.decode(ids)),
+    ]
+
+
+def main(arguments: list[str]) -> None:
+    texts = groups(arguments)
+    everything = [text for group in texts.values() for text in group]
+    tokenizers = {name: jeton.pretrained(name) for name in ("gpt2", "cl100k_base", "o200k_base")}
+    tokenizers["own 32k"] = jeton.train(everything, OWN_VOCAB_SIZE)
+    rows = [
+        [name, group, *measure(tok, many)]
+        for name, tok in tokenizers.items()
+        for group, many in texts.items()
+    ]
+    head = ["vocabulary", "texts"]
+    for job in ("one text", "text by text", "decode"):
+        head += [f"{job}: jeton", "tiktoken", "ratio"]
+    table(head, rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
