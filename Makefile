@@ -21,7 +21,7 @@ train: build ## Train a tokenizer on CORPUS (default: Python's standard library)
 	@jeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
 	@echo; echo "Bytes per token, more is better:"
 	@jeton eval -t gpt2 -t cl100k_base -t $(OUT)
-	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens, naïve café, 你好"
+	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"
 
 .PHONY: test
 test: build dev ## Run every test: Rust, Python, examples in the docs.
@@ -43,7 +43,8 @@ wheel: $(VENV)/core ## Build the wheel into dist/.
 
 .PHONY: build
 build: $(VENV)/core ## Build the engine into the Python package, in an environment of its own.
-	@maturin develop --release --quiet
+	@echo "Building the engine (about a minute the first time)"
+	@maturin develop --release --quiet > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 
 .PHONY: dev
 dev: $(VENV)/dev
