@@ -1,11 +1,12 @@
 //! A pattern becomes a grammar, and a grammar becomes a transducer.
 //!
-//! `syntax` reads the pattern's text, `grammar` says what it means, `transducer` turns that into
-//! the table which the splitter interprets. A pattern that is not of the family stops at
+//! `syntax` reads the pattern's text, `grammar` says what it means, `states` how it reads a text, and
+//! `transducer` turns that into the table which the splitter interprets. A pattern that is not of the family stops at
 //! `grammar`, and the splitter falls back to a regex engine.
 
 mod grammar;
 mod set;
+mod states;
 mod syntax;
 mod transducer;
 
