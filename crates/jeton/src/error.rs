@@ -12,7 +12,7 @@ pub enum Error {
     // The tokens given do not make a vocabulary.
     MissingByte { byte: u8 },
     EmptyToken { id: Id },
-    TokenTooLong { id: Id, bytes: usize },
+    VocabTooLarge,
     IdTooLarge { id: Id },
     TooManyTokens { tokens: usize },
     SharedBytes { token: Vec<u8>, first: Id, second: Id },
@@ -77,7 +77,7 @@ impl Error {
         match self {
             MissingByte { .. }
             | EmptyToken { .. }
-            | TokenTooLong { .. }
+            | VocabTooLarge
             | TooManyTokens { .. }
             | IdTooLarge { .. }
             | SharedBytes { .. }
@@ -141,9 +141,12 @@ impl fmt::Display for Error {
             Self::EmptyToken { id } => {
                 write!(f, "id {id} is an empty token; a token has at least one byte")
             }
-            Self::TokenTooLong { id, bytes } => {
-                let most = vocab::TOKEN_BYTES_MAX;
-                write!(f, "id {id} has {bytes} bytes; a token has at most {most}")
+            Self::VocabTooLarge => {
+                let most = vocab::VOCAB_BYTES_MAX;
+                write!(
+                    f,
+                    "the tokens have more than {most} bytes in all; a vocabulary has at most that"
+                )
             }
             Self::IdTooLarge { id } => {
                 write!(f, "id {id} is too large; the highest is {}", vocab::ID_MAX)

@@ -53,7 +53,7 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
         out.extend_from_slice(&(run.len() as u32).to_le_bytes());
     }
     for (_, token) in &tokens {
-        out.extend_from_slice(&(token.len() as u16).to_le_bytes());
+        out.extend_from_slice(&(token.len() as u32).to_le_bytes());
     }
     for (_, token) in &tokens {
         out.extend_from_slice(token);
@@ -167,7 +167,7 @@ impl<'b> Reader<'b> {
     }
 
     fn tokens(&mut self) -> Result<Vec<(Id, Vec<u8>)>, Error> {
-        let count = self.count("tokens", TOKENS_MAX, 2)?;
+        let count = self.count("tokens", TOKENS_MAX, 4)?;
         let runs = self.count("runs of ids", count, 8)?;
         let mut ids = Vec::with_capacity(count);
         for _ in 0..runs {
@@ -185,11 +185,11 @@ impl<'b> Reader<'b> {
         if ids.len() != count {
             return Err(malformed("its runs of ids do not fit its tokens"));
         }
-        let lengths = self.bytes(count * 2)?;
-        let lengths = lengths.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]]));
+        let lengths = self.bytes(count * 4)?;
+        let lengths = lengths.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
         ids.into_iter()
             .zip(lengths)
-            .map(|(id, n)| Ok((id, self.bytes(n.into())?.to_vec())))
+            .map(|(id, n)| Ok((id, self.bytes(n as usize)?.to_vec())))
             .collect()
     }
 

@@ -19,36 +19,25 @@ type Pair = (Id, Id);
 ///
 /// # Errors
 ///
-/// When somebody asked to stop.
+/// When there are too many pieces, or somebody asked to stop.
 pub fn learn(counts: &Counts, merges_max: usize, progress: &Progress) -> Result<Vec<Pair>, Error> {
     let mut words = Words::of(counts, progress)?;
     let mut pairs = words.pairs(progress)?;
-    let rank = |(pair, info): (&Pair, &Occurrences)| (info.count, Reverse(*pair));
+    let rank = |(pair, found): (&Pair, &Occurrences)| (found.count, Reverse(*pair));
     // A pair's count only falls, so an entry that is out of date is put back with its true count.
     let mut heap: BinaryHeap<(u64, Reverse<Pair>)> = pairs.iter().map(rank).collect();
     let mut merges = Vec::new();
 
     while merges.len() < merges_max {
         let Some((count, Reverse(pair))) = heap.pop() else { break };
-        match pairs.get(&pair).map_or(0, |info| info.count) {
-            0 => {
-                pairs.remove(&pair);
-                continue;
-            }
-            current if current < count => {
-                heap.push((current, Reverse(pair)));
-                continue;
-            }
-            _ => (),
+        let Some(found) = pairs.remove(&pair).filter(|found| found.count > 0) else { continue };
+        if found.count < count {
+            heap.push((found.count, Reverse(pair)));
+            pairs.insert(pair, found);
+            continue;
         }
-        let joined = 256 + merges.len() as Id;
         merges.push(pair);
-        let occurrences = pairs.remove(&pair).expect("its count was just read");
-        let mut born = HashMap::new();
-        for &word in &occurrences.words {
-            words.join(word, pair, joined, &mut pairs, &mut born);
-        }
-        born.retain(|_, info: &mut Occurrences| info.count > 0);
+        let born = words.join(pair, &found.places, &mut pairs, progress)?;
         heap.extend(born.iter().map(rank));
         pairs.extend(born);
         progress.advance(1)?;
@@ -56,103 +45,126 @@ pub fn learn(counts: &Counts, merges_max: usize, progress: &Progress) -> Result<
     Ok(merges)
 }
 
-/// Where a pair occurs, and how often in all.
+/// How often a pair occurs, and where.
 #[derive(Default)]
 struct Occurrences {
     count: u64,
-    /// Words that held the pair when it came about; it may be gone from some.
-    words: Vec<u32>,
+    /// The cells where it began when it came about, rising; it may be gone from some.
+    places: Vec<u32>,
 }
 
 impl Occurrences {
-    fn add(&mut self, word: u32, count: u64) {
+    fn add(&mut self, place: usize, count: u64) {
         self.count += count;
-        if self.words.last() != Some(&word) {
-            self.words.push(word);
-        }
+        self.places.push(place as u32);
     }
 }
 
-/// The distinct pieces, each as the ids it has been joined to so far.
+/// The distinct pieces, laid out in cells: a cell a byte, and an `END` around every word.
+///
+/// A token's id stands in its first and in its last cell. So the next token begins a token's length
+/// further on, and the last cell of the token before is one cell back; a join touches no others.
 struct Words {
-    /// All parts; word w has `lengths[w]` of them from `starts[w]` on.
-    parts: Vec<Id>,
-    starts: Vec<u32>,
-    lengths: Vec<u32>,
+    cells: Vec<Id>,
+    /// The word of each cell, and the count of each word.
+    word_of: Vec<u32>,
     counts: Vec<u64>,
+    /// The bytes of each id.
+    lengths: Vec<u32>,
 }
+
+const END: Id = Id::MAX;
+/// A cell inside a token: no place in it begins a pair any more.
+const INSIDE: Id = Id::MAX - 1;
+
+/// Places that are joined between two looks at whether to stop.
+const PLACES_AT_ONCE: usize = 1 << 16;
 
 impl Words {
     /// Takes the pieces in the order of their bytes, so that no run differs from another.
     fn of(counts: &Counts, progress: &Progress) -> Result<Self, Error> {
         let mut words =
-            Self { parts: Vec::new(), starts: Vec::new(), lengths: Vec::new(), counts: Vec::new() };
+            Self { cells: vec![END], word_of: vec![0], counts: Vec::new(), lengths: vec![1; 256] };
         for (piece, count) in counts.sorted().into_iter().filter(|(piece, _)| piece.len() > 1) {
-            words.starts.push(words.parts.len() as u32);
-            words.lengths.push(piece.len() as u32);
+            words.cells.extend(piece.iter().map(|&byte| Id::from(byte)));
+            words.cells.push(END);
+            words.word_of.resize(words.cells.len(), words.counts.len() as u32);
             words.counts.push(count);
-            words.parts.extend(piece.iter().map(|&byte| Id::from(byte)));
             progress.advance(0)?;
         }
-        Ok(words)
+        match u32::try_from(words.cells.len()) {
+            Ok(_) => Ok(words),
+            Err(_) => Err(Error::CorpusTooLarge),
+        }
     }
 
+    fn count_at(&self, place: usize) -> u64 {
+        self.counts[self.word_of[place] as usize]
+    }
+
+    /// Finds all pairs of bytes.
     fn pairs(&self, progress: &Progress) -> Result<HashMap<Pair, Occurrences>, Error> {
         let mut pairs: HashMap<Pair, Occurrences> = HashMap::new();
-        for (word, &count) in self.counts.iter().enumerate() {
-            let start = self.starts[word] as usize;
-            for two in self.parts[start..start + self.lengths[word] as usize].windows(2) {
-                pairs.entry((two[0], two[1])).or_default().add(word as u32, count);
+        for (place, two) in self.cells.windows(2).enumerate() {
+            if two[0] != END && two[1] != END {
+                pairs.entry((two[0], two[1])).or_default().add(place, self.count_at(place));
             }
-            progress.advance(0)?;
+            if place % PLACES_AT_ONCE == 0 {
+                progress.advance(0)?;
+            }
         }
         Ok(pairs)
     }
 
-    /// Joins a pair wherever it occurs in a word, from left to right.
+    /// Joins a pair wherever it occurs, from left to right, and returns the pairs that come about.
     ///
-    /// Takes the pairs that this breaks off the counts in `pairs`, and counts the new ones in
-    /// `born`: every pair that holds the new id. In `abab` joined by (a, b), the first join makes
-    /// (ab, a), which the second breaks: such a pair is in `born` from the start.
+    /// All of those hold the new id. In `abab` joined by (a, b), the first join makes (ab, a) and
+    /// the second breaks it again. The pairs that a join breaks lose their counts in `pairs`.
     fn join(
         &mut self,
-        word: u32,
         (left, right): Pair,
-        joined: Id,
+        places: &[u32],
         pairs: &mut HashMap<Pair, Occurrences>,
-        born: &mut HashMap<Pair, Occurrences>,
-    ) {
-        let (start, count) = (self.starts[word as usize] as usize, self.counts[word as usize]);
-        let length = self.lengths[word as usize] as usize;
-        let parts = &mut self.parts[start..start + length];
-        let mut fall = |pair: Pair, born: &mut HashMap<Pair, Occurrences>| {
-            // The pair being joined is in neither: its count is done with.
-            let holder = if pair.0 == joined { born.get_mut(&pair) } else { pairs.get_mut(&pair) };
-            if let Some(info) = holder {
-                info.count -= count;
+        progress: &Progress,
+    ) -> Result<HashMap<Pair, Occurrences>, Error> {
+        let joined = self.lengths.len() as Id;
+        let [left_length, right_length] = [left, right].map(|id| self.lengths[id as usize]);
+        self.lengths.push(left_length + right_length);
+        let mut born: HashMap<Pair, Occurrences> = HashMap::new();
+        for (done, &place) in places.iter().enumerate() {
+            if done % PLACES_AT_ONCE == 0 {
+                progress.advance(0)?;
             }
-        };
-        let (mut read, mut written) = (0, 0);
-        while read < length {
-            if read + 1 == length || (parts[read], parts[read + 1]) != (left, right) {
-                parts[written] = parts[read];
-                (read, written) = (read + 1, written + 1);
+            let place = place as usize;
+            let middle = place + left_length as usize;
+            // An earlier join may have taken either part.
+            if self.cells[place] != left || self.cells[middle] != right {
                 continue;
             }
-            if written > 0 {
-                let before = parts[written - 1];
-                fall((before, left), born);
-                born.entry((before, joined)).or_default().add(word, count);
+            let (after_place, count) = (middle + right_length as usize, self.count_at(place));
+            let (before, after) = (self.cells[place - 1], self.cells[after_place]);
+            if before != END {
+                let holder = if before == joined { &mut born } else { &mut *pairs };
+                fall(holder, (before, left), count);
+                let before_place = place - self.lengths[before as usize] as usize;
+                born.entry((before, joined)).or_default().add(before_place, count);
             }
-            if read + 2 < length {
-                let after = parts[read + 2];
-                fall((right, after), born);
-                born.entry((joined, after)).or_default().add(word, count);
+            if after != END {
+                fall(pairs, (right, after), count);
+                born.entry((joined, after)).or_default().add(place, count);
             }
-            parts[written] = joined;
-            (read, written) = (read + 2, written + 1);
+            (self.cells[middle - 1], self.cells[middle]) = (INSIDE, INSIDE);
+            (self.cells[place], self.cells[after_place - 1]) = (joined, joined);
         }
-        self.lengths[word as usize] = written as u32;
+        born.retain(|_, found| found.count > 0);
+        Ok(born)
+    }
+}
+
+/// Takes a pair's count down; the pair that is being joined is in no map, and is done with.
+fn fall(pairs: &mut HashMap<Pair, Occurrences>, pair: Pair, count: u64) {
+    if let Some(found) = pairs.get_mut(&pair) {
+        found.count -= count;
     }
 }
 

@@ -17,8 +17,8 @@ pub const ID_MAX: Id = i32::MAX as Id;
 /// Tokens that a vocabulary has at most.
 pub const TOKENS_MAX: usize = 1 << 24;
 
-/// Bytes that a token has at most.
-pub const TOKEN_BYTES_MAX: usize = u16::MAX as usize;
+/// Bytes that all tokens together have at most.
+pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 
 /// The tokens of a tokenizer: bytes to id, id to bytes, and the pairs that merge.
 ///
@@ -44,15 +44,18 @@ impl Vocab {
     ///
     /// # Errors
     ///
-    /// When a byte is missing, a token is empty or too long, or two ids or two tokens are equal.
+    /// When a byte is missing, a token is empty, two ids or two tokens are equal, or all is too large.
     pub fn new(mut tokens: Vec<(Id, Vec<u8>)>) -> Result<Self, Error> {
-        let too_many = Error::TooManyTokens { tokens: tokens.len() };
         if tokens.len() > TOKENS_MAX {
-            return Err(too_many);
+            return Err(Error::TooManyTokens { tokens: tokens.len() });
+        }
+        let bytes = tokens.iter().map(|(_, token)| token.len()).sum();
+        if bytes > VOCAB_BYTES_MAX {
+            return Err(Error::VocabTooLarge);
         }
         tokens.sort_by_key(|(id, _)| *id);
         let mut vocab = Self {
-            bytes: Vec::with_capacity(tokens.iter().map(|(_, token)| token.len()).sum()),
+            bytes: Vec::with_capacity(bytes),
             ends: Vec::with_capacity(tokens.len()),
             ids: Vec::with_capacity(tokens.len()),
             index: HashTable::with_capacity(tokens.len()),
@@ -62,9 +65,6 @@ impl Vocab {
         };
         for (id, token) in tokens {
             vocab.push(id, &token)?;
-            if u32::try_from(vocab.bytes.len()).is_err() {
-                return Err(too_many);
-            }
         }
         for byte in 0..=u8::MAX {
             let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
@@ -80,18 +80,23 @@ impl Vocab {
     ///
     /// When a merge joins an id that does not come before it, or spells a token anew.
     pub fn from_merges(merges: &[(Id, Id)]) -> Result<Self, Error> {
+        // Lengths first: a few merges can spell more than any memory holds.
+        let (mut lengths, mut bytes) = (vec![1; 256], 256);
+        for (id, &(left, right)) in (256..).zip(merges) {
+            let length = |part: Id| {
+                lengths.get(part as usize).copied().ok_or(Error::UnknownPart { id, part })
+            };
+            let joined = length(left)? + length(right)?;
+            lengths.push(joined);
+            bytes += joined;
+            if bytes > VOCAB_BYTES_MAX {
+                return Err(Error::VocabTooLarge);
+            }
+        }
         let mut tokens: Vec<(Id, Vec<u8>)> = (0..=u8::MAX).map(|b| (b.into(), vec![b])).collect();
         for (id, &(left, right)) in (256..).zip(merges) {
-            let part = |part: Id| {
-                tokens
-                    .get(part as usize)
-                    .map(|(_, token)| token)
-                    .ok_or(Error::UnknownPart { id, part })
-            };
-            let joined = [part(left)?.as_slice(), part(right)?.as_slice()].concat();
-            if joined.len() > TOKEN_BYTES_MAX {
-                return Err(Error::TokenTooLong { id, bytes: joined.len() });
-            }
+            let [left, right] = [left, right].map(|part| tokens[part as usize].1.as_slice());
+            let joined = [left, right].concat();
             tokens.push((id, joined));
         }
         Self::new(tokens)
@@ -99,10 +104,8 @@ impl Vocab {
 
     /// Appends a token whose id is not below that of the last.
     fn push(&mut self, id: Id, token: &[u8]) -> Result<(), Error> {
-        match token.len() {
-            0 => return Err(Error::EmptyToken { id }),
-            1..=TOKEN_BYTES_MAX => (),
-            bytes => return Err(Error::TokenTooLong { id, bytes }),
+        if token.is_empty() {
+            return Err(Error::EmptyToken { id });
         }
         if id > ID_MAX {
             return Err(Error::IdTooLarge { id });
@@ -249,10 +252,14 @@ mod tests {
             refusal(&[(1 << 31, b"ab")]),
             "id 2147483648 is too large; the highest is 2147483647"
         );
-        assert_eq!(
-            refusal(&[(256, &[b'a'; 65_536])]),
-            "id 256 has 65536 bytes; a token has at most 65535"
-        );
+    }
+
+    #[test]
+    fn merges_that_would_fill_the_memory_are_refused() {
+        let doubling: Vec<(Id, Id)> =
+            [(97, 97)].into_iter().chain((256..300).map(|id| (id, id))).collect();
+        assert_eq!(Vocab::from_merges(&doubling).unwrap_err(), Error::VocabTooLarge);
+        assert!(Vocab::from_merges(&doubling[..17]).is_ok());
     }
 
     #[test]
