@@ -19,17 +19,17 @@ help: ## List the commands.
 .PHONY: train
 train: build ## Train a tokenizer on CORPUS (default: Python's standard library), compare it, show it.
 	@jeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
-	@echo; echo "Bytes per token, more is better:"
+	@echo; echo "On short samples (more is better; a tokenizer is best at what it was trained on):"
 	@jeton eval -t gpt2 -t cl100k_base -t $(OUT)
 	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"
 
 .PHONY: test
-test: build dev ## Run every test: Rust, Python, examples in the docs.
+test: dev ## Run every test: Rust, Python, examples in the docs.
 	cargo test --workspace --release
 	pytest -q
 
 .PHONY: check
-check: build dev ## Formatting, lints and types, in both languages.
+check: dev ## Formatting, lints and types, in both languages.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --release -- -D warnings
 	ruff format --check .
@@ -43,11 +43,11 @@ wheel: $(VENV)/core ## Build the wheel into dist/.
 
 .PHONY: build
 build: $(VENV)/core ## Build the engine into the Python package, in an environment of its own.
-	@echo "Building the engine (about a minute the first time)"
+	@test -d target || echo "Building the engine (about a minute the first time)"
 	@maturin develop --release --quiet > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 
 .PHONY: dev
-dev: $(VENV)/dev
+dev: build $(VENV)/dev ## Install what tests, checks and benchmarks need.
 
 # What running needs, then what testing needs; both pinned by version and hash.
 $(VENV)/core: requirements/core.txt
@@ -64,7 +64,7 @@ lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
 	cd requirements && for name in core dev; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
-	    --no-emit-trusted-host --no-header --upgrade --output-file $$name.txt $$name.in; done
+	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 
 .PHONY: clean
 clean: ## Remove what was built.

@@ -10,7 +10,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from jeton._engine import Engine
+from jeton._engine import from_ranks
 
 ROOT = Path(__file__).parent.parent
 VOCABS = ROOT / "python" / "jeton" / "vocabs"
@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
         lines = (line.split() for line in content.splitlines())
         ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
         notes = {"source": f"OpenAI, {source.name}", "source.sha256": digest}
-        engine = Engine.from_ranks(ranks, pattern, list(specials.items()), notes)
+        engine = from_ranks(ranks, pattern, list(specials.items()), notes)
         (VOCABS / f"{name}.jeton").write_bytes(engine.to_file())
         print(f"{name}.jeton: {len(ranks)} tokens")
 

@@ -147,15 +147,21 @@ class TestTrain:
         assert run.returncode == 0
         assert run.stdout.endswith(b": 260 tokens\n")
         assert len(run.stderr.splitlines()) == 1
-        assert b"no PATH" in run.stderr
+        assert b"the library of Python" in run.stderr
 
     def test_says_in_one_line_that_the_corpus_is_small(self, tmp_path: Path) -> None:
         (tmp_path / "small.txt").write_text("abab")
         run = jeton("train", "small.txt", "-n", 300, folder=tmp_path)
         assert run.returncode == 0
-        assert re.fullmatch(rb"jeton: .*\b258\b.*\b300\b.*\n", run.stderr)
+        assert re.fullmatch(rb"jeton: .*\b300\b.*\b258\b.*\n", run.stderr)
         assert output("train", "small.txt", "-n", 300, "--quiet", folder=tmp_path)
         refusal("train", "small.txt", "-n", 300, "--exact-size", folder=tmp_path)
+
+    def test_refuses_a_place_to_save_that_is_none(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("abab")
+        message = refusal("train", "a.txt", "-n", 257, "-o", "a.txt", folder=tmp_path)
+        assert message == "jeton: a.txt is a file; give a folder, or a name that ends in .jeton\n"
+        assert (tmp_path / "a.txt").read_text() == "abab"
 
     def test_refuses_a_missing_file(self, tmp_path: Path) -> None:
         assert "missing.txt" in refusal("train", "missing.txt", folder=tmp_path)

@@ -56,6 +56,7 @@ def test_paths_may_be_mixed_and_a_path_may_stand_alone(folder: Path) -> None:
 def test_a_folder_leaves_out_hidden_and_binary_files(folder: Path) -> None:
     (folder / "plain" / ".hidden").write_text("zzzzzz")
     (folder / "plain" / "image.png").write_bytes(b"\x89PNG\r\n\0\0zzzzzz")
+    (folder / "plain" / "a.tar.gz").write_bytes(gzip.compress(b"name\0\0zzzzzz"))
     assert jeton.train_files([folder / "plain"], 264) == jeton.train(TEXTS, 264)
 
 
@@ -63,7 +64,7 @@ def test_another_field_may_be_named(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text('{"content": "the theme of the thesis"}\n')
     assert jeton.train_files([file], 260, field="content") == jeton.train(TEXTS[:1], 260)
-    with pytest.raises(jeton.errors.CorpusError, match=r"line 1 has no text in field 'text'"):
+    with pytest.raises(jeton.errors.CorpusError, match=r"line 1 has no field 'text'"):
         jeton.train_files([file], 260)
 
 
@@ -95,6 +96,12 @@ def test_refuses_what_it_cannot_read(folder: Path) -> None:
     )
     (folder / "b.jsonl").write_text('{"text": "a"}\n{"text": \n')
     assert "b.jsonl, line 2 is not JSON" in refusal(folder / "b.jsonl")
+    (folder / "null.jsonl").write_text('{"text": null}')
+    assert "null.jsonl, line 1 has None, not text, in field 'text'" in refusal(
+        folder / "null.jsonl"
+    )
+    (folder / "empty.txt").write_text("")
+    assert "there is no text in 1 files" in refusal(folder / "empty.txt")
     (folder / "deep.jsonl").write_text("[" * 100_000)
     assert "deep.jsonl, line 1 is not JSON" in refusal(folder / "deep.jsonl")
     (folder / "b.gz").write_bytes(gzip.compress(b"abc" * 100)[:-9])
@@ -107,6 +114,8 @@ def test_refuses_what_it_cannot_read(folder: Path) -> None:
         assert f"{at}.zst cannot be read" in refusal(folder / f"{at}.zst")
     (folder / "b.parquet").write_bytes(b"not parquet")
     assert "b.parquet cannot be read" in refusal(folder / "b.parquet")
+    pq.write_table(pa.table({"text": ["a", None]}), folder / "null.parquet")
+    assert "null.parquet, row 2 has None" in refusal(folder / "null.parquet")
     pq.write_table(pa.table({"other": ["a"]}), folder / "c.parquet")
     assert "c.parquet has no column 'text'" in refusal(folder / "c.parquet")
 

@@ -59,6 +59,16 @@ def test_a_save_that_fails_leaves_the_old_file(
     assert jeton.load(tmp_path) == TOK
 
 
+def test_refuses_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    for place in (tmp_path / "a.txt", tmp_path / "a.txt" / "x.jeton", tmp_path / "nul\0", ""):
+        with pytest.raises(jeton.errors.FileError):
+            TOK.save(place)
+    (tmp_path / "folder.jeton").mkdir()
+    with pytest.raises(jeton.errors.FileError, match="it is a folder"):
+        TOK.save(tmp_path / "folder.jeton")
+
+
 def refusal(path: Path) -> str:
     with pytest.raises(jeton.Error) as error:
         jeton.load(path)
@@ -67,8 +77,11 @@ def refusal(path: Path) -> str:
 
 
 def test_refuses_a_file_that_is_not_there_or_not_one(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         jeton.load(tmp_path)
+    for path in ("", "nul\0byte"):
+        with pytest.raises(jeton.errors.FileError):
+            jeton.load(path)
     assert "tokenizer.jeton cannot be read" in refusal(tmp_path)
     other = tmp_path / "x.jeton"
     other.write_bytes(pickle.dumps({"a": 1}))
@@ -99,6 +112,7 @@ def test_refuses_a_file_larger_than_any_tokenizer(
     TOK.save(tmp_path)
     monkeypatch.setattr("jeton.tokenizer.FILE_BYTES_MAX", 100)
     assert "is larger than 100 bytes" in refusal(tmp_path)
+    assert "is larger than 100 bytes" in refusal(Path("/dev/zero"))  # Its size is 0, and no end.
 
 
 def test_loading_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,10 +132,15 @@ def test_loading_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({b"a": 0}, {}, "byte 0x00 has no token; a vocabulary must hold all 256 bytes"),
         (BYTES | {b"ab": 97}, {}, 'id 97 is both b"a" and b"ab"'),
         (BYTES | {b"": 256}, {}, "id 256 is an empty token"),
-        (BYTES | {b"ab": -1}, {}, "is too large; the highest is 2147483647"),
-        (BYTES | {b"ab": 2**40}, {}, "is too large; the highest is 2147483647"),
+        (BYTES | {b"ab": -1}, {}, "id -1 is out of range; ids go from 0 to 2147483647"),
+        (
+            BYTES | {b"ab": 2**40},
+            {},
+            "id 1099511627776 is out of range; ids go from 0 to 2147483647",
+        ),
         (BYTES, {"": 256}, "the special with id 256 is empty"),
         (BYTES, {"<s>": 97}, 'the special "<s>" has id 97, which is token b"a"'),
+        (BYTES, {"<s>": -5}, "id -5 is out of range"),
         (BYTES, {"x" * 2000: 256}, "a special has 2000 bytes; it may have at most 1024"),
     ],
 )

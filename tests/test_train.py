@@ -80,14 +80,22 @@ def test_specials_take_the_last_ids_and_count() -> None:
 
 
 def test_says_the_size_reached_when_the_corpus_is_too_small() -> None:
-    message = "the corpus has pairs for a vocabulary of 258, not 300"
+    message = "the corpus is too small for 300 tokens: it has pairs for 258"
     with pytest.warns(UserWarning, match=message):
         tok = jeton.train(["abc"], 300)
     assert tok.vocab_size == 258
     with pytest.raises(jeton.errors.TrainError, match=message):
         jeton.train(["abc"], 300, exact_size=True)
-    with pytest.warns(UserWarning, match="of 256, not 300"):
+    with pytest.warns(UserWarning, match="it has pairs for 256"):
         assert jeton.train([], 300).encode("abc") == [97, 98, 99]
+
+
+def test_one_special_may_stand_alone_and_ids_are_not_given() -> None:
+    assert jeton.train(["abab"], 258, specials="<|a|>").specials == {"<|a|>": 257}
+    with pytest.raises(TypeError, match="training gives them their ids"):
+        jeton.train(["abab"], 258, specials={"<|a|>": 257})
+    with pytest.raises(TypeError, match="memory is an int, not str"):
+        jeton.train(["abab"], 258, memory="1GB")  # type: ignore[arg-type]
 
 
 def test_refuses_options_that_make_no_sense_before_it_reads() -> None:

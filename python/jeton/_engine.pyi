@@ -11,6 +11,10 @@ __all__ = [
     "Counter",
     "Engine",
     "ZstdReader",
+    "from_file",
+    "from_merges",
+    "from_ranks",
+    "with_specials",
 ]
 
 _Text: TypeAlias = str | bytes | bytearray | memoryview
@@ -19,26 +23,26 @@ VERSION: str
 DEFAULT_PATTERN: str
 FILE_BYTES_MAX: int
 
+def from_ranks(
+    ranks: dict[bytes, int],
+    pattern: str,
+    specials: list[tuple[str, int]],
+    notes: dict[str, str],
+) -> Engine: ...
+def from_merges(
+    merges: list[tuple[int, int]],
+    pattern: str,
+    specials: list[tuple[str, int]],
+    notes: dict[str, str],
+) -> Engine: ...
+def from_file(file: bytes) -> Engine: ...
+def with_specials(
+    engine: Engine, specials: list[tuple[str, int]], notes: dict[str, str]
+) -> Engine: ...
+
 class Engine:
     def __new__(cls, engine: Engine) -> Self: ...
-    @staticmethod
-    def from_ranks(
-        ranks: dict[bytes, int],
-        pattern: str,
-        specials: list[tuple[str, int]],
-        notes: dict[str, str],
-    ) -> Engine: ...
-    @staticmethod
-    def from_merges(
-        merges: list[tuple[int, int]],
-        pattern: str,
-        specials: list[tuple[str, int]],
-        notes: dict[str, str],
-    ) -> Engine: ...
-    @staticmethod
-    def from_file(file: bytes) -> Engine: ...
     def to_file(self) -> bytes: ...
-    def with_specials(self, specials: list[tuple[str, int]], notes: dict[str, str]) -> Engine: ...
     def encode(
         self,
         text: _Text,

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from jeton._engine import ZstdReader
-from jeton.errors import CorpusError, FileError
+from jeton.errors import CorpusError, FileError, MissingFileError, file_error
 
 __all__ = ["files", "parts", "size", "standard_library", "texts"]
 
@@ -31,14 +32,17 @@ def standard_library() -> list[Path]:
 def files(paths: Iterable[AnyPath]) -> list[Path]:
     """Return the files that paths stand for: a folder's are its own, sorted, binaries left out."""
     found: list[Path] = []
-    for path in map(Path, [paths] if isinstance(paths, (str, PathLike)) else paths):
+    for given in [paths] if isinstance(paths, (str, PathLike)) else paths:
+        path = Path(given)
+        if not os.fspath(given):
+            raise FileError("a path is empty; give files or folders of text")
         if path.is_dir():
             inside = (file for file in sorted(path.rglob("*")) if not _is_hidden(file, path))
             found += [file for file in inside if file.is_file() and not _is_binary(file)]
         elif path.exists():
             found.append(path)
         else:
-            raise FileError(f"{path} is missing; give files or folders of text")
+            raise MissingFileError(f"{path} is missing; give files or folders of text")
     return found
 
 
@@ -108,7 +112,7 @@ def _is_hidden(file: Path, folder: Path) -> bool:
 
 def _is_binary(file: Path) -> bool:
     """Tell files that are not text by the zero byte that they begin with, near enough."""
-    if _is_table(file) or file.suffix.lower() in {".gz", ".zst"}:
+    if _is_table(file):
         return False
     with _opened(file) as stream:
         return b"\0" in stream.read(1 << 13)
@@ -146,8 +150,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     except (OSError, EOFError) as error:
         if isinstance(error, FileError):
             raise
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path} cannot be read: {reason}") from error
+        raise file_error(path, "read", error) from None
 
 
 def _records(path: Path, field: str) -> Iterator[str]:
@@ -164,11 +167,17 @@ def _json_text(line: bytes, field: str, place: str) -> str:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{place} is not JSON: {error}") from None
-    text = record.get(field) if isinstance(record, dict) else None
-    if not isinstance(text, str):
-        raise CorpusError(f"{place} has no text in field {field!r}; name another field")
-    return text
+        reason = getattr(error, "msg", error)
+        raise CorpusError(f"{place} is not JSON: {reason}") from None
+    if not isinstance(record, dict) or field not in record:
+        raise CorpusError(f"{place} has no field {field!r}; name another field")
+    return _text(record[field], field, place)
+
+
+def _text(value: object, field: str, place: str) -> str:
+    if not isinstance(value, str):
+        raise CorpusError(f"{place} has {value!r:.40}, not text, in field {field!r}; leave it out")
+    return value
 
 
 def _parquet_records(path: Path, field: str) -> Iterator[str]:
@@ -176,16 +185,16 @@ def _parquet_records(path: Path, field: str) -> Iterator[str]:
         import pyarrow as pa  # noqa: PLC0415 - an extra.
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
-        message = f"{path} is Parquet, which needs pyarrow: pip install 'jeton[data]'"
+        message = f"{path} is Parquet, which needs the package pyarrow; install it"
         raise CorpusError(message) from None
     try:
         with pq.ParquetFile(path) as table:
             if field not in table.schema_arrow.names:
                 raise CorpusError(f"{path} has no column {field!r}; name another field")
+            row = 0
             for batch in table.iter_batches(columns=[field]):
-                for text in batch.column(0).to_pylist():
-                    if not isinstance(text, str):
-                        raise CorpusError(f"{path} has a row without text in column {field!r}")
-                    yield text
+                for value in batch.column(0).to_pylist():
+                    row += 1
+                    yield _text(value, field, f"{path}, row {row}")
     except (OSError, pa.ArrowException) as error:
-        raise FileError(f"{path} cannot be read: {error}") from error
+        raise file_error(path, "read", error) from None

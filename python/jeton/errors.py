@@ -9,7 +9,8 @@
   + TrainError     training cannot do what it was asked          (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
   + FormatError    the bytes are not a .jeton file               (also a ValueError)
-  + FileError      a file is missing or cannot be used           (also an OSError)
+  + FileError      a file cannot be read or written              (also an OSError)
+    - MissingFileError   it is not there                         (also a FileNotFoundError)
 
 Every message is one line that says what was found, what was expected, and what to do.
 """
@@ -20,6 +21,7 @@ __all__ = [
     "FileError",
     "FormatError",
     "IdError",
+    "MissingFileError",
     "PatternError",
     "SpecialError",
     "TextError",
@@ -67,4 +69,14 @@ class FormatError(Error, ValueError):
 
 
 class FileError(Error, OSError):
-    """A file is missing, or the system refuses to open it."""
+    """A file is not there, or the system refuses to read or write it."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file is not there."""
+
+
+def file_error(path: object, what: str, reason: Exception) -> FileError:
+    """Make the refusal of a file that cannot be read or written."""
+    kind = MissingFileError if isinstance(reason, FileNotFoundError) else FileError
+    return kind(f"{path} cannot be {what}: {getattr(reason, 'strerror', None) or reason}")

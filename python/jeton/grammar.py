@@ -1,7 +1,7 @@
 """What a pattern means and the table it compiles to, as plain values.
 
-The scanner in software and the accelerator's split block run the same table: states by classes of
-characters, one step a character, and two marks in place of looking ahead.
+The scanner runs such a table: states by classes of characters, one step a character, and two marks
+in place of looking ahead.
 """
 
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 
+from jeton._engine import with_specials
 from jeton.errors import VocabError
 from jeton.tokenizer import Tokenizer, load
 
@@ -64,5 +65,5 @@ def pretrained(name: str) -> Tokenizer:
     if specials is None:
         return tok
     return Tokenizer._of(  # noqa: SLF001 - our own constructor.
-        tok.with_specials(list(specials.items()), tok.made_by)
+        with_specials(tok, list(specials.items()), tok.made_by)
     )

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from jeton._engine import DEFAULT_PATTERN, FILE_BYTES_MAX, VERSION, Engine
-from jeton.errors import Error, FileError
+from jeton._engine import (
+    DEFAULT_PATTERN,
+    FILE_BYTES_MAX,
+    VERSION,
+    Engine,
+    from_file,
+    from_ranks,
+)
+from jeton.errors import Error, FileError, file_error
 from jeton.grammar import Grammar, read_grammar
 
 if TYPE_CHECKING:
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
     import tiktoken
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_PATTERN", "Tokenizer", "load"]
+__all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
 
 FILE_NAME = "tokenizer.jeton"
 """What a tokenizer's file is called in a folder."""
@@ -42,8 +49,10 @@ class Tokenizer(Engine):
         specials: Mapping[str, int] | None = None,
     ) -> Self:
         """Make a tokenizer of tokens with their ranks, which are also their ids."""
+        if not isinstance(specials or {}, Mapping):
+            raise TypeError("specials maps names to ids; give a dict")
         named = list((specials or {}).items())
-        return cls._of(Engine.from_ranks(dict(ranks), pattern, named, {"version": VERSION}))
+        return cls._of(from_ranks(dict(ranks), pattern, named, {"version": VERSION}))
 
     @classmethod
     def _of(cls, engine: Engine) -> Self:
@@ -79,12 +88,9 @@ class Tokenizer(Engine):
 
         The file appears whole or not at all: it is written under another name, synced, renamed.
         """
-        target = Path(path)
-        if target.suffix != ".jeton":
-            target /= FILE_NAME
+        target = target_of(path)
         content = self.to_file()
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
             try:
                 with os.fdopen(handle, "wb") as file:
@@ -98,7 +104,7 @@ class Tokenizer(Engine):
                 raise
             _sync_folder(target.parent)
         except OSError as error:
-            raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
+            raise file_error(target, "written", error) from None
         return target
 
     def as_tiktoken(self, name: str = "jeton") -> "tiktoken.Encoding":
@@ -137,15 +143,15 @@ class Tokenizer(Engine):
 
 def load(path: str | os.PathLike[str]) -> Tokenizer:
     """Read a `.jeton` file, or the one in a folder. Nothing in it is run, no socket is opened."""
-    source = Path(path)
-    if source.is_dir():
-        source /= FILE_NAME
+    source = Path(_given(path))
     try:
-        size = source.stat().st_size
-        content = source.read_bytes() if size <= FILE_BYTES_MAX else b""
-    except OSError as error:
-        raise FileError(f"{source} cannot be read: {error.strerror or error}") from error
-    if size > FILE_BYTES_MAX:
+        if source.is_dir():
+            source /= FILE_NAME
+        with source.open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        raise file_error(source, "read", error) from None
+    if len(content) > FILE_BYTES_MAX:
         raise FileError(f"{source} is larger than {FILE_BYTES_MAX} bytes, as no tokenizer is")
     try:
         return _from_file(Tokenizer, content)
@@ -153,8 +159,32 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
         raise type(error)(f"{source}: {error}") from None
 
 
+def target_of(path: str | os.PathLike[str]) -> Path:
+    """Return the file that `save` would write, and make its folder: refused now, not after work."""
+    target = Path(_given(path))
+    if target.suffix != ".jeton":
+        target /= FILE_NAME
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir() or not os.access(target.parent, os.W_OK):
+            raise PermissionError(None, "it is a folder, or its folder is not writable")
+    except (FileExistsError, NotADirectoryError):
+        message = f"{target.parent} is a file; give a folder, or a name that ends in .jeton"
+        raise FileError(message) from None
+    except (OSError, ValueError) as error:
+        raise file_error(target, "written", error) from None
+    return target
+
+
+def _given(path: str | os.PathLike[str]) -> str:
+    """Return a path that is not empty: an empty one would be the current folder."""
+    if not os.fspath(path):
+        raise FileError("the path is empty; give a file or a folder")
+    return os.fspath(path)
+
+
 def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:
-    return cls._of(Engine.from_file(content))
+    return cls._of(from_file(content))
 
 
 def _umask() -> int:

@@ -2,14 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import length_hint
 from typing import Any
 
 from jeton import corpus
-from jeton._engine import DEFAULT_PATTERN, VERSION, Counter, Engine
-from jeton.errors import TrainError
+from jeton._engine import DEFAULT_PATTERN, VERSION, Counter, from_merges
+from jeton.errors import CorpusError, TrainError
 from jeton.tokenizer import Tokenizer
 
 __all__ = ["train", "train_files"]
@@ -17,7 +17,7 @@ __all__ = ["train", "train_files"]
 BATCH_BYTES = 1 << 24
 """About how much text is counted at once: enough to share among threads."""
 
-_MERGES_MAX = 1 << 24
+VOCAB_SIZE_MAX = 1 << 24
 """More tokens than that no vocabulary has."""
 
 
@@ -65,7 +65,8 @@ def train_files(
     job = _Job(vocab_size, pattern, specials, threads, memory, progress=progress)
     files = corpus.files(paths)
     texts = corpus.parts(files, field, cut=job.counter.last_safe_cut)
-    job.count(texts, total=corpus.size(files) if progress else None)
+    if not job.count(texts, total=corpus.size(files) if progress else None):
+        raise CorpusError(f"there is no text in {len(files)} files; give files or folders of text")
     return job.learn(exact_size=exact_size)
 
 
@@ -82,15 +83,20 @@ class _Job:
         *,
         progress: bool,
     ) -> None:
-        self.specials = list(specials)
+        if isinstance(specials, Mapping):
+            raise TypeError("specials are names; training gives them their ids")
+        for name, value in (("vocab_size", vocab_size), ("threads", threads), ("memory", memory)):
+            if value is not None and not isinstance(value, int):
+                raise TypeError(f"{name} is an int, not {type(value).__name__}")
+        self.specials = [specials] if isinstance(specials, str) else list(specials)
         self.vocab_size = vocab_size
         self.merges_max = vocab_size - 256 - len(self.specials)
         if self.merges_max < 0:
             least = 256 + len(self.specials)
             message = f"vocab_size is {vocab_size}; it must be at least {least}"
             raise TrainError(f"{message}, the 256 bytes and the specials")
-        if self.merges_max > _MERGES_MAX:
-            raise TrainError(f"vocab_size is {vocab_size}; it must be at most {_MERGES_MAX}")
+        if vocab_size > VOCAB_SIZE_MAX:
+            raise TrainError(f"vocab_size is {vocab_size}; it must be at most {VOCAB_SIZE_MAX}")
         for name, value in (("threads", threads), ("memory", memory)):
             if value is not None and not 1 <= value < 2**63:
                 raise TrainError(f"{name} is {value}; it must be at least 1 and fit 63 bits")
@@ -98,7 +104,7 @@ class _Job:
         self.counter = Counter(self.pattern, threads or os.cpu_count() or 1, memory)
         self.progress = progress
         # A doubled or empty special is refused now, not after the work.
-        Engine.from_merges([], self.pattern, self._named(256), {})
+        from_merges([], self.pattern, self._named(256), {})
 
     def _named(self, first: int) -> list[tuple[str, int]]:
         return [(name, first + at) for at, name in enumerate(self.specials)]
@@ -114,17 +120,20 @@ class _Job:
         with tqdm(desc=name, **options) as bar:
             yield bar.update
 
-    def count(self, texts: Iterable[str | bytes], total: int | None = None) -> None:
-        """Count all texts."""
+    def count(self, texts: Iterable[str | bytes], total: int | None = None) -> int:
+        """Count all texts; return their size, about."""
+        whole = 0
         with self.bar("count", unit="B", unit_scale=True, total=total) as advance:
             for batch, size in _batches(texts):
                 self.counter.add(batch)
                 advance(size)
+                whole += size
+        return whole
 
     def learn(self, *, exact_size: bool) -> Tokenizer:
         """Learn merges from the counts and make a tokenizer of them."""
-        pieces, digest = self.counter.finish()
         with self.bar("learn", unit=" merges", total=self.merges_max) as advance:
+            pieces, digest = self.counter.finish()
             shown = 0
 
             def report(done: int) -> None:
@@ -135,10 +144,12 @@ class _Job:
             merges = self.counter.learn(self.merges_max, report)
         if len(merges) < self.merges_max:
             reached = 256 + len(merges) + len(self.specials)
-            message = f"the corpus has pairs for a vocabulary of {reached}, not {self.vocab_size}"
+            message = (
+                f"the corpus is too small for {self.vocab_size} tokens: it has pairs for {reached}"
+            )
             if exact_size:
                 raise TrainError(f"{message}; give more text or a smaller size")
-            warnings.warn(f"{message}; that is its size", stacklevel=3)
+            warnings.warn(f"{message}, which is the size reached", stacklevel=3)
         notes = {
             "version": VERSION,
             "training.vocab_size": str(self.vocab_size),
@@ -147,7 +158,7 @@ class _Job:
         }
         named = self._named(256 + len(merges))
         return Tokenizer._of(  # noqa: SLF001 - our own constructor.
-            Engine.from_merges(merges, self.pattern, named, notes)
+            from_merges(merges, self.pattern, named, notes)
         )
 
 
@@ -157,8 +168,8 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[tuple[list[str | bytes], 
     size = 0
     for text in texts:
         batch.append(text)
-        size += length_hint(text) + 1  # Empty texts count too: a batch of them must end.
-        if size >= BATCH_BYTES:
+        size += length_hint(text)
+        if size + len(batch) >= BATCH_BYTES:  # Empty texts count too: a batch of them must end.
             yield batch, size
             batch, size = [], 0
     yield batch, size

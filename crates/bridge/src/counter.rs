@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::watch::watch;
 
 /// Counts the pieces of a corpus, then learns merges from the counts.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "jeton._engine")]
 pub(crate) struct Counter {
     splitter: Splitter,
     state: Mutex<State>,

@@ -7,7 +7,7 @@ use jeton::pattern::{Case, Place};
 use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyString};
 
 use crate::errors::raise;
 use crate::ids;
@@ -17,7 +17,7 @@ use crate::text::Text;
 const DETACH_BYTES: usize = 1 << 12;
 
 /// A tokenizer that never changes; `jeton.Tokenizer` is built on it.
-#[pyclass(frozen, subclass, eq, skip_from_py_object)]
+#[pyclass(frozen, subclass, eq, skip_from_py_object, module = "jeton._engine")]
 #[derive(Clone)]
 pub(crate) struct Engine {
     tokenizer: Arc<Tokenizer>,
@@ -38,68 +38,16 @@ impl Engine {
         engine.get().clone()
     }
 
-    /// Makes a tokenizer of tokens and their ids.
-    #[staticmethod]
-    fn from_ranks(
-        py: Python<'_>,
-        ranks: &Bound<'_, PyDict>,
-        pattern: &str,
-        specials: Vec<(String, Bound<'_, PyAny>)>,
-        notes: Notes,
-    ) -> PyResult<Self> {
-        let mut tokens = Vec::with_capacity(ranks.len());
-        for (token, id) in ranks {
-            let token = token
-                .cast_into::<PyBytes>()
-                .map_err(|_| PyTypeError::new_err("a token is bytes"))?;
-            tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
-        }
-        let specials = read_specials(specials)?;
-        let build = || Tokenizer::new(Vocab::new(tokens)?, Splitter::new(pattern)?, specials);
-        Self::of(py, py.detach(build), notes)
-    }
-
-    /// Makes a tokenizer of merges, the first of which makes id 256.
-    #[staticmethod]
-    fn from_merges(
-        py: Python<'_>,
-        merges: Vec<(Id, Id)>,
-        pattern: &str,
-        specials: Vec<(String, Bound<'_, PyAny>)>,
-        notes: Notes,
-    ) -> PyResult<Self> {
-        let specials = read_specials(specials)?;
-        let build =
-            || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
-        Self::of(py, py.detach(build), notes)
-    }
-
-    /// Reads the bytes of a `.jeton` file.
-    #[staticmethod]
-    fn from_file(py: Python<'_>, file: &[u8]) -> PyResult<Self> {
-        let (tokenizer, notes) =
-            py.detach(|| jeton::file::read(file)).map_err(|error| raise(py, &error))?;
-        Self::of(py, Ok(tokenizer), notes)
-    }
-
     /// Returns the bytes of a `.jeton` file.
     fn to_file<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let file = py.detach(|| jeton::file::write(&self.tokenizer, &self.notes));
         Ok(PyBytes::new(py, &file.map_err(|error| raise(py, &error))?))
     }
 
-    /// Returns the same tokens and pattern with other specials.
-    fn with_specials(
-        &self,
-        py: Python<'_>,
-        specials: Vec<(String, Bound<'_, PyAny>)>,
-        notes: Notes,
-    ) -> PyResult<Self> {
-        let specials = read_specials(specials)?;
-        let (vocab, splitter) = (self.tokenizer.vocab().clone(), self.tokenizer.splitter().clone());
-        Self::of(py, Tokenizer::new(vocab, splitter, specials), notes)
-    }
-
+    /// Encode a text, str or bytes, into a list of ids.
+    ///
+    /// A special in the text is ordinary text unless `specials` lists it: "all", a name, or names.
+    /// `prepend` and `append` put one id around the text: an id, or the name of a special.
     #[pyo3(signature = (text, specials=None, prepend=None, append=None))]
     fn encode<'py>(
         &self,
@@ -130,12 +78,15 @@ impl Engine {
         ids::raw(py, ids.into_iter(), Id::to_ne_bytes)
     }
 
+    /// Encode many texts into lists of ids, on `threads` threads (None: one for each core).
+    ///
+    /// The other options are those of `encode`, and hold for every text.
     #[pyo3(signature = (texts, threads=None, specials=None, prepend=None, append=None))]
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         specials: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
@@ -154,7 +105,7 @@ impl Engine {
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         specials: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let batch = self.encode_texts(py, texts, threads, specials)?;
@@ -170,6 +121,7 @@ impl Engine {
         ))
     }
 
+    /// Return how many ids a text has.
     #[pyo3(signature = (text, specials=None))]
     fn count(
         &self,
@@ -183,6 +135,7 @@ impl Engine {
         Ok(ids.len())
     }
 
+    /// Return the pieces of a text, as bytes: what the pattern makes of it before any merge.
     fn split<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
         let mut pieces = Vec::new();
         let splitter = self.tokenizer.splitter();
@@ -191,6 +144,7 @@ impl Engine {
         PyList::new(py, pieces.into_iter().map(|piece| PyBytes::new(py, piece)))
     }
 
+    /// Return the bytes of ids, a list or an array. They may end inside a character.
     fn decode_bytes<'py>(
         &self,
         py: Python<'py>,
@@ -201,6 +155,8 @@ impl Engine {
         Ok(PyBytes::new(py, &bytes.map_err(|error| raise(py, &error))?))
     }
 
+    /// Decode ids, a list or an array, into a str; `errors` says what to do with bytes that are not
+    /// UTF-8, as for `bytes.decode`.
     #[pyo3(signature = (ids, errors="replace"))]
     fn decode<'py>(
         &self,
@@ -213,12 +169,13 @@ impl Engine {
         as_str(py, &bytes, errors)
     }
 
+    /// Decode many lists of ids into strs, on `threads` threads (None: one for each core).
     #[pyo3(signature = (batch, threads=None, errors="replace"))]
     fn decode_batch<'py>(
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         errors: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         let vocab_size = self.tokenizer.vocab_size();
@@ -230,6 +187,7 @@ impl Engine {
         PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)
     }
 
+    /// Return the bytes of one id, a token's or a special's.
     fn token_bytes<'py>(
         &self,
         py: Python<'py>,
@@ -239,16 +197,19 @@ impl Engine {
         Ok(PyBytes::new(py, self.tokenizer.token(id).map_err(|error| raise(py, &error))?))
     }
 
+    /// One more than the highest id: the rows that an embedding needs.
     #[getter]
     fn vocab_size(&self) -> usize {
         self.tokenizer.vocab_size()
     }
 
+    /// What splits texts into pieces.
     #[getter]
     fn pattern(&self) -> &str {
         self.tokenizer.splitter().pattern()
     }
 
+    /// The specials: name to id, by rising id.
     #[getter]
     fn specials<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let specials = PyDict::new(py);
@@ -258,11 +219,13 @@ impl Engine {
         Ok(specials)
     }
 
+    /// Who made the tokenizer and how: the notes in its file.
     #[getter]
     fn made_by(&self) -> Notes {
         (*self.notes).clone()
     }
 
+    /// Return all tokens: bytes to id, which is also the rank, by rising id.
     fn ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let ranks = PyDict::new(py);
         for (id, token) in self.tokenizer.vocab().iter() {
@@ -271,6 +234,7 @@ impl Engine {
         Ok(ranks)
     }
 
+    /// Return all pairs that merge: (left id, right id) to the id of the two joined, by rising rank.
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let merges = PyDict::new(py);
         for (pair, id) in self.tokenizer.vocab().pairs().by_rank() {
@@ -318,6 +282,62 @@ impl Engine {
         values.set_item("actions", PyBytes::new(py, &actions))?;
         Ok(Some(values))
     }
+}
+
+/// Makes a tokenizer of tokens and their ids.
+#[pyfunction]
+pub(crate) fn from_ranks(
+    py: Python<'_>,
+    ranks: &Bound<'_, PyDict>,
+    pattern: &str,
+    specials: Vec<(String, Bound<'_, PyAny>)>,
+    notes: Notes,
+) -> PyResult<Engine> {
+    let mut tokens = Vec::with_capacity(ranks.len());
+    for (token, id) in ranks {
+        let token =
+            token.cast_into::<PyBytes>().map_err(|_| PyTypeError::new_err("a token is bytes"))?;
+        tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
+    }
+    let specials = read_specials(specials)?;
+    let build = || Tokenizer::new(Vocab::new(tokens)?, Splitter::new(pattern)?, specials);
+    Engine::of(py, py.detach(build), notes)
+}
+
+/// Makes a tokenizer of merges, the first of which makes id 256.
+#[pyfunction]
+pub(crate) fn from_merges(
+    py: Python<'_>,
+    merges: Vec<(Id, Id)>,
+    pattern: &str,
+    specials: Vec<(String, Bound<'_, PyAny>)>,
+    notes: Notes,
+) -> PyResult<Engine> {
+    let specials = read_specials(specials)?;
+    let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
+    Engine::of(py, py.detach(build), notes)
+}
+
+/// Reads the bytes of a `.jeton` file.
+#[pyfunction]
+pub(crate) fn from_file(py: Python<'_>, file: &[u8]) -> PyResult<Engine> {
+    let (tokenizer, notes) =
+        py.detach(|| jeton::file::read(file)).map_err(|error| raise(py, &error))?;
+    Engine::of(py, Ok(tokenizer), notes)
+}
+
+/// Returns the same tokens and pattern with other specials.
+#[pyfunction]
+pub(crate) fn with_specials(
+    py: Python<'_>,
+    engine: &Bound<'_, Engine>,
+    specials: Vec<(String, Bound<'_, PyAny>)>,
+    notes: Notes,
+) -> PyResult<Engine> {
+    let specials = read_specials(specials)?;
+    let tokenizer = &engine.get().tokenizer;
+    let (vocab, splitter) = (tokenizer.vocab().clone(), tokenizer.splitter().clone());
+    Engine::of(py, Tokenizer::new(vocab, splitter, specials), notes)
 }
 
 impl Engine {
@@ -370,7 +390,7 @@ impl Engine {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<usize>,
+        threads: Option<i64>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<Id>>> {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
@@ -386,15 +406,17 @@ impl Engine {
     }
 }
 
-/// The threads asked for, or one for each core.
-fn threads_or_all(threads: Option<usize>) -> usize {
-    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+/// The threads asked for, at least one; or one for each core.
+fn threads_or_all(threads: Option<i64>) -> usize {
+    match threads {
+        Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
 }
 
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
-    let number: i128 = id.extract()?;
-    // Out of range: the vocabulary refuses the highest number there is, and says why.
-    Ok(Id::try_from(number).unwrap_or(Id::MAX))
+    let number = id.cast::<PyInt>()?.extract().unwrap_or(i128::MAX);
+    Id::try_from(number).map_err(|_| raise(id.py(), &Error::IdOutOfRange { id: number }))
 }
 
 fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id, String)>> {

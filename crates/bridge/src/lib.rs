@@ -17,7 +17,7 @@ mod _engine {
     #[pymodule_export]
     use super::counter::Counter;
     #[pymodule_export]
-    use super::engine::Engine;
+    use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]
     use super::zstd::ZstdReader;
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

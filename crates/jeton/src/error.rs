@@ -13,7 +13,7 @@ pub enum Error {
     MissingByte { byte: u8 },
     EmptyToken { id: Id },
     VocabTooLarge,
-    IdTooLarge { id: Id },
+    IdOutOfRange { id: i128 },
     TooManyTokens { tokens: usize },
     SharedBytes { token: Vec<u8>, first: Id, second: Id },
     SharedId { id: Id, first: Vec<u8>, second: Vec<u8> },
@@ -35,8 +35,6 @@ pub enum Error {
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
     // Training cannot do what it was asked.
-    VocabTooSmall { vocab_size: usize, least: usize },
-    CorpusTooSmall { vocab_size: usize, reached: usize },
     MemoryExceeded { budget: usize },
     CorpusTooLarge,
     Stopped,
@@ -79,7 +77,7 @@ impl Error {
             | EmptyToken { .. }
             | VocabTooLarge
             | TooManyTokens { .. }
-            | IdTooLarge { .. }
+            | IdOutOfRange { .. }
             | SharedBytes { .. }
             | SharedId { .. }
             | UnknownPart { .. } => Kind::Vocab,
@@ -95,10 +93,7 @@ impl Error {
             | PatternDrops { .. } => Kind::Pattern,
             TextTooLong { .. } => Kind::Text,
             UnknownId { .. } => Kind::Id,
-            VocabTooSmall { .. }
-            | CorpusTooSmall { .. }
-            | MemoryExceeded { .. }
-            | CorpusTooLarge => Kind::Train,
+            MemoryExceeded { .. } | CorpusTooLarge => Kind::Train,
             Stopped => Kind::Stopped,
             NotAFile
             | FileVersion { .. }
@@ -148,8 +143,8 @@ impl fmt::Display for Error {
                     "the tokens have more than {most} bytes in all; a vocabulary has at most that"
                 )
             }
-            Self::IdTooLarge { id } => {
-                write!(f, "id {id} is too large; the highest is {}", vocab::ID_MAX)
+            Self::IdOutOfRange { id } => {
+                write!(f, "id {id} is out of range; ids go from 0 to {}", vocab::ID_MAX)
             }
             Self::TooManyTokens { tokens } => {
                 let most = vocab::TOKENS_MAX;
@@ -228,18 +223,6 @@ impl fmt::Display for Error {
             }
             Self::UnknownId { id, vocab_size } => {
                 write!(f, "id {id} is not in the vocabulary; its ids are below {vocab_size}")
-            }
-            Self::VocabTooSmall { vocab_size, least } => {
-                write!(
-                    f,
-                    "vocab_size is {vocab_size}; it must be at least {least}, the 256 bytes and the specials"
-                )
-            }
-            Self::CorpusTooSmall { vocab_size, reached } => {
-                write!(
-                    f,
-                    "the corpus has pairs for a vocabulary of {reached}, not {vocab_size}; give more text or a smaller size"
-                )
             }
             Self::MemoryExceeded { budget } => {
                 write!(

@@ -41,7 +41,7 @@ impl Specials {
                 return Err(Error::SpecialTooLong { bytes: name.len() });
             }
             if *id > ID_MAX {
-                return Err(Error::IdTooLarge { id: *id });
+                return Err(Error::IdOutOfRange { id: (*id).into() });
             }
             if !names.insert(name) {
                 return Err(Error::DoubledSpecial { name: name.clone() });

@@ -108,7 +108,7 @@ impl Vocab {
             return Err(Error::EmptyToken { id });
         }
         if id > ID_MAX {
-            return Err(Error::IdTooLarge { id });
+            return Err(Error::IdOutOfRange { id: id.into() });
         }
         if self.ids.last() == Some(&id) {
             let first = self.at(self.ids.len() - 1).to_vec();
@@ -250,7 +250,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&[(1 << 31, b"ab")]),
-            "id 2147483648 is too large; the highest is 2147483647"
+            "id 2147483648 is out of range; ids go from 0 to 2147483647"
         );
     }
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+import jeton
+
 STDIN = "-"
 
 files_argument = click.argument("files", nargs=-1, metavar="[FILE]...")
@@ -12,7 +14,11 @@ files_argument = click.argument("files", nargs=-1, metavar="[FILE]...")
 
 def read(file: str) -> bytes:
     """Read all bytes of a file."""
-    return sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    if file != STDIN:
+        return Path(file).read_bytes()
+    if sys.stdin is None:
+        raise jeton.Error("standard input is closed; name a file")
+    return sys.stdin.buffer.read()
 
 
 def bytes_of(argument: str) -> bytes:

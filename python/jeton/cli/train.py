@@ -14,6 +14,7 @@ import jeton
 from jeton import corpus
 from jeton.cli.tokenizer import FOLDER
 from jeton.cli.visible import visible
+from jeton.tokenizer import target_of
 
 POSITIVE = click.IntRange(min=1)
 
@@ -66,9 +67,13 @@ def train(
     Files are text, .jsonl or .parquet; text and .jsonl may also be .gz or .zst. Without a
     PATH the corpus is the sources of Python's standard library.
     """
+    files = corpus.files(paths) if paths else corpus.standard_library()
+    target_of(out)  # What cannot be saved is refused before the work.
+    if not quiet and (not paths or sys.stderr.isatty()):
+        remark(files, given=bool(paths))
     with warnings_in_one_line(quiet=quiet):
         tokenizer = jeton.train_files(
-            paths or standard_library(quiet=quiet),
+            files,
             vocab_size,
             field=field,
             pattern=pattern,
@@ -91,12 +96,12 @@ def train(
         click.echo(f"{visible(str(path))}: {tokenizer.vocab_size} tokens")
 
 
-def standard_library(*, quiet: bool) -> list[Path]:
-    """Find the corpus that every Python brings along, and say that it is used."""
-    if not quiet:
-        version = platform.python_version()
-        click.echo(f"jeton: no PATH: training on the library of Python {version}", err=True)
-    return corpus.standard_library()
+def remark(files: list[Path], *, given: bool) -> None:
+    """Say what the corpus is: a folder leaves out what is hidden or binary."""
+    library = f", the library of Python {platform.python_version()}"
+    megabytes = sum(file.stat().st_size for file in files) / 1e6
+    source = "" if given else library
+    click.echo(f"jeton: training on {len(files)} files{source} ({megabytes:.1f} MB)", err=True)
 
 
 @contextmanager

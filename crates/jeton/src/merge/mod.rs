@@ -61,7 +61,7 @@ pub(crate) fn merge_parts<'s>(
 
 /// Appends the ids of a long piece, in time that grows with its length alone.
 ///
-/// Ids are the merge of a piece just if every two neighbours among them are the merge of their own
+/// Ids are the merge of a piece if, and only if, every two neighbours are the merge of their own
 /// bytes: the first merge that crossed a border between ids would be a merge of those two alone.
 /// So windows may be merged one after the other, each from the end of an id in the one before, as
 /// long as the two ids at every such seam pass that test. A window with no seam that passes is
