@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import zlib
 
 import pytest
 
@@ -65,6 +66,12 @@ def test_two_names_may_share_an_id() -> None:
     assert tok.specials["<|endofprompt|>"] == tok.specials["<|reserved_200018|>"] == 200018
     assert tok.decode([200018]) == "<|endofprompt|>"
     assert tok.encode("<|reserved_200018|>", specials="all") == [200018]
+
+
+def test_the_bundled_files_leave_room_in_a_wheel_of_8_megabytes() -> None:
+    files = sorted((ROOT / "python" / "jeton" / "vocabs").glob("*.jeton"))
+    assert len(files) == 4
+    assert sum(len(zlib.compress(file.read_bytes())) for file in files) < 3_000_000
 
 
 def test_refuses_an_unknown_name() -> None:
