@@ -16,21 +16,31 @@ pub(super) fn merge(
     ranks.push(Id::MAX);
     ranks.truncate(parts.len());
     for _ in 0..passes_max {
-        match ranks.iter().copied().min() {
-            None | Some(Id::MAX) => return true,
-            Some(lowest) => pass(pairs, parts, ranks, lowest),
+        match lowest(ranks) {
+            (_, Id::MAX) => return true,
+            (at, rank) => pass(pairs, parts, ranks, at, rank),
         }
     }
     false
 }
 
-/// Joins the pairs of one rank from left to right.
+/// The leftmost of the lowest ranks, and where it is.
+fn lowest(ranks: &[Id]) -> (usize, Id) {
+    let (mut best_at, mut best) = (0, Id::MAX);
+    for (at, &rank) in ranks.iter().enumerate() {
+        if rank < best {
+            (best_at, best) = (at, rank);
+        }
+    }
+    (best_at, best)
+}
+
+/// Joins the pairs of one rank, the first of which is at `read`, from left to right.
 ///
 /// A pair that comes about by a join has another rank than the join itself. If it is lower, that
 /// pair is next: the pass ends there, and the scan starts over.
-fn pass(pairs: &Pairs, parts: &mut Vec<Id>, ranks: &mut Vec<Id>, lowest: Id) {
+fn pass(pairs: &Pairs, parts: &mut Vec<Id>, ranks: &mut Vec<Id>, mut read: usize, lowest: Id) {
     let count = parts.len();
-    let mut read = ranks.iter().position(|&rank| rank == lowest).unwrap_or(count);
     let (mut written, mut lower) = (read, false);
     while read < count {
         if ranks[read] != lowest || lower {
