@@ -11,6 +11,9 @@ use crate::vocab::Id;
 pub struct Pairs {
     slots: Vec<Slot>,
     shift: u32,
+    /// Eight bits a slot, one of them set for each pair. Most pairs that are asked for do not merge,
+    /// and most of those end here: these bits stay in the cache where the slots do not.
+    filter: Vec<u64>,
     /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
     seed: u64,
     len: usize,
@@ -36,13 +39,17 @@ impl Pairs {
     pub(crate) fn with_capacity(pairs: usize) -> Self {
         let slots = (pairs * 2).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
-        Self { slots: vec![EMPTY; slots], shift: 64 - slots.trailing_zeros(), seed, len: 0 }
+        let filter = vec![0; (slots / 8).max(1)];
+        Self { slots: vec![EMPTY; slots], shift: 64 - slots.trailing_zeros(), filter, seed, len: 0 }
     }
 
     /// Adds a pair that is not in the table yet.
     pub(crate) fn insert(&mut self, left: Id, right: Id, joined: Id) {
         assert!(self.len * 2 < self.slots.len(), "the table was made for fewer pairs");
-        let mut at = self.home(left, right);
+        let mixed = self.mix(left, right);
+        let (word, bit) = self.filter_place(mixed);
+        self.filter[word] |= bit;
+        let mut at = (mixed >> self.shift) as usize;
         while self.slots[at].joined != Id::MAX {
             at = (at + 1) & (self.slots.len() - 1);
         }
@@ -63,7 +70,12 @@ impl Pairs {
     /// The same with `Id::MAX`, the lowest rank of all, for a pair that does not merge.
     #[inline]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
-        let mut at = self.home(left, right);
+        let mixed = self.mix(left, right);
+        let (word, bit) = self.filter_place(mixed);
+        if self.filter[word] & bit == 0 {
+            return Id::MAX;
+        }
+        let mut at = (mixed >> self.shift) as usize;
         loop {
             let slot = self.slots[at];
             if slot.pair == (left, right) || slot.joined == Id::MAX {
@@ -95,9 +107,15 @@ impl Pairs {
     }
 
     #[inline]
-    fn home(&self, left: Id, right: Id) -> usize {
+    fn mix(&self, left: Id, right: Id) -> u64 {
         let key = (u64::from(left) << 32 | u64::from(right)) ^ self.seed;
         let product = u128::from(key) * 0x9E37_79B9_7F4A_7C15_u128;
-        ((product as u64 ^ (product >> 64) as u64) >> self.shift) as usize
+        product as u64 ^ (product >> 64) as u64
+    }
+
+    /// The bit of a pair in the filter: other bits of the mix than those that choose its slot.
+    #[inline]
+    fn filter_place(&self, mixed: u64) -> (usize, u64) {
+        ((mixed >> 6) as usize & (self.filter.len() - 1), 1 << (mixed & 63))
     }
 }
