@@ -66,7 +66,7 @@ def merge(request: pytest.FixtureRequest) -> Callable[[bytes, Vocab], list[int]]
 
 
 # Characters of every class that a pattern tells apart, and the makings of contractions.
-ALPHABET = "aAsStlLvVeErR ſéÉǅʰ中\u0301\u064b1½٣ \t\n\r\u00a0\u3000'’/!_😀\u212a\0\ufffd"
+ALPHABET = "aAsStlLvVeErR ſéÉǅʰ中\u0301\u064b\u0345Ⓐ1½٣ \t\n\r\u00a0\u3000'’/!_😀\u212a\0\ufffd"
 
 odd_text = st.one_of(st.text(st.sampled_from(ALPHABET), max_size=24), st.text(max_size=24))
 odd_bytes = st.one_of(

@@ -47,6 +47,7 @@ OUTSIDE = {
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+|(?s:.)"
     ),
     "right_grouped_digits": r"\p{N}{1,3}(?=(?:\p{N}{3})*(?:\P{N}|$))|\p{L}+|\s+|[^\s\p{L}]",
+    "letters_in_any_case": r"(?i: ?\p{L}+)|\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+|(?s:.)",
     "words": r"\w+|[^\w\s]+|\s+",
     "lines": r"(?m)^.+$|\n",
     "characters": "(?s).",

@@ -141,6 +141,11 @@ def test_loading_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (BYTES, {"": 256}, "the special with id 256 is empty"),
         (BYTES, {"<s>": 97}, 'the special "<s>" has id 97, which is token b"a"'),
         (BYTES, {"<s>": -5}, "id -5 is out of range"),
+        (
+            BYTES,
+            {"x" * 999 + str(n): 256 + n for n in range(2000)},
+            "they may have at most 1048576",
+        ),
         (BYTES, {"x" * 2000: 256}, "a special has 2000 bytes; it may have at most 1024"),
     ],
 )

@@ -1,7 +1,7 @@
 """The tokenizer that people hold: encode, decode, save, load."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -91,16 +91,15 @@ class Tokenizer(Engine):
         target = target_of(path)
         content = self.to_file()
         try:
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
+            name = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
             try:
-                with os.fdopen(handle, "wb") as file:
+                with name.open("xb") as file:
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-                Path(name).chmod(0o666 & ~_umask())
-                Path(name).replace(target)
+                name.replace(target)
             except BaseException:
-                Path(name).unlink(missing_ok=True)
+                name.unlink(missing_ok=True)
                 raise
             _sync_folder(target.parent)
         except OSError as error:
@@ -185,12 +184,6 @@ def _given(path: str | os.PathLike[str]) -> str:
 
 def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:
     return cls._of(from_file(content))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _sync_folder(folder: Path) -> None:

@@ -55,9 +55,9 @@ impl Counter {
         let State::Counting(counter) = self.take() else {
             return Err(PyRuntimeError::new_err("this counter has finished"));
         };
-        let (counts, digest) = watch(py, None, |_| {
-            let counts = counter.finish()?;
-            let digest = counts.digest();
+        let (counts, digest) = watch(py, None, |progress| {
+            let counts = counter.finish(progress)?;
+            let digest = counts.digest(progress)?;
             Ok((counts, digest))
         })?;
         let pieces = counts.len();

@@ -58,11 +58,25 @@ impl Counts {
     }
 
     /// Returns the pieces and their counts in the order of the pieces' bytes.
-    #[must_use]
-    pub fn sorted(&self) -> Vec<(&[u8], u64)> {
-        let mut all: Vec<_> = self.iter().collect();
-        all.sort_unstable();
-        all
+    ///
+    /// They are sorted in groups by their first two bytes, so that a stop is heeded soon.
+    ///
+    /// # Errors
+    ///
+    /// When somebody asked to stop.
+    pub fn sorted(&self, progress: &Progress) -> Result<Vec<(&[u8], u64)>, Error> {
+        let mut groups = vec![Vec::new(); 1 << 16];
+        for (piece, count) in self.iter() {
+            let second = piece.get(1).copied().unwrap_or(0);
+            groups[usize::from(piece[0]) << 8 | usize::from(second)].push((piece, count));
+        }
+        let mut all = Vec::with_capacity(self.len());
+        for mut group in groups {
+            group.sort_unstable();
+            all.append(&mut group);
+            progress.advance(0)?;
+        }
+        Ok(all)
     }
 
     /// Returns the number of distinct pieces.
@@ -91,15 +105,19 @@ impl Counts {
     ///
     /// It covers, piece by piece in the order of their bytes: the length and the count as 64-bit
     /// little-endian numbers, then the piece.
-    #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
+    ///
+    /// # Errors
+    ///
+    /// When somebody asked to stop.
+    pub fn digest(&self, progress: &Progress) -> Result<[u8; 32], Error> {
         let mut sha = Sha256::new();
-        for (piece, count) in self.sorted() {
+        for (piece, count) in self.sorted(progress)? {
             sha.update((piece.len() as u64).to_le_bytes());
             sha.update(count.to_le_bytes());
             sha.update(piece);
+            progress.advance(0)?;
         }
-        sha.finalize().into()
+        Ok(sha.finalize().into())
     }
 }
 
@@ -164,13 +182,14 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// When there are more distinct pieces than can be learned from.
-    pub fn finish(self) -> Result<Counts, Error> {
+    /// When there are more distinct pieces than can be learned from, or somebody asked to stop.
+    pub fn finish(self, progress: &Progress) -> Result<Counts, Error> {
         let mut all = self.counts.into_iter();
         let mut joined = all.next().expect("there is a thread at least");
         for counts in all {
             for (piece, count) in counts.iter() {
                 joined.add(piece, count);
+                progress.advance(0)?;
             }
             joined.check(None, 1)?;
         }
@@ -188,7 +207,7 @@ mod tests {
         for texts in texts.chunks(batch) {
             counter.add(texts, &Progress::default()).unwrap();
         }
-        counter.finish().unwrap()
+        counter.finish(&Progress::default()).unwrap()
     }
 
     #[test]
@@ -196,14 +215,17 @@ mod tests {
         let long = "one two  three\n\nfour's 12345 ".repeat(200_000);
         let texts: Vec<&[u8]> = vec![b"a b a", long.as_bytes(), b"", b"b\xFF a", b"two"];
         let reversed: Vec<&[u8]> = texts.iter().rev().copied().collect();
+        let progress = Progress::default();
         let expected = counted(&texts, 1, 5);
-        assert!(expected.sorted().contains(&(b" two", 200_000)));
+        let in_order = expected.sorted(&progress).unwrap();
+        assert!(in_order.is_sorted());
+        assert!(in_order.contains(&(b" two", 200_000)));
         for (threads, batch) in [(1, 1), (2, 5), (3, 2), (8, 1)] {
             let found = counted(&reversed, threads, batch);
-            assert_eq!(found.sorted(), expected.sorted());
-            assert_eq!(found.digest(), expected.digest());
+            assert_eq!(found.sorted(&progress).unwrap(), in_order);
+            assert_eq!(found.digest(&progress), expected.digest(&progress));
         }
-        assert_ne!(counted(&texts[1..], 1, 1).digest(), expected.digest());
+        assert_ne!(counted(&texts[1..], 1, 1).digest(&progress), expected.digest(&progress));
     }
 
     #[test]

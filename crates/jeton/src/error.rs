@@ -21,6 +21,7 @@ pub enum Error {
     // The specials do not fit the vocabulary, or a name is not among them.
     EmptySpecial { id: Id },
     SpecialTooLong { bytes: usize },
+    SpecialsTooLong { bytes: usize },
     TooManySpecials { specials: usize },
     DoubledSpecial { name: String },
     SpecialClash { name: String, id: Id, token: Vec<u8> },
@@ -83,6 +84,7 @@ impl Error {
             | UnknownPart { .. } => Kind::Vocab,
             EmptySpecial { .. }
             | SpecialTooLong { .. }
+            | SpecialsTooLong { .. }
             | TooManySpecials { .. }
             | DoubledSpecial { .. }
             | SpecialClash { .. }
@@ -176,6 +178,10 @@ impl fmt::Display for Error {
             Self::SpecialTooLong { bytes } => {
                 let most = specials::SPECIAL_BYTES_MAX;
                 write!(f, "a special has {bytes} bytes; it may have at most {most}")
+            }
+            Self::SpecialsTooLong { bytes } => {
+                let most = specials::SPECIALS_BYTES_MAX;
+                write!(f, "the specials have {bytes} bytes in all; they may have at most {most}")
             }
             Self::TooManySpecials { specials } => {
                 let most = specials::SPECIALS_MAX;

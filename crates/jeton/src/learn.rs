@@ -85,7 +85,9 @@ impl Words {
     fn of(counts: &Counts, progress: &Progress) -> Result<Self, Error> {
         let mut words =
             Self { cells: vec![END], word_of: vec![0], counts: Vec::new(), lengths: vec![1; 256] };
-        for (piece, count) in counts.sorted().into_iter().filter(|(piece, _)| piece.len() > 1) {
+        for (piece, count) in
+            counts.sorted(progress)?.into_iter().filter(|(piece, _)| piece.len() > 1)
+        {
             words.cells.extend(piece.iter().map(|&byte| Id::from(byte)));
             words.cells.push(END);
             words.word_of.resize(words.cells.len(), words.counts.len() as u32);
@@ -181,12 +183,12 @@ mod tests {
         let mut counter = Counter::new(splitter, 1, None);
         let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
         counter.add(&texts, &Progress::default()).unwrap();
-        counter.finish().unwrap()
+        counter.finish(&Progress::default()).unwrap()
     }
 
     /// The specification: count all pairs anew for every merge.
     fn learn_by_recount(counts: &Counts, merges_max: usize) -> Vec<Pair> {
-        let sorted = counts.sorted();
+        let sorted = counts.sorted(&Progress::default()).unwrap();
         let mut words: Vec<(Vec<Id>, u64)> = sorted
             .iter()
             .map(|(piece, count)| (piece.iter().map(|&byte| Id::from(byte)).collect(), *count))

@@ -14,7 +14,7 @@
 //! let progress = jeton::Progress::default();
 //! let mut counter = jeton::Counter::new(splitter.clone(), 1, None);
 //! counter.add(&[b"low lower lowest"], &progress)?;
-//! let merges = jeton::learn::learn(&counter.finish()?, 4, &progress)?;
+//! let merges = jeton::learn::learn(&counter.finish(&progress)?, 4, &progress)?;
 //! let vocab = jeton::Vocab::from_merges(&merges)?;
 //! let tokenizer = jeton::Tokenizer::new(vocab, splitter, Vec::new())?;
 //!

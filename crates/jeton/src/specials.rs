@@ -1,5 +1,6 @@
 //! Reserved strings with ids of their own. Text never becomes one unless the caller lists it.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, Match, MatchKind};
@@ -13,12 +14,16 @@ pub const SPECIALS_MAX: usize = 1 << 16;
 /// Bytes that the name of a special has at most.
 pub const SPECIAL_BYTES_MAX: usize = 1 << 10;
 
+/// Bytes that all names together have at most: finding them all takes some fifty times as many.
+pub const SPECIALS_BYTES_MAX: usize = 1 << 20;
+
 /// The specials of a tokenizer, by rising id.
 ///
 /// Two names may share an id, as in o200k_harmony; the id is decoded as the first of them.
 #[derive(Clone, Debug)]
 pub struct Specials {
     entries: Vec<(Id, String)>,
+    ids: HashMap<String, Id>,
     all: Arc<OnceLock<Finder>>,
 }
 
@@ -32,7 +37,11 @@ impl Specials {
         if entries.len() > SPECIALS_MAX {
             return Err(Error::TooManySpecials { specials: entries.len() });
         }
-        let mut names = std::collections::HashSet::new();
+        let bytes = entries.iter().map(|(_, name)| name.len()).sum();
+        if bytes > SPECIALS_BYTES_MAX {
+            return Err(Error::SpecialsTooLong { bytes });
+        }
+        let mut ids = HashMap::with_capacity(entries.len());
         for (id, name) in &entries {
             if name.is_empty() {
                 return Err(Error::EmptySpecial { id: *id });
@@ -43,7 +52,7 @@ impl Specials {
             if *id > ID_MAX {
                 return Err(Error::IdOutOfRange { id: (*id).into() });
             }
-            if !names.insert(name) {
+            if ids.insert(name.clone(), *id).is_some() {
                 return Err(Error::DoubledSpecial { name: name.clone() });
             }
             if let Some(token) = vocab.token(*id) {
@@ -52,7 +61,7 @@ impl Specials {
             }
         }
         entries.sort_by_key(|(id, _)| *id);
-        Ok(Self { entries, all: Arc::default() })
+        Ok(Self { entries, ids, all: Arc::default() })
     }
 
     /// Returns the id of a special.
@@ -61,8 +70,8 @@ impl Specials {
     ///
     /// When there is no such special.
     pub fn id(&self, name: &str) -> Result<Id, Error> {
-        let entry = self.entries.iter().find(|(_, special)| special == name);
-        entry.map(|(id, _)| *id).ok_or_else(|| Error::UnknownSpecial { name: name.to_owned() })
+        let unknown = || Error::UnknownSpecial { name: name.to_owned() };
+        self.ids.get(name).copied().ok_or_else(unknown)
     }
 
     /// Returns the name of an id, if it is a special's.
@@ -93,9 +102,15 @@ impl Specials {
     ///
     /// When there is no such special.
     pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Allowed, Error> {
-        let named = names.into_iter().map(|name| Ok((self.id(name)?, name.to_owned())));
-        let named: Vec<_> = named.collect::<Result<_, Error>>()?;
-        Ok(Allowed((!named.is_empty()).then(|| Finder::new(named))))
+        let mut named = BTreeMap::new();
+        for name in names {
+            named.insert(name, self.id(name)?);
+        }
+        if named.len() == self.entries.len() {
+            return Ok(self.allow_all());
+        }
+        let entries: Vec<_> = named.into_iter().map(|(name, id)| (id, name.to_owned())).collect();
+        Ok(Allowed((!entries.is_empty()).then(|| Finder::new(entries))))
     }
 }
 

@@ -137,7 +137,7 @@ impl Reader<'_> {
     /// One character or property, alone or inside a class.
     fn member(&mut self, ignore_case: bool) -> Option<Node> {
         let set = match self.take_char()? {
-            '\\' => return self.escape(),
+            '\\' => return self.escape(ignore_case),
             ' ' => Set::BLANK,
             '\r' => Set::CR,
             '\n' => Set::LF,
@@ -149,8 +149,10 @@ impl Reader<'_> {
         Some(Node::Set(set))
     }
 
-    fn escape(&mut self) -> Option<Node> {
+    fn escape(&mut self, ignore_case: bool) -> Option<Node> {
         Some(Node::Set(match self.take_char()? {
+            // Where case is ignored, a property also holds what folds to its members.
+            'p' | 'P' if ignore_case => return None,
             's' => Set::SPACE,
             'S' => !Set::SPACE,
             'r' => Set::CR,
@@ -240,9 +242,20 @@ mod tests {
 
     #[test]
     fn leaves_alone_what_it_does_not_know() {
-        for pattern in
-            ["[a-z]", "a.b", "(?=x)", r"\w", "x+?", "[[:alpha:]]", r"[\p{L}&&\p{N}]", "("]
-        {
+        let unknown = [
+            "[a-z]",
+            "a.b",
+            "(?=x)",
+            r"\w",
+            "x+?",
+            "[[:alpha:]]",
+            r"[\p{L}&&\p{N}]",
+            "(",
+            // U+0345 is a mark, and a letter where case is ignored.
+            r"(?i:\p{L}+)",
+            r"(?i: ?[^\s\p{L}\p{N}]+)",
+        ];
+        for pattern in unknown {
             assert_eq!(read(pattern), None, "{pattern}");
         }
     }
