@@ -74,7 +74,7 @@ def test_a_long_text_in_parts_is_counted_as_a_whole(
     name: str, texts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = tmp_path_factory.mktemp("long") / "a.txt"
-    whole = "".join(texts) * 3
+    whole = "".join(texts) * 3 + "x"
     file.write_bytes(whole.encode())
     pattern = patterns()[name]
     with pytest.MonkeyPatch.context() as patch:
