@@ -41,6 +41,8 @@ def measure(tok: jeton.Tokenizer, texts: list[str]) -> list[str]:
     def by_tiktoken() -> list[list[int]]:
         return [encoding.encode_ordinary(text) for text in texts]
 
+    if by_jeton() != by_tiktoken() or tok.decode(ids) != encoding.decode(ids):
+        sys.exit(f"{tok} differs from tiktoken text by text or in decoding")
     megabytes = len(whole.encode()) / 1e6
     return [
         *compare(megabytes, lambda: tok.encode(whole), lambda: encoding.encode_ordinary(whole)),

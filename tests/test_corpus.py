@@ -106,6 +106,10 @@ def test_refuses_what_it_cannot_read(folder: Path) -> None:
     assert "deep.jsonl, line 1 is not JSON" in refusal(folder / "deep.jsonl")
     (folder / "b.gz").write_bytes(gzip.compress(b"abc" * 100)[:-9])
     assert "b.gz cannot be read" in refusal(folder / "b.gz")
+    damaged = bytearray(gzip.compress(bytes(range(256)) * 9))
+    damaged[12] ^= 0xFF
+    (folder / "d.gz").write_bytes(damaged)
+    assert "d.gz cannot be read" in refusal(folder / "d.gz")
     (folder / "c.gz").write_bytes(b"not gzip")
     assert "c.gz cannot be read" in refusal(folder / "c.gz")
     whole = zstandard.ZstdCompressor(write_checksum=True).compress(b"abc " * 1000)

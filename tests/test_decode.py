@@ -66,6 +66,15 @@ def test_refuses_what_is_no_id() -> None:
         TOK.decode(["a"])  # type: ignore[list-item]
 
 
+def test_a_list_that_never_ends_is_refused() -> None:
+    class Endless:
+        def tolist(self) -> "Endless":
+            return self
+
+    with pytest.raises(TypeError):
+        TOK.decode(Endless())  # type: ignore[arg-type]
+
+
 def test_strict_errors_raise() -> None:
     with pytest.raises(UnicodeDecodeError):
         TOK.decode(TOK.encode("中")[:-1] or [TOK.encode(b"\xe4")[0]], errors="strict")

@@ -61,7 +61,7 @@ def test_a_save_that_fails_leaves_the_old_file(
 
 def test_refuses_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
-    for place in (tmp_path / "a.txt", tmp_path / "a.txt" / "x.jeton", tmp_path / "nul\0", ""):
+    for place in (tmp_path / "a.txt", tmp_path / "a.txt" / "x.jeton", tmp_path / "nul\0.jeton", ""):
         with pytest.raises(jeton.errors.FileError):
             TOK.save(place)
     (tmp_path / "folder.jeton").mkdir()
@@ -89,7 +89,7 @@ def test_refuses_a_file_that_is_not_there_or_not_one(tmp_path: Path) -> None:
 
 
 def test_refuses_truncation_at_every_byte_and_every_flipped_bit(tmp_path: Path) -> None:
-    """The engine's own tests flip every bit; here every byte, through the face."""
+    """The engine's own tests try every bit; here every seventh byte, through the face."""
     file = tmp_path / "x.jeton"
     content = TOK.to_file()
     for at in range(0, len(content), 7):

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sysconfig
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -51,7 +52,8 @@ def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, 
     for path in files(paths):
         if _is_table(path):
             for record in _records(path, field):
-                yield str(path), record.encode("utf-8", "surrogatepass")
+                readable = record.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+                yield str(path), readable.encode()
         else:
             with _opened(path) as stream:
                 yield str(path), stream.read()
@@ -64,6 +66,8 @@ def parts(
     cut: Callable[[bytes], int],
 ) -> Iterator[str | bytes]:
     """Read texts in bounded memory: a long one comes in parts, cut where `cut` says it is safe.
+
+    Where it is never safe, as for a pattern that runs on the regex engine, a text comes whole.
 
     `cut` returns how much of the bytes so far may stand alone, or 0 if nothing may.
     """
@@ -147,7 +151,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
                 stream = path.open("rb")
         with stream:
             yield stream
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, FileError):
             raise
         raise file_error(path, "read", error) from None
@@ -196,5 +200,5 @@ def _parquet_records(path: Path, field: str) -> Iterator[str]:
                 for value in batch.column(0).to_pylist():
                     row += 1
                     yield _text(value, field, f"{path}, row {row}")
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise file_error(path, "read", error) from None

@@ -102,7 +102,7 @@ class Tokenizer(Engine):
                 name.unlink(missing_ok=True)
                 raise
             _sync_folder(target.parent)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise file_error(target, "written", error) from None
         return target
 

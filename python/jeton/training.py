@@ -86,7 +86,7 @@ class _Job:
         if isinstance(specials, Mapping):
             raise TypeError("specials are names; training gives them their ids")
         for name, value in (("vocab_size", vocab_size), ("threads", threads), ("memory", memory)):
-            if value is not None and not isinstance(value, int):
+            if not isinstance(value, int) and (value is not None or name == "vocab_size"):
                 raise TypeError(f"{name} is an int, not {type(value).__name__}")
         self.specials = [specials] if isinstance(specials, str) else list(specials)
         self.vocab_size = vocab_size

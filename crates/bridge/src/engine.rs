@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
 use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 
 use crate::errors::raise;
 use crate::ids;
@@ -86,7 +86,7 @@ impl Engine {
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
@@ -105,7 +105,7 @@ impl Engine {
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let batch = self.encode_texts(py, texts, threads, specials)?;
@@ -139,7 +139,7 @@ impl Engine {
     fn split<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
         let mut pieces = Vec::new();
         let splitter = self.tokenizer.splitter();
-        let split = splitter.split(text.bytes(), |piece| pieces.push(piece));
+        let split = py.detach(|| splitter.split(text.bytes(), |piece| pieces.push(piece)));
         split.map_err(|error| raise(py, &error))?;
         PyList::new(py, pieces.into_iter().map(|piece| PyBytes::new(py, piece)))
     }
@@ -175,7 +175,7 @@ impl Engine {
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<i128>,
         errors: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         let vocab_size = self.tokenizer.vocab_size();
@@ -390,7 +390,7 @@ impl Engine {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
+        threads: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<Id>>> {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
@@ -407,7 +407,7 @@ impl Engine {
 }
 
 /// The threads asked for, at least one; or one for each core.
-fn threads_or_all(threads: Option<i64>) -> usize {
+fn threads_or_all(threads: Option<i128>) -> usize {
     match threads {
         Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),
         None => std::thread::available_parallelism().map_or(1, usize::from),
@@ -415,7 +415,10 @@ fn threads_or_all(threads: Option<i64>) -> usize {
 }
 
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
-    let number = id.cast::<PyInt>()?.extract().unwrap_or(i128::MAX);
+    let number = match id.extract::<i128>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => i128::MAX,
+        number => number?,
+    };
     Id::try_from(number).map_err(|_| raise(id.py(), &Error::IdOutOfRange { id: number }))
 }
 

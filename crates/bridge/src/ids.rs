@@ -13,9 +13,10 @@ pub(crate) fn read(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec
         return Ok(ids);
     }
     // Arrays of numpy, torch and the standard library have a list to give.
-    if object.hasattr("tolist")? {
-        return read(&object.call_method0("tolist")?, vocab_size);
-    }
+    let object = match object.hasattr("tolist")? {
+        true => object.call_method0("tolist")?,
+        false => object.clone(),
+    };
     object.try_iter()?.map(|id| read_one(&id?, vocab_size)).collect()
 }
 

@@ -28,7 +28,11 @@ pub(crate) fn watch<T: Send>(
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             let progress = &progress;
-            scope.spawn(move || sender.send(work(progress)));
+            let started =
+                thread::Builder::new().spawn_scoped(scope, move || sender.send(work(progress)));
+            if started.is_err() {
+                return Ok(Err(Error::NoThread));
+            }
             loop {
                 match receiver.recv_timeout(TICK) {
                     Ok(result) => return Ok(result),

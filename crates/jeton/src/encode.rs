@@ -158,9 +158,13 @@ pub(crate) fn in_parallel<T: Sync, S: Default, R: Send>(
         }
     };
     let done = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let joined = workers.into_iter().map(|worker| worker.join().expect("workers do not panic"));
-        joined.collect::<Result<Vec<_>, Error>>()
+        // This thread works too, so a system that gives no more threads makes it slower only.
+        let others =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok());
+        let workers: Vec<_> = others.collect();
+        let own = run();
+        let join = |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
+        workers.into_iter().map(join).chain([own]).collect::<Result<Vec<_>, Error>>()
     })?;
     let mut done: Vec<(usize, Vec<R>)> = done.into_iter().flatten().collect();
     done.sort_by_key(|(start, _)| *start);

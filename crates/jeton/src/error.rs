@@ -38,6 +38,7 @@ pub enum Error {
     // Training cannot do what it was asked.
     MemoryExceeded { budget: usize },
     CorpusTooLarge,
+    NoThread,
     Stopped,
     // The bytes are not a `.jeton` file.
     NotAFile,
@@ -95,7 +96,7 @@ impl Error {
             | PatternDrops { .. } => Kind::Pattern,
             TextTooLong { .. } => Kind::Text,
             UnknownId { .. } => Kind::Id,
-            MemoryExceeded { .. } | CorpusTooLarge => Kind::Train,
+            MemoryExceeded { .. } | CorpusTooLarge | NoThread => Kind::Train,
             Stopped => Kind::Stopped,
             NotAFile
             | FileVersion { .. }
@@ -239,6 +240,7 @@ impl fmt::Display for Error {
             Self::CorpusTooLarge => {
                 write!(f, "the distinct pieces have more than 4,294,967,295 bytes; give less text")
             }
+            Self::NoThread => write!(f, "the system gives no thread to work on; end other work"),
             Self::Stopped => write!(f, "stopped before the end"),
             Self::NotAFile => {
                 write!(f, "this is not a .jeton file; it does not begin with `jeton`")

@@ -200,8 +200,8 @@ impl Reader<'_> {
             let (bounds, rest) = self.rest.split_once('}')?;
             self.rest = rest;
             let (least, most) = bounds.split_once(',').unwrap_or((bounds, bounds));
-            let most = if most.is_empty() { UNBOUNDED } else { most.parse().ok()? };
-            (least.parse().ok()?, most)
+            let most = if most.is_empty() { UNBOUNDED } else { number(most)? };
+            (number(least)?, most)
         } else {
             return Some(node);
         };
@@ -213,6 +213,12 @@ impl Reader<'_> {
         }
         Some(Node::Repeat { node: Box::new(node), least, most, possessive })
     }
+}
+
+/// Reads a bound: digits only, as few as any pattern of the family needs.
+fn number(digits: &str) -> Option<u32> {
+    let plain = digits.len() <= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| digits.parse().ok())?
 }
 
 #[cfg(test)]
@@ -252,6 +258,8 @@ mod tests {
             r"[\p{L}&&\p{N}]",
             "(",
             // U+0345 is a mark, and a letter where case is ignored.
+            r"\p{N}{+1,3}",
+            r"\p{N}{1,4294967295}",
             r"(?i:\p{L}+)",
             r"(?i: ?[^\s\p{L}\p{N}]+)",
         ];
