@@ -15,18 +15,6 @@ from jeton._engine import from_ranks
 ROOT = Path(__file__).parent.parent
 VOCABS = ROOT / "python" / "jeton" / "vocabs"
 
-R50K_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-CL100K_PATTERN = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)
-O200K_PATTERN = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 CL100K_SPECIALS = {
     "<|endoftext|>": 100257,
     "<|fim_prefix|>": 100258,
@@ -34,12 +22,20 @@ CL100K_SPECIALS = {
     "<|fim_suffix|>": 100260,
     "<|endofprompt|>": 100276,
 }
+# The name of its pattern in tests/vectors/patterns.txt, and its specials.
 SOURCES = {
-    "r50k_base": (R50K_PATTERN, {"<|endoftext|>": 50256}),
-    "p50k_base": (R50K_PATTERN, {"<|endoftext|>": 50256}),
-    "cl100k_base": (CL100K_PATTERN, CL100K_SPECIALS),
-    "o200k_base": (O200K_PATTERN, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
+    "r50k_base": ("gpt2", {"<|endoftext|>": 50256}),
+    "p50k_base": ("gpt2", {"<|endoftext|>": 50256}),
+    "cl100k_base": ("cl100k", CL100K_SPECIALS),
+    "o200k_base": ("o200k", {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
 }
+
+
+def patterns() -> dict[str, str]:
+    """Read the published patterns by name."""
+    lines = (ROOT / "tests" / "vectors" / "patterns.txt").read_text().splitlines()
+    named = (line.partition(": ") for line in lines if not line.startswith("#"))
+    return {name: pattern for name, _, pattern in named}
 
 
 def digests() -> dict[str, str]:
@@ -52,6 +48,7 @@ def main(folder: Path) -> None:
     """Build every file."""
     expected = digests()
     VOCABS.mkdir(exist_ok=True)
+    known = patterns()
     for name, (pattern, specials) in SOURCES.items():
         source = folder / f"{name}.tiktoken"
         content = source.read_bytes()
@@ -61,7 +58,7 @@ def main(folder: Path) -> None:
         lines = (line.split() for line in content.splitlines())
         ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
         notes = {"source": f"OpenAI, {source.name}", "source.sha256": digest}
-        engine = from_ranks(ranks, pattern, list(specials.items()), notes)
+        engine = from_ranks(ranks, known[pattern], list(specials.items()), notes)
         (VOCABS / f"{name}.jeton").write_bytes(engine.to_file())
         print(f"{name}.jeton: {len(ranks)} tokens")
 
