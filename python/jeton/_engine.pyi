@@ -11,6 +11,11 @@ __all__ = [
     "Counter",
     "Engine",
     "ZstdReader",
+    "encode_broken",
+    "encode_piece",
+    "encode_unsettled",
+    "find_special",
+    "find_token",
     "from_file",
     "from_merges",
     "from_ranks",
@@ -39,6 +44,13 @@ def from_file(file: bytes) -> Engine: ...
 def with_specials(
     engine: Engine, specials: list[tuple[str, int]], notes: dict[str, str]
 ) -> Engine: ...
+def find_special(engine: Engine, text: str, specials: str | Iterable[str] | None) -> str | None: ...
+def find_token(engine: Engine, token: bytes) -> int | None: ...
+def encode_piece(engine: Engine, piece: bytes) -> list[int]: ...
+def encode_broken(engine: Engine, bytes: bytes) -> list[int]: ...  # noqa: A002
+def encode_unsettled(
+    engine: Engine, text: bytes, specials: str | Iterable[str] | None
+) -> tuple[list[int], list[list[int]]]: ...
 
 class Engine:
     def __new__(cls, engine: Engine) -> Self: ...
@@ -75,6 +87,9 @@ class Engine:
         threads: int | None = None,
         errors: str = "replace",
     ) -> list[str]: ...
+    def decode_bytes_batch(
+        self, batch: Iterable[Iterable[int]], threads: int | None = None
+    ) -> list[bytes]: ...
     def token_bytes(self, id: int) -> bytes: ...  # noqa: A002 - the word is ours.
     @property
     def vocab_size(self) -> int: ...

@@ -20,7 +20,7 @@ const DETACH_BYTES: usize = 1 << 12;
 #[pyclass(frozen, subclass, eq, skip_from_py_object, module = "jeton._engine")]
 #[derive(Clone)]
 pub(crate) struct Engine {
-    tokenizer: Arc<Tokenizer>,
+    pub(crate) tokenizer: Arc<Tokenizer>,
     notes: Arc<Notes>,
 }
 
@@ -178,13 +178,21 @@ impl Engine {
         threads: Option<i128>,
         errors: &str,
     ) -> PyResult<Bound<'py, PyList>> {
-        let vocab_size = self.tokenizer.vocab_size();
-        let batch: Vec<Vec<Id>> =
-            batch.try_iter()?.map(|ids| ids::read(&ids?, vocab_size)).collect::<PyResult<_>>()?;
-        let batch = py.detach(|| self.tokenizer.decode_batch(&batch, threads_or_all(threads)));
-        let texts = batch.map_err(|error| raise(py, &error))?;
+        let texts = self.decode_lists(py, batch, threads)?;
         let texts = texts.iter().map(|bytes| as_str(py, bytes, errors));
         PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Return the bytes of many lists of ids, on `threads` threads (None: one for each core).
+    #[pyo3(signature = (batch, threads=None))]
+    fn decode_bytes_batch<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &Bound<'py, PyAny>,
+        threads: Option<i128>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let texts = self.decode_lists(py, batch, threads)?;
+        PyList::new(py, texts.iter().map(|bytes| PyBytes::new(py, bytes)))
     }
 
     /// Return the bytes of one id, a token's or a special's.
@@ -347,7 +355,11 @@ impl Engine {
     }
 
     /// The one policy on specials: "all", a name, or names; a special that is not listed is text.
-    fn allowed(&self, py: Python<'_>, names: Option<&Bound<'_, PyAny>>) -> PyResult<Allowed> {
+    pub(crate) fn allowed(
+        &self,
+        py: Python<'_>,
+        names: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Allowed> {
         let Some(names) = names else { return Ok(Allowed::none()) };
         let specials = self.tokenizer.specials();
         let names: Vec<String> = match names.cast::<PyString>() {
@@ -403,6 +415,19 @@ impl Engine {
         let batch =
             py.detach(|| self.tokenizer.encode_batch(&texts, &allowed, threads_or_all(threads)));
         batch.map_err(|error| raise(py, &error))
+    }
+
+    fn decode_lists(
+        &self,
+        py: Python<'_>,
+        batch: &Bound<'_, PyAny>,
+        threads: Option<i128>,
+    ) -> PyResult<Vec<Vec<u8>>> {
+        let vocab_size = self.tokenizer.vocab_size();
+        let batch: Vec<Vec<Id>> =
+            batch.try_iter()?.map(|ids| ids::read(&ids?, vocab_size)).collect::<PyResult<_>>()?;
+        let texts = py.detach(|| self.tokenizer.decode_batch(&batch, threads_or_all(threads)));
+        texts.map_err(|error| raise(py, &error))
     }
 }
 

@@ -6,6 +6,7 @@ mod engine;
 mod errors;
 mod ids;
 mod text;
+mod tiktoken;
 mod watch;
 mod zstd;
 
@@ -18,6 +19,10 @@ mod _engine {
     use super::counter::Counter;
     #[pymodule_export]
     use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
+    #[pymodule_export]
+    use super::tiktoken::{
+        encode_broken, encode_piece, encode_unsettled, find_special, find_token,
+    };
     #[pymodule_export]
     use super::zstd::ZstdReader;
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

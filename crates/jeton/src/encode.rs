@@ -76,9 +76,7 @@ impl Tokenizer {
         scratch: &mut Scratch,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        if u32::try_from(text.len()).is_err() {
-            return Err(Error::TextTooLong { bytes: text.len() });
-        }
+        refuse_too_long(text)?;
         let mut start = 0;
         while let Some((place, id)) = allowed.find(text, start) {
             self.encode_ordinary(&text[start..place.start], scratch, ids)?;
@@ -119,6 +117,14 @@ impl Tokenizer {
                 Ok(ids)
             },
         )
+    }
+}
+
+/// Places in a text are 32-bit numbers.
+pub(crate) fn refuse_too_long(text: &[u8]) -> Result<(), Error> {
+    match u32::try_from(text.len()) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::TextTooLong { bytes: text.len() }),
     }
 }
 

@@ -33,6 +33,7 @@ pub enum Error {
     PatternDrops { pattern: String, text: String },
     // The text cannot be encoded.
     TextTooLong { bytes: usize },
+    EndTooLong { bytes: usize },
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
     // Training cannot do what it was asked.
@@ -94,7 +95,7 @@ impl Error {
             | PatternSyntax { .. }
             | PatternBound { .. }
             | PatternDrops { .. } => Kind::Pattern,
-            TextTooLong { .. } => Kind::Text,
+            TextTooLong { .. } | EndTooLong { .. } => Kind::Text,
             UnknownId { .. } => Kind::Id,
             MemoryExceeded { .. } | CorpusTooLarge | NoThread => Kind::Train,
             Stopped => Kind::Stopped,
@@ -226,6 +227,12 @@ impl fmt::Display for Error {
                     f,
                     "the text has {bytes} bytes; one text has at most {}, so cut it",
                     u32::MAX
+                )
+            }
+            Self::EndTooLong { bytes } => {
+                write!(
+                    f,
+                    "the last piece has {bytes} bytes, too many to try all completions; cut the text"
                 )
             }
             Self::UnknownId { id, vocab_size } => {

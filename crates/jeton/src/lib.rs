@@ -40,6 +40,7 @@ pub mod merge;
 pub mod pattern;
 pub mod specials;
 pub mod split;
+pub mod unsettled;
 
 // A corpus becomes a vocabulary, a vocabulary becomes a file.
 pub mod count;

@@ -133,6 +133,13 @@ impl Allowed {
         Self(None)
     }
 
+    /// Returns the name of the first special in a text, if there is one.
+    #[must_use]
+    pub fn first<'t>(&self, text: &'t [u8]) -> Option<&'t str> {
+        let (place, _) = self.find(text, 0)?;
+        Some(std::str::from_utf8(&text[place]).expect("a special's name is UTF-8"))
+    }
+
     /// Returns the first special in a text: its place and its id. The longest wins where several begin.
     pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(std::ops::Range<usize>, Id)> {
         let finder = self.0.as_ref()?;

@@ -1,6 +1,7 @@
 //! What a vocabulary is, and what it refuses.
 
 use std::hash::{BuildHasher, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -37,6 +38,8 @@ pub struct Vocab {
     hasher: RandomState,
     byte_ids: [Id; 256],
     pairs: Pairs,
+    /// Indices by the bytes they stand for, once they are asked for.
+    sorted: OnceLock<Arc<[u32]>>,
 }
 
 impl Vocab {
@@ -62,6 +65,7 @@ impl Vocab {
             hasher: RandomState::default(),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
+            sorted: OnceLock::new(),
         };
         for (id, token) in tokens {
             vocab.push(id, &token)?;
@@ -188,6 +192,20 @@ impl Vocab {
         self.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
     }
 
+    /// Returns the tokens that start with these bytes, in the order of their bytes.
+    pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+        let sorted = self.sorted.get_or_init(|| {
+            let mut indices: Vec<u32> = (0..self.ids.len() as u32).collect();
+            indices.sort_unstable_by_key(|&index| self.at(index as usize));
+            indices.into()
+        });
+        let first = sorted.partition_point(|&index| self.at(index as usize) < prefix);
+        let starts = |&index: &u32| self.at(index as usize).starts_with(prefix);
+        let count = sorted[first..].partition_point(starts);
+        let token = |&index: &u32| (self.ids[index as usize], self.at(index as usize));
+        sorted[first..first + count].iter().map(token)
+    }
+
     /// Returns the highest id.
     #[must_use]
     pub fn id_max(&self) -> Id {
@@ -271,6 +289,16 @@ mod tests {
         assert_eq!(vocab.token(300), Some(b"ab".as_slice()));
         assert_eq!(vocab.token(256), None);
         assert_eq!(vocab.pairs().get(300, u32::from(b'c')), Some(1_000_000));
+    }
+
+    #[test]
+    fn finds_the_tokens_that_start_alike() {
+        let vocab = vocab_of(["abc", "ab", "abd"]);
+        let found: Vec<_> = vocab.starting_with(b"ab").collect();
+        assert_eq!(found, [(257, b"ab".as_slice()), (256, b"abc"), (258, b"abd")]);
+        assert_eq!(vocab.starting_with(b"").len(), 259);
+        assert_eq!(vocab.starting_with(b"abcd").len(), 0);
+        assert_eq!(vocab.starting_with(b"\xFF").len(), 1);
     }
 
     #[test]

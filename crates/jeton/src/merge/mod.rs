@@ -32,9 +32,16 @@ pub struct Scratch {
 /// A piece that is a token is taken whole: some vocabularies hold tokens that no merge reaches.
 #[inline]
 pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    if let Some(id) = vocab.find(piece) {
-        ids.push(id);
-    } else if piece.len() <= SCAN_MAX {
+    match vocab.find(piece) {
+        Some(id) => ids.push(id),
+        None => merge_bytes(vocab, piece, scratch, ids),
+    }
+}
+
+/// Appends what the bytes of a piece merge to, without a look at the piece as a whole.
+#[inline]
+pub(crate) fn merge_bytes(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+    if piece.len() <= SCAN_MAX {
         let parts = piece.iter().map(|&byte| vocab.byte(byte));
         ids.extend_from_slice(merge_parts(vocab.pairs(), parts, scratch));
     } else {
