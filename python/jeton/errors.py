@@ -5,9 +5,10 @@
   + SpecialError   the specials do not fit, or one is unknown    (also a ValueError)
   + PatternError   the pattern cannot be used                    (also a ValueError)
   + TextError      the text cannot be encoded                    (also a ValueError)
-  + IdError        an id stands for nothing                      (also a KeyError)
+  + IdError        an id stands for nothing                      (also a KeyError and a ValueError)
   + TrainError     training cannot do what it was asked          (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
+  + ChatError      a chat or its template cannot be rendered     (also a ValueError)
   + FormatError    the bytes are not a .jeton file               (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   it is not there                         (also a FileNotFoundError)
@@ -16,6 +17,7 @@ Every message is one line that says what was found, what was expected, and what 
 """
 
 __all__ = [
+    "ChatError",
     "CorpusError",
     "Error",
     "FileError",
@@ -50,7 +52,7 @@ class TextError(Error, ValueError):
     """A text is too long to be encoded at once."""
 
 
-class IdError(Error, KeyError):
+class IdError(Error, KeyError, ValueError):
     """An id is not in the vocabulary."""
 
     __str__ = Exception.__str__  # A KeyError would quote its message.
@@ -62,6 +64,10 @@ class TrainError(Error, ValueError):
 
 class CorpusError(Error, ValueError):
     """A file of the corpus is not what its name says."""
+
+
+class ChatError(Error, ValueError):
+    """The conversation or the template cannot be rendered."""
 
 
 class FormatError(Error, ValueError):
