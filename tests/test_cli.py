@@ -23,6 +23,8 @@ so both of them went out and waited for the morning
 NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat"
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
+odd_names = pytest.mark.skipif(os.name == "nt", reason="Windows does not allow such file names")
+
 Run = subprocess.CompletedProcess[bytes]
 
 
@@ -261,15 +263,85 @@ class TestCount:
 
 
 class TestEvaluate:
-    def test_has_a_row_a_file_and_a_column_a_tokenizer(self, folder: Path) -> None:
+    def test_has_a_row_a_file_and_columns_a_tokenizer(self, folder: Path) -> None:
         names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.jeton")
         table = output("eval", "corpus.txt", "bytes", *names, folder=folder).splitlines()
         assert len({len(line) for line in table}) == 1
-        assert table[0].split()[-2:] == ["tokenizer", "tokenizer/tokenizer.jeton"]
-        assert [line.split()[0] for line in table[1:]] == ["corpus.txt", "bytes", "total"]
-        for line in table[1:]:
-            _, first, second = line.split()
-            assert float(first) == float(second) > 1
+        assert table[0].split() == ["tokenizer", "tokenizer/tokenizer.jeton"]
+        assert table[1].split() == ["text", "bytes", *["tokens", "ratio"] * 2, "diff"]
+        assert [line.split()[0] for line in table[2:]] == ["corpus.txt", "bytes", "total"]
+        for line in table[2:]:
+            _, size, *first, tokens, ratio, difference = line.split()
+            assert [tokens, ratio] == first
+            assert ratio == f"{int(size) / int(tokens):.3f}"
+            assert difference == "+0.0%"
+
+    def test_compares_with_the_first_and_stars_the_best(self, folder: Path) -> None:
+        text = ("corpus.txt", "-t", "gpt2", "-t", "tokenizer")
+        report = json.loads(output("eval", *text, "--json", folder=folder))
+        first, ours = report["total"]["tokens"].values()
+        assert first < ours
+        assert output("eval", *text, folder=folder).splitlines()[-1].split() == [
+            "total",
+            str(len(CORPUS)),
+            str(first),
+            f"*{len(CORPUS) / first:.3f}",
+            str(ours),
+            f"{len(CORPUS) / ours:.3f}",
+            f"-{(ours - first) / first * 100:.1f}%",
+        ]
+
+    def test_three_tokenizers_fit_a_screen(self, folder: Path) -> None:
+        names = ("-t", "gpt2", "-t", "cl100k_base", "-t", "tokenizer")
+        table = output("eval", *names, folder=folder).splitlines()
+        assert max(map(len, table)) <= 100
+
+    @odd_names
+    def test_aligns_names_that_are_wide_or_do_not_print(self, folder: Path, tmp_path: Path) -> None:
+        for name in ("한국어", "e\u0301te\u0301", "a\x1bb"):
+            (tmp_path / name).write_text("the cat")
+        table = output("eval", tmp_path, "-t", folder / "tokenizer").splitlines()
+        korean = next(line for line in table if "한국어" in line)
+        accents = next(line for line in table if "te\u0301" in line)
+        escaped = next(line for line in table if "a\\x1bb" in line)
+        assert len(korean) + 3 == len(accents) - 2 == len(escaped) == len(table[-1])
+
+    def test_colors_the_best_and_the_worst(self, folder: Path) -> None:
+        names = ("-t", "cl100k_base", "-t", "gpt2", "-t", "tokenizer")
+        shown = output("eval", *names, "--color", "always", folder=folder)
+        plain = output("eval", *names, folder=folder)
+        assert re.findall(r"\x1b\[3(.)m", shown.splitlines()[-1]) == ["2", "1"]
+        assert COLOR.sub("", shown).split() == plain.replace("*", "").split()
+
+    def test_does_not_color_a_tie(self, folder: Path) -> None:
+        names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.jeton")
+        assert "\x1b" not in output("eval", *names, "--color", "always", folder=folder)
+
+    @pytest.mark.parametrize(("no_color", "colored"), [("", True), ("1", False)])
+    def test_colors_a_terminal_unless_told_not_to(
+        self, folder: Path, no_color: str, *, colored: bool
+    ) -> None:
+        names = ("-t", "tokenizer", "-t", "gpt2")
+        shown = b"".join(on_a_terminal("eval", *names, folder=folder, no_color=no_color))
+        assert b"total" in shown
+        assert (b"\x1b[32m" in shown) is colored
+
+    @odd_names
+    def test_prints_markdown(self, tmp_path: Path) -> None:
+        (tmp_path / "a|__b__c_d").write_text("    x")
+        names = ("-t", "gpt2", "-t", "cl100k_base")
+        lines = output("eval", "a|__b__c_d", *names, "--markdown", folder=tmp_path).splitlines()
+        assert lines[0].startswith("| text | bytes | gpt2 tokens | gpt2 ratio | cl100k_base tokens")
+        assert lines[1:] == [
+            "| :-- | --: | --: | --: | --: | --: | --: |",
+            r"| a\|\_\_b\_\_c_d | 5 | 4 | 1.250 | 2 | **2.500** | +50.0% |",
+            "| total | 5 | 4 | 1.250 | 2 | **2.500** | +50.0% |",
+        ]
+
+    def test_refuses_json_and_markdown_at_once(self, folder: Path) -> None:
+        run = jeton("eval", "--json", "--markdown", folder=folder)
+        assert (run.returncode, run.stdout) == (2, b"")
+        assert b"Give --json or --markdown, not both." in run.stderr
 
     def test_prints_json(self, folder: Path) -> None:
         report = json.loads(
@@ -281,7 +353,9 @@ class TestEvaluate:
         assert row["bytes"] == len(CORPUS)
         assert row["tokens"] == {"tokenizer": tokens}
         assert row["bytes_per_token"] == {"tokenizer": len(CORPUS) / tokens}
+        assert row["relative_difference"] == {"tokenizer": 0}
         assert report["total"] == {**row, "name": "total"}
+        assert report["vocab_size"] == {"tokenizer": 300}
 
     def test_adds_the_texts_of_a_file_up(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "two.jsonl").write_text('{"body": "ab"}\n{"body": "abc"}\n')
@@ -293,14 +367,18 @@ class TestEvaluate:
 
     def test_an_empty_file_has_no_answer(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "empty.txt").touch()
-        table = output("eval", "empty.txt", "-t", folder / "tokenizer", folder=tmp_path)
-        assert table.splitlines()[-1].split() == ["total", "-"]
+        names = ("-t", folder / "tokenizer", "-t", "gpt2")
+        table = output("eval", "empty.txt", *names, folder=tmp_path)
+        assert table.splitlines()[-1].split() == ["total", "0", "0", "-", "0", "-", "-"]
+        report = json.loads(output("eval", "empty.txt", *names, "--json", folder=tmp_path))
+        assert list(report["total"]["relative_difference"].values()) == [None, None]
 
     def test_brings_samples_along(self, folder: Path) -> None:
         report = json.loads(output("eval", "-t", "tokenizer", "--json", folder=folder))
-        names = {row["name"] for row in report["files"]}
-        assert {"English", "Python", "Russian", "Chinese"} <= names
-        assert all(row["bytes"] > 300 for row in report["files"])
+        names = [row["name"] for row in report["files"]]
+        assert names[:5] == ["English", "Korean", "Python", "mathematics", "science"]
+        assert {"French", "Russian", "Chinese", "Hindi", "Arabic"} == set(names[5:])
+        assert all(300 < row["bytes"] < 1000 for row in report["files"])
 
     def test_refuses_a_missing_file_in_one_line(self, folder: Path) -> None:
         assert "missing.txt" in refusal("eval", "missing.txt", "-t", "tokenizer", folder=folder)

@@ -20,15 +20,11 @@ from jeton.cli.train import train
 from jeton.cli.visible import visible
 
 
-class Commands(click.Group):
-    """Commands that turn every refusal of the package into one line and exit code 2."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click hands it over)
-        """Name the commands in the order of the data, not of the alphabet."""
-        return list(self.commands)
+class Refusing(click.Command):
+    """A command that turns every refusal of the package into one line and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run one command."""
+        """Run the command."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
@@ -42,6 +38,14 @@ class Commands(click.Group):
             stop(f"{error.filename}: {error.strerror}" if named else str(error), 2)
         except KeyboardInterrupt:
             stop("stopped", 130)
+
+
+class Commands(Refusing, click.Group):
+    """All commands under one name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click hands it over)
+        """Name the commands in the order of the data, not of the alphabet."""
+        return list(self.commands)
 
 
 def stop(reason: str, code: int) -> NoReturn:

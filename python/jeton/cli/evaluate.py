@@ -1,34 +1,20 @@
-"""`jeton eval`: how many bytes a token of each tokenizer holds, file by file."""
+"""`jeton eval`: how many tokens each tokenizer makes of texts, and how many bytes a token holds."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
 
 import click
 
-import jeton
+from jeton import corpus
+from jeton.cli.color import color_option
 from jeton.cli.samples import SAMPLES
+from jeton.cli.table import Cell, Column, aligned, markdown
+from jeton.cli.texts import field_option, paths_argument
 from jeton.cli.tokenizer import FOLDER, is_tokenizer, load
-from jeton.cli.visible import visible
-
-
-@dataclass
-class Row:
-    """The size of one file, and how many tokens each tokenizer makes of it."""
-
-    name: str
-    size: int
-    tokens: dict[str, int]
-
-    def bytes_per_token(self) -> dict[str, float | None]:
-        """Divide; an empty file has no answer."""
-        return {
-            name: self.size / tokens if tokens else None for name, tokens in self.tokens.items()
-        }
+from jeton.evaluation import Row, measure, total
 
 
 @click.command("eval")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@paths_argument
 @click.option(
     "-t",
     "--tokenizer",
@@ -38,49 +24,47 @@ class Row:
     help="A path or a name, as in the other commands. May be repeated. "
     f"By default gpt2, cl100k_base and, where there is one, ./{FOLDER}.",
 )
-@click.option(
-    "--field", default="text", show_default=True, help="The field of a JSON line or Parquet row."
-)
+@field_option
+@color_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def evaluate(*, paths: tuple[str, ...], names: tuple[str, ...], field: str, as_json: bool) -> None:
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print a table in Markdown.")
+def evaluate(
+    *,
+    paths: tuple[str, ...],
+    names: tuple[str, ...],
+    field: str,
+    colored: bool,
+    as_json: bool,
+    as_markdown: bool,
+) -> None:
     """Compare tokenizers by how many bytes a token holds.
 
-    Without a PATH the texts are short samples of prose in several languages, and of code.
+    Each tokenizer has its tokens, their ratio (bytes per token) and the share of the first
+    tokenizer's tokens that it saves. The best ratio of a row is green, or has a star; the worst
+    is red. Without a PATH the texts are short samples of prose in several languages, of code,
+    of mathematics and of science.
     """
+    if as_json and as_markdown:
+        raise click.UsageError("Give --json or --markdown, not both.")
     tokenizers = {name: load(name) for name in names or default_names()}
-    texts = jeton.corpus.texts(paths, field=field) if paths else SAMPLES.items()
-    rows = measure(texts, tokenizers)
-    total = sum_of(rows, tokenizers)
+    rows = measure(corpus.texts(paths, field=field) if paths else SAMPLES.items(), tokenizers)
+    whole = total(rows, tokenizers)
     if as_json:
-        report = {"files": [described(row) for row in rows], "total": described(total)}
+        report = {
+            "files": [described(row) for row in rows],
+            "total": described(whole),
+            "vocab_size": {name: each.vocab_size for name, each in tokenizers.items()},
+        }
         click.echo(json.dumps(report))
-    else:
-        for line in table([*rows, total], list(tokenizers)):
-            click.echo(line)
+        return
+    columns = table([*rows, whole], list(tokenizers))
+    for line in markdown(columns) if as_markdown else aligned(columns, colored=colored):
+        click.echo(line, color=colored)
 
 
 def default_names() -> list[str]:
     """Name the tokenizers to compare when none is given."""
     return ["gpt2", "cl100k_base", *([FOLDER] if is_tokenizer(FOLDER) else [])]
-
-
-def measure(
-    texts: Iterable[tuple[str, bytes]], tokenizers: dict[str, jeton.Tokenizer]
-) -> list[Row]:
-    """Count the bytes and the tokens of each file, whose texts may be many."""
-    rows: dict[str, Row] = {}
-    for file, text in texts:
-        row = rows.setdefault(file, Row(file, 0, dict.fromkeys(tokenizers, 0)))
-        row.size += len(text)
-        for name, tokenizer in tokenizers.items():
-            row.tokens[name] += tokenizer.count(text)
-    return list(rows.values())
-
-
-def sum_of(rows: list[Row], names: Iterable[str]) -> Row:
-    """Add all files up."""
-    tokens = {name: sum(row.tokens[name] for row in rows) for name in names}
-    return Row("total", sum(row.size for row in rows), tokens)
 
 
 def described(row: Row) -> dict[str, object]:
@@ -90,19 +74,45 @@ def described(row: Row) -> dict[str, object]:
         "bytes": row.size,
         "tokens": row.tokens,
         "bytes_per_token": row.bytes_per_token(),
+        "relative_difference": row.relative_difference(),
     }
 
 
-def table(rows: list[Row], names: list[str]) -> list[str]:
-    """Align names left and numbers right."""
-    cells = [["bytes per token", *map(visible, names)]]
-    for row in rows:
-        numbers = row.bytes_per_token().values()
-        cells.append([visible(row.name), *("-" if n is None else f"{n:.3f}" for n in numbers)])
-    first, *others = [max(map(len, column)) for column in zip(*cells, strict=True)]
+def table(rows: list[Row], names: list[str]) -> list[Column]:
+    """Put texts first, then each tokenizer, and compare all but the first with it."""
+    columns = text_columns(rows)
+    for name in names:
+        columns += token_columns(rows, name)
+        if name != names[0]:
+            columns.append(difference_column(rows, name))
+    return columns
+
+
+def text_columns(rows: list[Row], label: str = "text") -> list[Column]:
+    """Name the texts and say how large they are."""
     return [
-        "  ".join(
-            [name.ljust(first), *(c.rjust(width) for c, width in zip(line, others, strict=True))]
-        )
-        for name, *line in cells
+        Column(label, [Cell(row.name) for row in rows], left=True),
+        Column("bytes", [Cell(str(row.size)) for row in rows]),
     ]
+
+
+def token_columns(rows: list[Row], name: str) -> list[Column]:
+    """Say how many tokens one tokenizer makes, and how many bytes a token holds."""
+    return [
+        Column("tokens", [Cell(str(row.tokens[name])) for row in rows], title=name),
+        Column("ratio", [ratio_cell(row, name) for row in rows], title=name),
+    ]
+
+
+def ratio_cell(row: Row, name: str) -> Cell:
+    """Mark the best and the worst ratio of a row."""
+    ratio = row.bytes_per_token()[name]
+    text = "-" if ratio is None else f"{ratio:.3f}"
+    return Cell(text, "best" if name == row.best() else "worst" if name == row.worst() else None)
+
+
+def difference_column(rows: list[Row], name: str) -> Column:
+    """Say what share of the first tokenizer's tokens another one saves."""
+    shares = (row.relative_difference()[name] for row in rows)
+    cells = [Cell("-" if share is None else f"{share:+.1f}%") for share in shares]
+    return Column("diff", cells, title=name)

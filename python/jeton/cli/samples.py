@@ -1,10 +1,18 @@
 """Short texts to compare tokenizers on when there is no corpus at hand, each with its name."""
 
 ENGLISH = """\
-The lighthouse had been dark for eleven years when the new keeper climbed its stairs. She carried
-a lamp, two loaves of bread and a notebook in which nobody had written yet. "If a ship comes," she
-told the gulls, "it won't find me asleep." By midnight the wind had turned, and far out on the
-water, small as a spark, something answered her light.
+The harbour town of Ellmouth reopened its swing bridge on Tuesday, nine months after a storm bent
+two of its girders and cut the old quarter off from the railway. Repairs came to £4.2 million, some
+15% less than the council had set aside, and the mayor, Ruth Adeyemi, said that the rest would pay
+for a footpath. "We weren't sure it'd be ready by spring," she told reporters. About 3,000 people
+cross the bridge each day; engineers will look at it again on 14 November 2031.
+"""
+
+KOREAN = """\
+오래된 역 앞의 작은 우체국이 다음 달부터 동네 도서관으로 바뀐다. 주민들은 지난 2년 동안 책 8,000여
+권을 모았고, 편지를 분류하던 긴 탁자는 아이들의 책상이 되었다. 관장을 맡은 김 씨는 “비를 피하러
+들어왔다가 한 권쯤 읽고 가는 곳이면 좋겠다”고 말했다. 우체통은 그대로 두기로 했는데, 이제는 책을
+돌려주는 곳으로 쓰인다.
 """
 
 PYTHON = '''\
@@ -22,6 +30,28 @@ def longest_run(values: list[int]) -> tuple[int, int]:
 
 assert longest_run([3, 3, 7, 7, 7, 1]) == (2, 3)
 '''
+
+MATHEMATICS = r"""\begin{theorem}
+For every integer $n \ge 1$ we have $\sum_{k=1}^{n} \frac{1}{k(k+1)} = \frac{n}{n+1}$.
+\end{theorem}
+\begin{proof}
+Since $\frac{1}{k(k+1)} = \frac{1}{k} - \frac{1}{k+1}$ for all $k \ge 1$, the sum telescopes:
+\[
+  \sum_{k=1}^{n} \left( \frac{1}{k} - \frac{1}{k+1} \right)
+  = 1 - \frac{1}{n+1}
+  = \frac{n}{n+1}.
+\]
+In particular $\sum_{k=1}^{\infty} \frac{1}{k(k+1)} = \lim_{n \to \infty} \frac{n}{n+1} = 1$.
+\end{proof}
+"""
+
+SCIENCE = """\
+Dissolved CO₂ hydrates to carbonic acid, which dissociates in two steps (in pure water at 25 °C,
+pKₐ₁ ≈ 6.35 and pKₐ₂ ≈ 10.33), so that seawater of pH 8.1 holds most of its inorganic carbon as
+HCO₃⁻. A rising partial pressure of CO₂ shifts CO₂ + CO₃²⁻ + H₂O ⇌ 2 HCO₃⁻ to the right and lowers
+the saturation state Ω = [Ca²⁺][CO₃²⁻]/Kₛₚ, on which the calcification of corals, pteropods and
+coccolithophores depends; molecular diffusion (D ≈ 1.9 × 10⁻⁹ m² s⁻¹) is far too slow to restore it.
+"""
 
 FRENCH = """\
 Le boulanger ouvrait sa porte bien avant l'aube, quand la rue n'était encore qu'une odeur de pluie.
@@ -55,7 +85,10 @@ ARABIC = """\
 
 SAMPLES: dict[str, bytes] = {
     "English": ENGLISH.encode(),
+    "Korean": KOREAN.encode(),
     "Python": PYTHON.encode(),
+    "mathematics": MATHEMATICS.encode(),
+    "science": SCIENCE.encode(),
     "French": FRENCH.encode(),
     "Russian": RUSSIAN.encode(),
     "Chinese": CHINESE.encode(),

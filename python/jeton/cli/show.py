@@ -4,12 +4,11 @@ What would not print is escaped, so nothing in a text can command the terminal. 
 text is shown as two, so that `\n` is always a line break.
 """
 
-import os
-import sys
 from collections.abc import Iterable, Iterator
 
 import click
 
+from jeton.cli.color import color_option
 from jeton.cli.files import STDIN, bytes_of, read
 from jeton.cli.tokenizer import Specials, load, special_option, tokenizer_option
 from jeton.cli.visible import visible
@@ -28,11 +27,9 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @special_option
 @click.option("--file", help="A file to show in place of TEXT.")
 @click.option("--ids/--no-ids", default=True, show_default=True, help="Each id after its token.")
-@click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
-)
+@color_option
 def show(
-    *, text: str | None, name: str, specials: Specials, file: str | None, ids: bool, color: str
+    *, text: str | None, name: str, specials: Specials, file: str | None, ids: bool, colored: bool
 ) -> None:
     """Show the tokens of TEXT (standard input by default).
 
@@ -44,14 +41,8 @@ def show(
     content = bytes_of(text) if text is not None else read(file or STDIN)
     text_ids = tokenizer.encode(content, specials=specials)
     tokens = ((token_id, tokenizer.token_bytes(token_id)) for token_id in text_ids)
-    colored = color == "always" or (color == "auto" and wants_color())
     for line in lines(tokens, ids=ids, colored=colored):
         click.echo(line, color=colored)
-
-
-def wants_color() -> bool:
-    """Say whether a person looks at stdout, and has not asked for no colour."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def lines(tokens: Iterable[tuple[int, bytes]], *, ids: bool, colored: bool) -> Iterator[str]:
