@@ -9,7 +9,7 @@
   + TrainError     training cannot do what it was asked          (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
-  + FormatError    the bytes are not a .jeton file               (also a ValueError)
+  + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   it is not there                         (also a FileNotFoundError)
 
@@ -71,7 +71,7 @@ class ChatError(Error, ValueError):
 
 
 class FormatError(Error, ValueError):
-    """The bytes are not a whole, valid file of a known version."""
+    """A file is not a whole, valid one of a known format and version."""
 
 
 class FileError(Error, OSError):

@@ -1,7 +1,6 @@
 """The tokenizer that people hold: encode, decode, save, load."""
 
 import os
-import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,12 +14,14 @@ from jeton._engine import (
     from_ranks,
 )
 from jeton.errors import Error, FileError, file_error
-from jeton.grammar import Grammar, read_grammar
+from jeton.files import read_whole, write_whole
 
 if TYPE_CHECKING:
     import numpy as np
     import tiktoken
     from numpy.typing import NDArray
+
+    from jeton.grammar import Grammar
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
 
@@ -79,31 +80,19 @@ class Tokenizer(Engine):
         return np.frombuffer(ids, dtype=np.uint32), np.frombuffer(offsets, dtype=np.uint64)
 
     @property
-    def grammar(self) -> Grammar | None:
+    def grammar(self) -> "Grammar | None":
         """What the pattern means, and the transducer that runs it; None for a regex."""
+        from jeton.grammar import read_grammar  # noqa: PLC0415 - few programs ask.
+
         return read_grammar(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a `.jeton` file, or `tokenizer.jeton` into a folder; return where it is.
 
-        The file appears whole or not at all: it is written under another name, synced, renamed.
+        The file appears whole or not at all.
         """
         target = target_of(path)
-        content = self.to_file()
-        try:
-            name = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-            try:
-                with name.open("xb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                name.replace(target)
-            except BaseException:
-                name.unlink(missing_ok=True)
-                raise
-            _sync_folder(target.parent)
-        except (OSError, ValueError) as error:
-            raise file_error(target, "written", error) from None
+        write_whole(target, self.to_file())
         return target
 
     def as_tiktoken(self, name: str = "jeton") -> "tiktoken.Encoding":
@@ -143,15 +132,9 @@ class Tokenizer(Engine):
 def load(path: str | os.PathLike[str]) -> Tokenizer:
     """Read a `.jeton` file, or the one in a folder. Nothing in it is run, no socket is opened."""
     source = Path(_given(path))
-    try:
-        if source.is_dir():
-            source /= FILE_NAME
-        with source.open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-    except (OSError, ValueError) as error:
-        raise file_error(source, "read", error) from None
-    if len(content) > FILE_BYTES_MAX:
-        raise FileError(f"{source} is larger than {FILE_BYTES_MAX} bytes, as no tokenizer is")
+    if os.path.isdir(source):  # noqa: PTH112 - False, not a refusal, where it may not look.
+        source /= FILE_NAME
+    content = read_whole(source, FILE_BYTES_MAX)
     try:
         return _from_file(Tokenizer, content)
     except Error as error:
@@ -184,13 +167,3 @@ def _given(path: str | os.PathLike[str]) -> str:
 
 def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:
     return cls._of(from_file(content))
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

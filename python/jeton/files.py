@@ -1,0 +1,48 @@
+"""Files read and written whole: bounded on the way in, all or nothing on the way out."""
+
+import os
+from pathlib import Path
+
+from jeton.errors import FileError, file_error
+
+__all__ = ["read_whole", "write_whole"]
+
+
+def read_whole(path: Path, bytes_max: int) -> bytes:
+    """Read a file, and refuse one with more than so many bytes before it fills the memory."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(bytes_max + 1)
+    except (OSError, ValueError) as error:
+        raise file_error(path, "read", error) from None
+    if len(content) > bytes_max:
+        raise FileError(f"{path} is larger than {bytes_max} bytes, as no tokenizer is")
+    return content
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that appears whole or not at all: under another name, synced, renamed."""
+    try:
+        name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+        try:
+            with name.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            name.replace(path)
+        except BaseException:
+            name.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+    except (OSError, ValueError) as error:
+        raise file_error(path, "written", error) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
