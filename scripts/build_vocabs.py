@@ -2,15 +2,16 @@
 
 usage: build_vocabs.py FOLDER    (a folder with r50k_base.tiktoken, p50k_base.tiktoken, …)
 
-Writes python/jeton/vocabs/NAME.jeton. Refuses a file whose SHA-256 is not the one in NOTICE.
+Writes python/jeton/vocabs/NAME.jeton. Refuses a file that is not the published one.
 """
 
-import base64
-import hashlib
 import sys
 from pathlib import Path
 
+import jeton
 from jeton._engine import from_ranks
+from jeton.tiktoken.load import load_tiktoken_bpe
+from jeton.tiktoken.originals import DIGESTS
 
 ROOT = Path(__file__).parent.parent
 VOCABS = ROOT / "python" / "jeton" / "vocabs"
@@ -38,25 +39,14 @@ def patterns() -> dict[str, str]:
     return {name: pattern for name, _, pattern in named}
 
 
-def digests() -> dict[str, str]:
-    """Read the SHA-256 of every original from NOTICE."""
-    lines = (line.split() for line in (ROOT / "NOTICE").read_text().splitlines())
-    return {words[1]: words[0] for words in lines if len(words) == 2 and len(words[0]) == 64}
-
-
 def main(folder: Path) -> None:
     """Build every file."""
-    expected = digests()
     VOCABS.mkdir(exist_ok=True)
     known = patterns()
     for name, (pattern, specials) in SOURCES.items():
         source = folder / f"{name}.tiktoken"
-        content = source.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != expected[source.name]:
-            sys.exit(f"{source} has SHA-256 {digest}, not the one in NOTICE")
-        lines = (line.split() for line in content.splitlines())
-        ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
+        digest = DIGESTS[source.name]
+        ranks = load_tiktoken_bpe(source, digest)
         notes = {"source": f"OpenAI, {source.name}", "source.sha256": digest}
         engine = from_ranks(ranks, known[pattern], list(specials.items()), notes)
         (VOCABS / f"{name}.jeton").write_bytes(engine.to_file())
@@ -66,4 +56,7 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    try:
+        main(Path(sys.argv[1]))
+    except jeton.Error as error:
+        sys.exit(str(error))

@@ -7,8 +7,8 @@ It is slow on purpose: every faster engine is tested against it, and it imports 
 It needs `regex==2025.7.34`, whose character classes are those of Unicode 16.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -23,14 +23,11 @@ PATTERN = (  # nanochat's: contractions, words, numbers, punctuation, white spac
 )
 
 
-# ---- text -> ids ----
+# ---- text -> ids -> text ----
 
 
 def encode(
-    text: str | bytes,
-    vocab: Vocab,
-    pattern: str = PATTERN,
-    specials: Mapping[str, int] | None = None,
+    text: str | bytes, vocab: Vocab, pattern: str = PATTERN, specials: dict[str, int] | None = None
 ) -> list[int]:
     """Encode text: cut the allowed specials out, split the rest, merge each piece on its own."""
     specials = specials or {}
@@ -66,8 +63,7 @@ def split(text: str, pattern: str = PATTERN) -> list[bytes]:
     >>> split("I'm 42, right?")
     [b'I', b"'m", b' ', b'42', b',', b' right', b'?']
     """
-    # For the pattern, a byte that is not UTF-8 is punctuation.
-    shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)
+    shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)  # A byte that is not UTF-8: punctuation.
     spans = [match.span() for match in regex.finditer(pattern, shown) if match.group()]
     if [0, *(end for _, end in spans)] != [*(start for start, _ in spans), len(text)]:
         raise ValueError(f"pattern {pattern!r} drops part of the text; a pattern must cover all")
@@ -79,21 +75,27 @@ def merge(piece: bytes, vocab: Vocab) -> list[int]:
 
     A piece that is a token is taken whole: some vocabularies hold tokens that no merge reaches.
     """
-    if piece in vocab:
-        return [vocab[piece]]
+    parts = [piece] if piece in vocab else deque(merge_steps(piece, vocab), maxlen=1).pop()
+    return [vocab[part] for part in parts]
+
+
+def merge_steps(piece: bytes, vocab: Vocab) -> Iterator[list[bytes]]:
+    """Yield the parts of a piece: its bytes at first, then what they are after each join.
+
+    >>> list(merge_steps(b"lolo", {b"l": 0, b"o": 1, b"lo": 2}))
+    [[b'l', b'o', b'l', b'o'], [b'lo', b'l', b'o'], [b'lo', b'lo']]
+    """
     parts = [bytes([byte]) for byte in piece]
     while True:
+        yield parts
         ranks = [(vocab[a + b], i) for i, (a, b) in enumerate(pairwise(parts)) if a + b in vocab]
         if not ranks:
-            return [vocab[part] for part in parts]
+            return
         _, i = min(ranks)
-        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+        parts = [*parts[:i], parts[i] + parts[i + 1], *parts[i + 2 :]]
 
 
-# ---- ids -> text ----
-
-
-def decode(ids: Iterable[int], vocab: Vocab, specials: Mapping[str, int] | None = None) -> bytes:
+def decode(ids: Iterable[int], vocab: Vocab, specials: dict[str, int] | None = None) -> bytes:
     """Join the bytes of each id. They are UTF-8 where the text was, unless ids were cut off."""
     token_of = {token_id: name.encode() for name, token_id in (specials or {}).items()}
     token_of |= {token_id: token for token, token_id in vocab.items()}
@@ -141,10 +143,8 @@ def join(ids: list[int], pair: tuple[int, int], joined: int) -> list[int]:
     >>> join([1, 1, 1, 2], (1, 1), 9)
     [9, 1, 2]
     """
-    result: list[int] = []
-    at = 0
-    while at < len(ids):
-        found = tuple(ids[at : at + 2]) == pair
-        result.append(joined if found else ids[at])
-        at += 2 if found else 1
+    result = ids[:1]
+    for token_id in ids[1:]:
+        last = result.pop()
+        result += [joined] if (last, token_id) == pair else [last, token_id]
     return result
