@@ -1,0 +1,91 @@
+"""rustbpe's surface on our engine: change `import rustbpe` to `import jeton.rustbpe as rustbpe`.
+
+Merges, ids and names are those of rustbpe 0.1.0; docs/rustbpe.md lists what was mended.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from jeton.errors import IdError, TrainError
+from jeton.tokenizer import Tokenizer as _Tokenizer
+from jeton.training import train
+
+__all__ = ["Tokenizer"]
+
+_PATTERN = (  # rustbpe's default: numbers by three digits.
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+
+
+class Tokenizer:
+    """A tokenizer that is trained in place. Until then it has the 256 bytes as its tokens.
+
+    >>> tok = Tokenizer()
+    >>> tok.train_from_iterator(["low lower lowest"], vocab_size=258)
+    >>> tok.encode("low"), tok.decode([257])
+    ([257], 'low')
+    """
+
+    def __init__(self) -> None:
+        """Make a tokenizer without merges."""
+        self.tokenizer = _Tokenizer({bytes([byte]): byte for byte in range(256)})
+        self._pattern = ""
+
+    def train_from_iterator(
+        self,
+        iterator: Iterable[str],
+        vocab_size: int,
+        buffer_size: int = 8192,
+        pattern: str | None = None,
+    ) -> None:
+        """Learn merges from texts, read as they come, until there are `vocab_size` tokens.
+
+        Texts are gathered by their size, so `buffer_size` changes nothing but must be sensible.
+        Ctrl-C stops it, and counts have 64 bits.
+        """
+        if buffer_size < 1:
+            raise TrainError(f"buffer_size is {buffer_size}; it must be at least 1")
+        chosen = _PATTERN if pattern is None else pattern
+        self.tokenizer = train(_strs(iterator), vocab_size, pattern=chosen)
+        self._pattern = chosen
+
+    def encode(self, text: str) -> list[int]:
+        """Encode a text."""
+        return self.tokenizer.encode(_str(text))
+
+    def batch_encode(self, texts: list[str]) -> list[list[int]]:
+        """Encode many texts, on all cores."""
+        if isinstance(texts, str):
+            raise TypeError("texts is many texts, not one; give a list")
+        return self.tokenizer.encode_batch(list(_strs(texts)))
+
+    def decode(self, ids: list[int]) -> str:
+        """Decode ids; bytes that are not UTF-8 raise a UnicodeDecodeError."""
+        try:
+            return self.tokenizer.decode(ids, errors="strict")
+        except IdError:
+            unknown = next(number for number in ids if not 0 <= number < self.vocab_size)
+            raise IdError(f"Unknown token id: {unknown}") from None
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens: the 256 bytes and the merges."""
+        return self.tokenizer.vocab_size
+
+    def get_pattern(self) -> str:
+        """Return the pattern of the last training, or nothing before the first."""
+        return self._pattern
+
+    def get_mergeable_ranks(self) -> list[tuple[bytes, int]]:
+        """Return every token with its rank, by rising rank."""
+        return list(self.tokenizer.ranks().items())
+
+
+def _strs(texts: Iterable[str]) -> Iterator[str]:
+    return map(_str, texts)
+
+
+def _str(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
+    return text
