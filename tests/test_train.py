@@ -49,7 +49,7 @@ def test_bytes_train_as_in_the_reference(texts: list[bytes], size: int) -> None:
 @given(texts=corpora, seed=st.integers(0, 99), threads=st.integers(1, 4))
 @settings(max_examples=50)
 def test_order_and_threads_do_not_matter(texts: list[str], seed: int, threads: int) -> None:
-    shuffled = random.Random(seed).sample(texts, len(texts))  # noqa: S311
+    shuffled = random.Random(seed).sample(texts, len(texts))
     one, other = quiet_train(texts, 300, threads=1), quiet_train(shuffled, 300, threads=threads)
     assert one == other
     assert one.made_by == other.made_by
