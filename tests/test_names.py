@@ -4,6 +4,8 @@ import inspect
 import subprocess
 import sys
 
+import pytest
+
 import jeton
 
 MEMBERS = [
@@ -12,6 +14,7 @@ MEMBERS = [
     "decode",
     "decode_batch",
     "decode_bytes",
+    "decode_bytes_batch",
     "encode",
     "encode_array",
     "encode_batch",
@@ -38,10 +41,14 @@ def test_the_package_has_just_its_names() -> None:
             "Tokenizer",
             "Transducer",
             "__version__",
+            "chat",
             "errors",
             "load",
+            "nanochat",
             "pretrained",
             "pretrained_names",
+            "rustbpe",
+            "tiktoken",
             "train",
             "train_files",
         ]
@@ -73,6 +80,48 @@ def test_every_refusal_is_an_error_and_something_familiar() -> None:
     kinds = [getattr(jeton.errors, name) for name in jeton.errors.__all__ if name != "Error"]
     assert all(issubclass(kind, jeton.Error) for kind in kinds)
     assert all(issubclass(kind, (ValueError, KeyError, OSError)) for kind in kinds)
+
+
+def test_every_name_is_there_when_it_is_asked_for() -> None:
+    code = "import jeton; print(*(type(getattr(jeton, name)).__name__ for name in jeton.__all__))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split().count("module") == 5
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = jeton.nothing
+
+
+def test_nothing_opens_a_socket() -> None:
+    """The hook is called before a socket is made, an address looked up, or a connection begun."""
+    code = """
+import sys
+
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise RuntimeError(f"{event} {arguments}")
+
+sys.addaudithook(refuse)
+import jeton, jeton.chat, jeton.rustbpe, jeton.tiktoken.load
+from jeton.nanochat import RustBPETokenizer, tok_eval, tok_train
+from jeton.tiktoken import originals
+for name in jeton.tiktoken.list_encoding_names():
+    jeton.tiktoken.get_encoding(name).encode("hi")
+for address in originals.ADDRESSES:
+    jeton.tiktoken.load.read_file_cached(address)
+RustBPETokenizer.from_pretrained("gpt2").encode("hi")
+try:
+    jeton.tiktoken.load.read_file_cached("https://127.0.0.1/a.tiktoken")
+except jeton.Error as error:
+    print(error)
+import socket
+try:
+    socket.socket()
+except RuntimeError:
+    print("and the hook works")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    address, works = done.stdout.splitlines()
+    assert "jeton opens no socket" in address
+    assert works == "and the hook works"
 
 
 def test_importing_the_package_does_not_import_numpy() -> None:

@@ -1,12 +1,18 @@
 """Train your own BPE tokenizer and run it: exact, fast, for any vocabulary and pattern."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from jeton import errors
 from jeton._engine import VERSION
 from jeton.errors import Error
-from jeton.grammar import Grammar, Transducer
 from jeton.pretrained import pretrained, pretrained_names
 from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
-from jeton.training import train, train_files
+
+if TYPE_CHECKING:
+    from jeton import chat, nanochat, rustbpe, tiktoken
+    from jeton.grammar import Grammar, Transducer
+    from jeton.training import train, train_files
 
 __version__ = VERSION
 
@@ -17,10 +23,31 @@ __all__ = [
     "Tokenizer",
     "Transducer",
     "__version__",
+    "chat",
     "errors",
     "load",
+    "nanochat",
     "pretrained",
     "pretrained_names",
+    "rustbpe",
+    "tiktoken",
     "train",
     "train_files",
 ]
+
+_LATER = {
+    "Grammar": "jeton.grammar",
+    "Transducer": "jeton.grammar",
+    "train": "jeton.training",
+    "train_files": "jeton.training",
+}
+_MODULES = {"chat", "nanochat", "rustbpe", "tiktoken"}
+
+
+def __getattr__(name: str) -> object:
+    """Import what not every program needs when it is first asked for."""
+    if name in _MODULES:
+        return import_module(f"jeton.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'jeton' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
