@@ -99,10 +99,23 @@ def test_a_prompt_ends_with_the_start_of_an_answer() -> None:
     assert prompt.spans[-1].stop == len(prompt.ids) - 2
 
 
-def test_marks_hold_specials_only_where_the_template_lists_them() -> None:
+def test_a_mark_with_a_special_that_is_not_listed_is_refused() -> None:
     template = dataclasses.replace(NANOCHAT, begin="<|bos|><|go|>")
-    ids = template.render([asked("hi")], TOK).ids
-    assert ids[: 1 + len(TOK.encode("<|go|>"))] == [IDS["<|bos|>"], *TOK.encode("<|go|>")]
+    with pytest.raises(ChatError, match=r'holds the special "<\|go\|>"; list it'):
+        template.render([asked("hi")], TOK)
+
+
+def test_a_tokenizer_behind_another_surface_is_taken() -> None:
+    enc = jeton.tiktoken.Encoding._of("own", TOK)
+    chat = [asked("hi"), answered("low")]
+    assert NANOCHAT.render(chat, enc) == NANOCHAT.render(chat, TOK)  # type: ignore[arg-type]
+
+
+def test_what_is_cut_ends_with_something_learned() -> None:
+    parts = [{"type": "text", "text": "low"}, {"type": "python_output", "text": "123456"}]
+    rendered = NANOCHAT.render([asked("why"), answered([*parts, parts[0]])], TOK, 12)
+    assert shown(rendered).endswith("<|assistant_start|>low")
+    assert rendered.spans[-1].stop == len(rendered.ids)
 
 
 @given(chats)
@@ -327,7 +340,8 @@ def test_what_is_shortened_fits_and_keeps_what_matters(
         assert max_tokens < len(whole.ids)
         if "at least" in str(error):
             needed = int(str(error).rsplit(" ", 1)[1])
-            assert max_tokens < needed <= len(render(chat, needed, keep).ids)
+            assert max_tokens < needed
+            assert len(render(chat, needed, keep).ids) <= needed
             with pytest.raises(ChatError):
                 render(chat, needed - 1, keep)
         return

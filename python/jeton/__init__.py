@@ -44,6 +44,11 @@ _LATER = {
 _MODULES = {"chat", "nanochat", "rustbpe", "tiktoken"}
 
 
+def __dir__() -> list[str]:
+    """Name what is public, also what is not imported yet."""
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     """Import what not every program needs when it is first asked for."""
     if name in _MODULES:

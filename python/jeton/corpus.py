@@ -180,7 +180,7 @@ def _json_text(line: bytes, field: str, place: str) -> str:
 
 def _text(value: object, field: str, place: str) -> str:
     if not isinstance(value, str):
-        raise CorpusError(f"{place} has {value!r:.40}, not text, in field {field!r}; leave it out")
+        raise CorpusError(f"{place} has {value!r:.40}, not text, in field {field!r}; remove it")
     return value
 
 

@@ -43,6 +43,8 @@ class Tokenizer:
         Texts are gathered by their size, so `buffer_size` changes nothing but must be sensible.
         Ctrl-C stops it, and counts have 64 bits.
         """
+        if isinstance(iterator, str):
+            raise TypeError("iterator is many texts, not one; give a list")
         if buffer_size < 1:
             raise TrainError(f"buffer_size is {buffer_size}; it must be at least 1")
         chosen = _PATTERN if pattern is None else pattern

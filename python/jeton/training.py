@@ -1,16 +1,20 @@
 """A corpus becomes a tokenizer: count its pieces, then learn merges from the counts."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import length_hint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jeton import corpus
 from jeton._engine import DEFAULT_PATTERN, VERSION, Counter, from_merges
 from jeton.errors import CorpusError, TrainError
 from jeton.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 __all__ = ["train", "train_files"]
 
@@ -93,8 +97,8 @@ class _Job:
         self.merges_max = vocab_size - 256 - len(self.specials)
         if self.merges_max < 0:
             least = 256 + len(self.specials)
-            message = f"vocab_size is {vocab_size}; it must be at least {least}"
-            raise TrainError(f"{message}, the 256 bytes and the specials")
+            parts = f"256 bytes and {len(self.specials)} specials"
+            raise TrainError(f"vocab_size is {vocab_size}; it must be at least {least}: {parts}")
         if vocab_size > VOCAB_SIZE_MAX:
             raise TrainError(f"vocab_size is {vocab_size}; it must be at most {VOCAB_SIZE_MAX}")
         for name, value in (("threads", threads), ("memory", memory)):
@@ -149,7 +153,7 @@ class _Job:
             )
             if exact_size:
                 raise TrainError(f"{message}; give more text or a smaller size")
-            warnings.warn(f"{message}, which is the size reached", stacklevel=3)
+            warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
         notes = {
             "version": VERSION,
             "training.vocab_size": str(self.vocab_size),
@@ -160,6 +164,15 @@ class _Job:
         return Tokenizer._of(  # noqa: SLF001 - our own constructor.
             from_merges(merges, self.pattern, named, notes)
         )
+
+
+def _frames_of_ours() -> int:
+    """Count the frames up to the program that called us, whichever surface it called."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the one way to the callers.
+    count = 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("jeton."):
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 def _batches(texts: Iterable[str | bytes]) -> Iterator[tuple[list[str | bytes], int]]:

@@ -5,8 +5,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from jeton._engine import find_special
 from jeton.chat.messages import Conversation, Message, check_order, parse
-from jeton.chat.template import Part, Role, Template, check_tokenizer
+from jeton.chat.template import Part, Role, Template, tokenizer_of
 from jeton.chat.values import listed, shown
 from jeton.errors import ChatError
 from jeton.tokenizer import Tokenizer
@@ -42,20 +43,25 @@ class Renderer:
 
     def __init__(self, template: Template, tok: Tokenizer) -> None:
         """Encode the marks, the only text in which specials are found."""
-        check_tokenizer(tok)
-        named = tok.specials
+        tok = tokenizer_of(tok)
+        others = tok.specials.keys() - template.specials
         for name in template.specials:
-            if name not in named:
+            if name not in tok.specials:
                 found = f"the tokenizer has no special {shown(name)}"
                 raise ChatError(f"{found}; the template {shown(template.name)} needs it")
 
+        def encode(mark: str) -> list[int]:
+            if others and (name := find_special(tok, mark, others)):
+                found = f"the mark {shown(mark)} holds the special {shown(name)}"
+                raise ChatError(f"{found}; list it in the specials of {shown(template.name)}")
+            return tok.encode(mark, template.specials)
+
         def marks(owner: Role | Part, *, learned: bool) -> _Marks:
-            start, end = (tok.encode(mark, template.specials) for mark in (owner.start, owner.end))
-            return _Marks(start, end, int(learned))
+            return _Marks(encode(owner.start), encode(owner.end), int(learned))
 
         self._template = template
         self._encode = tok.encode
-        self._begin = tok.encode(template.begin, template.specials)
+        self._begin = encode(template.begin)
         self._joining = {name for name, role in template.roles.items() if role.joins is not None}
         self._roles: dict[str, _Marks] = {}
         self._parts: dict[str, dict[str | None, _Marks]] = {}
@@ -189,7 +195,7 @@ class Renderer:
         return messages[: edges[0]], [messages[start:stop] for start, stop in pairwise(edges)]
 
     def _cut(self, rendered: Rendered, max_tokens: int, answer: list[int] | None) -> Rendered:
-        """Cut the last answer, if the chat is still too long and it has one."""
+        """Cut the last answer, after an id to learn, if the chat is still too long and has one."""
         ids, mask, spans = rendered
         if len(ids) <= max_tokens:
             return rendered
@@ -200,12 +206,10 @@ class Renderer:
         if needed > max_tokens:
             found = f"max_tokens is {max_tokens}"
             raise ChatError(f"{found}; what is never dropped of this chat needs at least {needed}")
-        spans = [
-            span._replace(stop=min(span.stop, max_tokens))
-            for span in spans
-            if span.start < max_tokens
-        ]
-        return Rendered(ids[:max_tokens], mask[:max_tokens], spans)
+        learned = max_tokens - mask[:max_tokens][::-1].index(1)
+        stop = max(asked[-1].stop, learned)  # What follows is read by no one.
+        spans = [span._replace(stop=min(span.stop, stop)) for span in spans if span.start < stop]
+        return Rendered(ids[:stop], mask[:stop], spans)
 
 
 class _Marks(NamedTuple):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jeton.chat.messages import Conversation
     from jeton.chat.render import Keep, Rendered, Renderer
 
-__all__ = ["Part", "Role", "Template", "check_tokenizer"]
+__all__ = ["Part", "Role", "Template", "tokenizer_of"]
 
 NOTE = "chat.template"
 """The note of a `.jeton` file that holds a template."""
@@ -145,6 +145,7 @@ class Template:
 
     def kept_in(self, tok: Tokenizer) -> Tokenizer:
         """Return the same tokenizer, whose file carries the template; it must have the specials."""
+        tok = tokenizer_of(tok)
         self.bind(tok)
         notes = tok.made_by | {NOTE: self.to_json()}
         return Tokenizer._of(  # noqa: SLF001 - our own constructor.
@@ -154,15 +155,16 @@ class Template:
     @staticmethod
     def of(tok: Tokenizer) -> "Template | None":
         """Return the template that a tokenizer's file carries, if it does."""
-        check_tokenizer(tok)
-        note = tok.made_by.get(NOTE)
+        note = tokenizer_of(tok).made_by.get(NOTE)
         return None if note is None else Template.from_json(note)
 
 
-def check_tokenizer(tok: object) -> None:
-    """Refuse what is no tokenizer before it is asked for anything."""
-    if not isinstance(tok, Tokenizer):
+def tokenizer_of(tok: object) -> Tokenizer:
+    """Return the tokenizer, also of one behind another surface, which holds it as `tokenizer`."""
+    found = getattr(tok, "tokenizer", tok)
+    if not isinstance(found, Tokenizer):
         raise TypeError(f"tok is a jeton.Tokenizer, not {type(tok).__name__}")
+    return found
 
 
 _Value = TypeVar("_Value", bound=Part | Role | Template)

@@ -10,6 +10,7 @@ from jeton.cli.samples import SAMPLES
 from jeton.cli.table import Cell, Column, aligned, markdown
 from jeton.cli.texts import field_option, paths_argument
 from jeton.cli.tokenizer import FOLDER, is_tokenizer, load
+from jeton.errors import CorpusError
 from jeton.evaluation import Row, measure, total
 
 
@@ -48,6 +49,8 @@ def evaluate(
         raise click.UsageError("Give --json or --markdown, not both.")
     tokenizers = {name: load(name) for name in names or default_names()}
     rows = measure(corpus.texts(paths, field=field) if paths else SAMPLES.items(), tokenizers)
+    if not rows:
+        raise CorpusError("there is no text; give files or folders of text")
     whole = total(rows, tokenizers)
     if as_json:
         report = {

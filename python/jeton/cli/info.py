@@ -5,6 +5,7 @@ import json
 import click
 
 import jeton
+from jeton.chat.template import NOTE, Template
 from jeton.cli.tokenizer import load, tokenizer_option
 from jeton.cli.visible import visible
 
@@ -20,7 +21,9 @@ def info(*, name: str, as_json: bool) -> None:
         click.echo(json.dumps(facts))
         return
     for key, value in facts.items():
-        values = value.items() if isinstance(value, dict) else [("", value)]
+        values = (
+            value.items() if isinstance(value, dict) else [("", "-" if value is None else value)]
+        )
         for part, content in values:
             click.echo(f"{key.replace('_', ' '):<15} {visible(f'{part} {content}'.strip())}")
 
@@ -32,6 +35,7 @@ def described(name: str, tokenizer: jeton.Tokenizer) -> dict[str, object]:
     """
     vocab = tokenizer.ranks()
     merges = len(tokenizer.merges())
+    template = Template.of(tokenizer)
     return {
         "name": name,
         "vocab_size": tokenizer.vocab_size,
@@ -42,5 +46,6 @@ def described(name: str, tokenizer: jeton.Tokenizer) -> dict[str, object]:
         "split": "scanned" if tokenizer.grammar is not None else "regex",
         "pattern": tokenizer.pattern,
         "specials": tokenizer.specials,
-        "made_by": tokenizer.made_by,
+        "chat": None if template is None else f"{template.name}: {', '.join(template.roles)}",
+        "made_by": {key: value for key, value in tokenizer.made_by.items() if key != NOTE},
     }

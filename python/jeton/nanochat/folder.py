@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jeton._engine import FILE_BYTES_MAX
-from jeton.errors import Error, FileError, FormatError, MissingFileError, file_error
+from jeton.errors import Error, FileError, FormatError, MissingFileError
 from jeton.files import read_whole, write_whole
 from jeton.nanochat import pickled
 from jeton.tiktoken.core import Encoding
@@ -103,18 +103,18 @@ def _write_token_bytes(folder: Path, counts: "NDArray[np.int32]") -> None:
 
 
 def get_token_bytes(device: str = "cpu") -> Any:  # noqa: ANN401 - a tensor, or without torch an array.
-    """Return the bytes per id of nanochat's tokenizer: a tensor, or without torch an array."""
-    folder = tokenizer_folder()
-    array, tensor = (folder / f"{TOKEN_BYTES_NAME}{suffix}" for suffix in (".npy", ".pt"))
+    """Return the bytes per id of nanochat's tokenizer: a tensor, or without torch an array.
+
+    They are counted anew: a file of them may be older than the tokenizer beside it.
+    """
+    counts = token_bytes(read(tokenizer_folder()).tokenizer)
     if find_spec("torch"):
         import torch  # noqa: PLC0415
 
-        if tensor.exists():
-            return torch.load(tensor, map_location=device, weights_only=True)
-        return torch.from_numpy(_array(array)).to(device)
+        return torch.from_numpy(counts).to(device)
     if device != "cpu":
         raise FileError(f"without torch there is no device {device!r}; install torch")
-    return _array(array)
+    return counts
 
 
 def _loads(content: bytes, path: Path) -> Encoding:
@@ -122,19 +122,6 @@ def _loads(content: bytes, path: Path) -> Encoding:
         return pickled.loads(content)
     except Error as error:
         raise type(error)(f"{path}: {error}") from None
-
-
-def _array(path: Path) -> "NDArray[np.int32]":
-    import numpy as np  # noqa: PLC0415
-
-    if not path.exists():
-        message = f"{path} is missing; `python -m jeton.nanochat.tok_train` writes it"
-        raise MissingFileError(message)
-    try:
-        counts: NDArray[np.int32] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise file_error(path, "read", error) from None
-    return counts
 
 
 def _safetensors(name: str, counts: "NDArray[np.int32]") -> bytes:

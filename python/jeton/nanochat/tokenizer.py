@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jeton._engine import DEFAULT_PATTERN
 from jeton.chat import NANOCHAT, Conversation, Keep, Renderer
-from jeton.errors import ChatError, TextError, TrainError
+from jeton.errors import ChatError, IdError, TextError, TrainError
 from jeton.nanochat import folder
 from jeton.tiktoken.core import Encoding
 from jeton.tiktoken.registry import get_encoding
@@ -79,7 +79,13 @@ class RustBPETokenizer:
 
     def encode_special(self, text: str) -> int:
         """Return the id of a special, by its name."""
-        return self.enc.encode_single_token(text)
+        try:
+            return self.enc.encode_single_token(text)
+        except IdError:
+            known = ", ".join(sorted(self.get_special_tokens())[:12])
+            raise IdError(
+                f"{text!r:.80} is not a special of this tokenizer; it has {known}"
+            ) from None
 
     def get_bos_token_id(self) -> int:
         """Return the id that texts begin with."""

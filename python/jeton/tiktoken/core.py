@@ -50,8 +50,8 @@ class Encoding:
         tokens = len(mergeable_ranks) + len(special_tokens)
         if explicit_n_vocab and not tokens == self.n_vocab == explicit_n_vocab:
             raise ArgumentError(
-                f"there are {tokens} tokens and the highest id is {self.max_token_value}; "
-                f"explicit_n_vocab is {explicit_n_vocab}, which fits neither or one"
+                f"explicit_n_vocab is {explicit_n_vocab}: there must be so many tokens, the last "
+                f"with id {explicit_n_vocab - 1}; there are {tokens}, up to {self.max_token_value}"
             )
 
     @classmethod
@@ -372,7 +372,7 @@ def _is_sequence(tokens: object) -> bool:
 def _id(token: int) -> int:
     """Return a number that can be an id."""
     if not 0 <= index(token) < 1 << 32:
-        raise OverflowError(f"{token} is out of range; an id is from 0 to 4294967295")
+        raise OverflowError(f"{token} is out of range; no id is negative or has more than 32 bits")
     return index(token)
 
 
