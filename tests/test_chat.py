@@ -260,6 +260,19 @@ def test_something_learned_is_kept_where_the_chat_ends_with_a_question() -> None
         NANOCHAT.render(chat, TOK, 13)
 
 
+@pytest.mark.parametrize("keep", ["last", "first"])
+def test_an_exchange_to_learn_from_is_the_latest_that_fits(keep: Any) -> None:
+    chat = [asked("a"), answered("b"), asked("c"), answered("d" * 5), asked("e")]
+
+    def left(max_tokens: int) -> set[int]:
+        return {span.message for span in NANOCHAT.render(chat, TOK, max_tokens, keep).spans}
+
+    assert left(14) == {2, 3, 4}
+    assert left(13) == {0, 1, 4}
+    with pytest.raises(ChatError, match="needs at least 10"):
+        NANOCHAT.render(chat, TOK, 9, keep)
+
+
 def test_only_the_last_answer_is_cut() -> None:
     chat = [asked("why"), answered("low low low")]
     rendered = NANOCHAT.render(chat, TOK, 10)

@@ -119,6 +119,14 @@ def test_a_special_in_a_text_is_ordinary() -> None:
     assert ours().decode_single_token_bytes(97) == b"a"
 
 
+def test_a_list_is_refused_as_in_nanochat() -> None:
+    with pytest.raises(TypeError, match="a text is a str, not bytes"):
+        ours().encode([b"a"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="max_workers"):
+        ours().encode(["a"], num_threads=0)
+    assert ours().encode("a", prepend=b"<|bos|>") == [VOCAB_SIZE - 9, 97]  # type: ignore[call-overload]
+
+
 @pytest.mark.parametrize("text", [("a",), b"a", None, 5])
 def test_other_inputs_are_refused(text: Any) -> None:
     with pytest.raises(ValueError, match="Invalid input type"):
@@ -252,7 +260,34 @@ def test_two_files_that_mean_the_same_are_taken(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"tokenizer\.jeton"):
+    with pytest.raises(FileNotFoundError, match=r"neither tokenizer\.jeton nor tokenizer\.pkl; .*"):
+        RustBPETokenizer.from_directory(tmp_path)
+    with pytest.raises(OSError, match="the path is empty"):
+        RustBPETokenizer.from_directory("")
+
+
+def test_saving_removes_what_belonged_to_another_tokenizer(tmp_path: Path) -> None:
+    other = RustBPETokenizer.train_from_iterator(TEXTS, VOCAB_SIZE - 1)
+    other.save(tmp_path)
+    (tmp_path / "token_bytes.pt").write_bytes(b"old")
+    saved(tmp_path, pickle=False)
+    assert RustBPETokenizer.from_directory(tmp_path).tokenizer == ours().tokenizer
+    pt = tmp_path / "token_bytes.pt"
+    assert not pt.exists() or pt.read_bytes() != b"old"
+
+
+def test_ranks_of_any_kind_of_int_are_saved(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): np.int64(byte) for byte in range(256)}
+    parts: dict[str, Any] = {"mergeable_ranks": ranks, "special_tokens": {"<|bos|>": np.int32(300)}}
+    RustBPETokenizer(tiktoken.Encoding("own", pat_str="(?s).", **parts), "<|bos|>").save(tmp_path)
+    assert RustBPETokenizer.from_directory(tmp_path).get_vocab_size() == 301
+
+
+def test_a_link_to_nowhere_is_not_passed_over(tmp_path: Path) -> None:
+    saved(tmp_path)
+    (tmp_path / "tokenizer.jeton").unlink()
+    (tmp_path / "tokenizer.jeton").symlink_to(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError):
         RustBPETokenizer.from_directory(tmp_path)
 
 
@@ -328,6 +363,7 @@ def gadgets(file: Path) -> dict[str, bytes]:
         "REDUCE of the class": b"\x80\x03ctiktoken.core\nEncoding\n)R.",
         "extension": b"\x80\x02\x82\x01.",
         "persistent": b"Pfile\n.",
+        "names that are no names": b"\x80\x04}}\x93.",
     }
 
 
@@ -378,15 +414,33 @@ def test_a_damaged_pickle_is_refused_or_valid(data: st.DataObject) -> None:
     assert isinstance(found, jeton.tiktoken.Encoding)
 
 
-def test_a_pickle_that_asks_for_much_memory_is_refused() -> None:
+def colliding(number: int) -> bytes:
+    """Return the instruction that pushes an int whose hash is 0."""
+    value = (number * ((1 << 61) - 1)).to_bytes(16, "little")
+    return b"\x8a\x10" + value
+
+
+def test_a_pickle_that_asks_for_much_time_or_memory_is_refused() -> None:
     for content in (
         b"\x80\x03}r\xff\xff\xff\x7f.",  # A memo of 2**31 places.
         b"\x80\x05\x96" + (1 << 40).to_bytes(8, "little") + b".",  # A bytearray of a terabyte.
         b"\x80\x04\x8e" + (1 << 40).to_bytes(8, "little") + b".",
         b"\x80\x03}(" + b"}" * 100_000 + b"u" * 50_000 + b".",
+        # Dicts within dicts, each twice in the next: to show them would take for ever.
+        b"\x80\x04}\x94" + b"}(K\x00h\x00K\x01h\x00u\x94" * 40 + b"}\x93.",
+        b"\x80\x04" + b"}" * 4000 + b"K\x00s" * 3000 + b"}\x93.",
+        # Keys of one hash, which would make a dict slow.
+        b"\x80\x04}(" + b"".join(colliding(number) + b"K\x00" for number in range(900)) + b"u.",
+        b"\x80\x04" + b")\x94" * 3_000_000 + b".",
     ):
         with pytest.raises(jeton.Error):
             pickled.loads(content)
+
+
+def test_a_name_in_a_pickle_is_that_of_a_published_encoding() -> None:
+    named = b"\x80\x03ctiktoken.core\nEncoding\n)\x81X\x04\x00\x00\x00mineb."
+    with pytest.raises(jeton.Error, match="names the encoding 'mine'"):
+        pickled.loads(named)
 
 
 def test_a_pickle_is_a_program_that_pickletools_accepts() -> None:

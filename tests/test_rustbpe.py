@@ -87,8 +87,9 @@ def test_decoding_refuses_with_the_right_errors() -> None:
     tok = Tokenizer()
     with pytest.raises(UnicodeDecodeError):
         tok.decode([255])
-    with pytest.raises(ValueError, match="Unknown token id: 300"):
-        tok.decode([300])
+    for ids in ([300], iter([300])):
+        with pytest.raises(ValueError, match="Unknown token id: 300"):
+            tok.decode(ids)  # type: ignore[arg-type]
 
 
 def test_texts_are_strs() -> None:
@@ -98,6 +99,7 @@ def test_texts_are_strs() -> None:
         lambda: tok.batch_encode([b"a"]),  # type: ignore[list-item]
         lambda: tok.batch_encode("ab"),  # type: ignore[arg-type]
         lambda: tok.train_from_iterator([b"a"], 300),  # type: ignore[list-item]
+        lambda: tok.train_from_iterator("ab", 300),
         lambda: tok.train_from_iterator(5, 300),  # type: ignore[arg-type]
     ):
         with pytest.raises(TypeError):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiktoken
@@ -113,6 +114,46 @@ def test_a_registered_encoding_is_pickled_by_name_and_another_by_its_parts() -> 
     assert again.name == "own"
 
 
+class Named(Encoding):
+    """An encoding with something of its own."""
+
+    def __init__(self, name: str, **parts: Any) -> None:
+        super().__init__(name, **parts)
+        self.extra = 1
+
+
+def test_a_subclass_is_pickled_whole() -> None:
+    own = Named("own", pat_str=r"(?s).", mergeable_ranks=BYTES, special_tokens={})
+    assert pickle.loads(pickle.dumps(own)).extra == 1  # noqa: S301
+
+
+def test_an_empty_token_keeps_its_id_as_in_whisper() -> None:
+    parts: dict[str, Any] = {"pat_str": r"(?s).", "special_tokens": {"<s>": 258}}
+    parts["mergeable_ranks"] = BYTES | {b"": 257}
+    theirs, ours = tiktoken.Encoding("own", **parts), Encoding("own", **parts)
+    for name, argument in (
+        ("decode", [97, 257, 98]),
+        ("decode_bytes", [257]),
+        ("decode_tokens_bytes", [257, 97]),
+        ("decode_single_token_bytes", 257),
+        ("decode_batch", [[257, 97], [98]]),
+        ("encode_single_token", b""),
+        ("encode", "ab"),
+        ("is_special_token", 257),
+    ):
+        assert outcome(ours, name, argument, {}) == outcome(theirs, name, argument, {}), name
+    assert ours.n_vocab == theirs.n_vocab
+    assert ours.token_byte_values() == theirs.token_byte_values()
+    only: dict[str, Any] = parts | {"special_tokens": {}}
+    assert Encoding("own", **only).n_vocab == tiktoken.Encoding("own", **only).n_vocab == 258
+
+
+def test_disallowed_strings_may_come_from_an_iterator() -> None:
+    enc = jeton.tiktoken.get_encoding("gpt2")
+    with pytest.raises(ValueError, match="disallowed special token 'b'"):
+        enc.encode("abc", disallowed_special=iter(["b"]))  # type: ignore[arg-type]
+
+
 # ---- where tiktoken panics, hangs or drops text ----
 
 
@@ -186,6 +227,15 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registry._available_plugin_modules.cache_clear()
     yield folder
     registry._available_plugin_modules.cache_clear()
+
+
+def test_a_constructor_may_be_replaced(plugins: Path) -> None:
+    assert plugins.is_dir()
+    jeton.tiktoken.list_encoding_names()
+    assert registry.ENCODING_CONSTRUCTORS is not None
+    parts = {"name": "gpt2", "pat_str": "(?s).", "mergeable_ranks": BYTES, "special_tokens": {}}
+    registry.ENCODING_CONSTRUCTORS["gpt2"] = lambda: parts
+    assert jeton.tiktoken.get_encoding("gpt2").n_vocab == 256
 
 
 def test_a_plugin_adds_an_encoding(plugins: Path) -> None:

@@ -13,7 +13,9 @@
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   it is not there                         (also a FileNotFoundError)
 
-Every message is one line that says what was found, what was expected, and what to do.
+Every message is one line that says what was found, what was expected, and what to do. The surfaces
+of other libraries keep the words that programs look for, and add to the tree what those libraries
+raise: `surfaces.ArgumentError`, `tiktoken.model.ModelError`, `tiktoken.load.MismatchError`.
 """
 
 __all__ = [

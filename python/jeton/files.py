@@ -5,7 +5,14 @@ from pathlib import Path
 
 from jeton.errors import FileError, file_error
 
-__all__ = ["read_whole", "write_whole"]
+__all__ = ["given", "read_whole", "write_whole"]
+
+
+def given(path: str | os.PathLike[str]) -> Path:
+    """Return a path that is not empty: an empty one would be the current folder."""
+    if not os.fspath(path):
+        raise FileError("the path is empty; give a file or a folder")
+    return Path(path)
 
 
 def read_whole(path: Path, bytes_max: int) -> bytes:
@@ -21,8 +28,12 @@ def read_whole(path: Path, bytes_max: int) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears whole or not at all: under another name, synced, renamed."""
+    """Write a file that appears whole or not at all: under another name, synced, renamed.
+
+    A link stays, and the file that it leads to is written.
+    """
     try:
+        path = path.resolve()
         name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         try:
             with name.open("xb") as file:

@@ -3,9 +3,10 @@
 Merges, ids and names are those of rustbpe 0.1.0; docs/rustbpe.md lists what was mended.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from jeton.errors import IdError, TrainError
+from jeton.errors import IdError
+from jeton.surfaces import check_buffer_size, str_of, strs_of
 from jeton.tokenizer import Tokenizer as _Tokenizer
 from jeton.training import train
 
@@ -38,35 +39,27 @@ class Tokenizer:
         buffer_size: int = 8192,
         pattern: str | None = None,
     ) -> None:
-        """Learn merges from texts, read as they come, until there are `vocab_size` tokens.
-
-        Texts are gathered by their size, so `buffer_size` changes nothing but must be sensible.
-        Ctrl-C stops it, and counts have 64 bits.
-        """
-        if isinstance(iterator, str):
-            raise TypeError("iterator is many texts, not one; give a list")
-        if buffer_size < 1:
-            raise TrainError(f"buffer_size is {buffer_size}; it must be at least 1")
+        """Learn merges from texts, read as they come, until there are `vocab_size` tokens."""
+        check_buffer_size(buffer_size)
         chosen = _PATTERN if pattern is None else pattern
-        self.tokenizer = train(_strs(iterator), vocab_size, pattern=chosen)
+        self.tokenizer = train(strs_of(iterator), vocab_size, pattern=chosen)
         self._pattern = chosen
 
     def encode(self, text: str) -> list[int]:
         """Encode a text."""
-        return self.tokenizer.encode(_str(text))
+        return self.tokenizer.encode(str_of(text))
 
     def batch_encode(self, texts: list[str]) -> list[list[int]]:
         """Encode many texts, on all cores."""
-        if isinstance(texts, str):
-            raise TypeError("texts is many texts, not one; give a list")
-        return self.tokenizer.encode_batch(list(_strs(texts)))
+        return self.tokenizer.encode_batch(strs_of(texts))
 
     def decode(self, ids: list[int]) -> str:
         """Decode ids; bytes that are not UTF-8 raise a UnicodeDecodeError."""
+        numbers = list(ids)
         try:
-            return self.tokenizer.decode(ids, errors="strict")
+            return self.tokenizer.decode(numbers, errors="strict")
         except IdError:
-            unknown = next(number for number in ids if not 0 <= number < self.vocab_size)
+            unknown = next(number for number in numbers if not 0 <= number < self.vocab_size)
             raise IdError(f"Unknown token id: {unknown}") from None
 
     @property
@@ -81,13 +74,3 @@ class Tokenizer:
     def get_mergeable_ranks(self) -> list[tuple[bytes, int]]:
         """Return every token with its rank, by rising rank."""
         return list(self.tokenizer.ranks().items())
-
-
-def _strs(texts: Iterable[str]) -> Iterator[str]:
-    return map(_str, texts)
-
-
-def _str(text: object) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"a text is a str, not {type(text).__name__}")
-    return text

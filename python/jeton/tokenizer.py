@@ -14,7 +14,7 @@ from jeton._engine import (
     from_ranks,
 )
 from jeton.errors import Error, FileError, file_error
-from jeton.files import read_whole, write_whole
+from jeton.files import given, read_whole, write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,7 +131,7 @@ class Tokenizer(Engine):
 
 def load(path: str | os.PathLike[str]) -> Tokenizer:
     """Read a `.jeton` file, or the one in a folder. Nothing in it is run, no socket is opened."""
-    source = Path(_given(path))
+    source = given(path)
     if os.path.isdir(source):  # noqa: PTH112 - False, not a refusal, where it may not look.
         source /= FILE_NAME
     content = read_whole(source, FILE_BYTES_MAX)
@@ -143,7 +143,7 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
 
 def target_of(path: str | os.PathLike[str]) -> Path:
     """Return the file that `save` would write, and make its folder: refused now, not after work."""
-    target = Path(_given(path))
+    target = given(path)
     if target.suffix != ".jeton":
         target /= FILE_NAME
     try:
@@ -156,13 +156,6 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError) as error:
         raise file_error(target, "written", error) from None
     return target
-
-
-def _given(path: str | os.PathLike[str]) -> str:
-    """Return a path that is not empty: an empty one would be the current folder."""
-    if not os.fspath(path):
-        raise FileError("the path is empty; give a file or a folder")
-    return os.fspath(path)
 
 
 def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:

@@ -19,7 +19,10 @@ Keep: TypeAlias = Literal["last", "first", "error"]
 
 
 class Span(NamedTuple):
-    """Which ids a message brought, or a part of it: `ids[start:stop]`."""
+    """Which ids a message brought, or a part of it: `ids[start:stop]`.
+
+    A message that joins another is encoded with it, and has the span of their one text.
+    """
 
     start: int
     stop: int
@@ -162,9 +165,6 @@ class Renderer:
         sizes = [stop - start for start, stop in pairwise(edges)]
         beside = len(whole.ids) - sum(sizes)
         kept = {len(exchanges) - 1}
-        if answer is None and 1 not in whole.mask[edges[-2] :]:
-            learned = [1 in whole.mask[start:stop] for start, stop in pairwise(edges)]
-            kept.update([at for at, learns in enumerate(learned) if learns][-1:])
 
         @cache
         def fixed(first: int) -> int:
@@ -176,6 +176,11 @@ class Renderer:
                 return beside
             return len(self._write(head + exchanges[first], answer).ids) - sizes[first]
 
+        if answer is None and 1 not in whole.mask[edges[-2] :]:
+            spread = enumerate(pairwise(edges))
+            learned = [at for at, (start, stop) in spread if 1 in whole.mask[start:stop]]
+            fits = [at for at in learned if sizes[at] + sizes[-1] + fixed(at) <= max_tokens]
+            kept.update(fits[-1:] or sorted(learned, key=lambda at: sizes[at] + fixed(at))[:1])
         kept = _choose(sizes, kept, max_tokens, keep, fixed)
         return head + [message for at in sorted(kept) for message in exchanges[at]]
 

@@ -3,11 +3,9 @@
 import io
 import json
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jeton._engine import FILE_BYTES_MAX
 from jeton.errors import Error, FileError, FormatError, MissingFileError
 from jeton.files import read_whole, write_whole
 from jeton.nanochat import pickled
@@ -22,6 +20,7 @@ __all__ = [
     "get_base_dir",
     "get_token_bytes",
     "read",
+    "shards",
     "token_bytes",
     "tokenizer_folder",
     "write",
@@ -39,6 +38,11 @@ def get_base_dir() -> Path:
     return Path(chosen) if chosen else Path.home() / ".cache" / "nanochat"
 
 
+def shards() -> list[Path]:
+    """Return the files of nanochat's own corpus; the last is held out to validate on."""
+    return sorted(get_base_dir().glob("base_data*/*.parquet"))
+
+
 def tokenizer_folder() -> Path:
     """Return where nanochat's tokenizer lies, or say what puts one there."""
     folder = get_base_dir() / "tokenizer"
@@ -51,12 +55,15 @@ def tokenizer_folder() -> Path:
 def read(folder: Path) -> Encoding:
     """Read `tokenizer.jeton`, or `tokenizer.pkl` if that is all there is; the two must agree."""
     own, other = folder / FILE_NAME, folder / PICKLE_NAME
-    if not other.exists():
-        return Encoding._of(ENCODING_NAME, load(own))  # noqa: SLF001 - our own constructor.
-    content = read_whole(other, FILE_BYTES_MAX)
-    if not own.exists():
+    if not os.path.lexists(own) and not os.path.lexists(other):
+        found = f"{folder} holds neither {FILE_NAME} nor {PICKLE_NAME}"
+        raise MissingFileError(f"{found}; `python -m jeton.nanochat.tok_train` makes them")
+    if not os.path.lexists(other):
+        return Encoding._of(ENCODING_NAME, load(own))
+    content = read_whole(other, pickled.PICKLE_BYTES_MAX)
+    if not os.path.lexists(own):
         return _loads(content, other)
-    encoding = Encoding._of(ENCODING_NAME, load(own))  # noqa: SLF001
+    encoding = Encoding._of(ENCODING_NAME, load(own))
     # What `write` wrote need not be parsed to be known.
     same = content == pickled.dumps(encoding)
     if not same and _loads(content, other).tokenizer != encoding.tokenizer:
@@ -65,11 +72,15 @@ def read(folder: Path) -> Encoding:
 
 
 def write(folder: Path, encoding: Encoding, *, pickle: bool) -> None:
-    """Write a tokenizer and its `token_bytes`."""
+    """Write a tokenizer and its `token_bytes`, and remove what belonged to another."""
+    contents: dict[str, bytes | None] = {PICKLE_NAME: pickled.dumps(encoding) if pickle else None}
+    contents |= _token_bytes_files(token_bytes(encoding.tokenizer))
     encoding.tokenizer.save(folder / FILE_NAME)
-    if pickle:
-        write_whole(folder / PICKLE_NAME, pickled.dumps(encoding))
-    _write_token_bytes(folder, token_bytes(encoding.tokenizer))
+    for name, content in contents.items():
+        if content is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            write_whole(folder / name, content)
 
 
 def token_bytes(tok: Tokenizer) -> "NDArray[np.int32]":
@@ -77,7 +88,7 @@ def token_bytes(tok: Tokenizer) -> "NDArray[np.int32]":
 
     A special stands for none, and so does an id that is not used.
     """
-    import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
+    import numpy as np
 
     counts = np.zeros(tok.vocab_size, dtype=np.int32)
     for token, number in tok.ranks().items():
@@ -85,21 +96,19 @@ def token_bytes(tok: Tokenizer) -> "NDArray[np.int32]":
     return counts
 
 
-def _write_token_bytes(folder: Path, counts: "NDArray[np.int32]") -> None:
-    """Write `token_bytes` as `.npy` and `.safetensors`, and as `.pt` where torch is installed."""
-    import numpy as np  # noqa: PLC0415
+def _token_bytes_files(counts: "NDArray[np.int32]") -> dict[str, bytes | None]:
+    """Return the contents of `.npy` and `.safetensors`, and of `.pt` where torch is installed."""
+    import numpy as np
 
-    array = io.BytesIO()
+    array, tensor = io.BytesIO(), io.BytesIO()
     np.save(array, counts)
-    contents = {".npy": array.getvalue(), ".safetensors": _safetensors(TOKEN_BYTES_NAME, counts)}
-    if find_spec("torch"):
-        import torch  # noqa: PLC0415
-
-        tensor = io.BytesIO()
+    if torch := _torch():
         torch.save(torch.from_numpy(counts), tensor)
-        contents[".pt"] = tensor.getvalue()
-    for suffix, content in contents.items():
-        write_whole(folder / f"{TOKEN_BYTES_NAME}{suffix}", content)
+    return {
+        f"{TOKEN_BYTES_NAME}.npy": array.getvalue(),
+        f"{TOKEN_BYTES_NAME}.safetensors": _safetensors(TOKEN_BYTES_NAME, counts),
+        f"{TOKEN_BYTES_NAME}.pt": tensor.getvalue() or None,
+    }
 
 
 def get_token_bytes(device: str = "cpu") -> Any:  # noqa: ANN401 - a tensor, or without torch an array.
@@ -108,13 +117,19 @@ def get_token_bytes(device: str = "cpu") -> Any:  # noqa: ANN401 - a tensor, or 
     They are counted anew: a file of them may be older than the tokenizer beside it.
     """
     counts = token_bytes(read(tokenizer_folder()).tokenizer)
-    if find_spec("torch"):
-        import torch  # noqa: PLC0415
-
+    if torch := _torch():
         return torch.from_numpy(counts).to(device)
     if device != "cpu":
         raise FileError(f"without torch there is no device {device!r}; install torch")
     return counts
+
+
+def _torch() -> Any:  # noqa: ANN401 - the module, if it is installed.
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
 
 
 def _loads(content: bytes, path: Path) -> Encoding:

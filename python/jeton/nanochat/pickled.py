@@ -7,17 +7,28 @@ one knows the few instructions that spell an Encoding's plain state, and refuses
 import pickle
 import pickletools
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, ClassVar
 
 from jeton.errors import FormatError
+from jeton.pretrained import pretrained_names
 from jeton.tiktoken.core import Encoding
 from jeton.tiktoken.registry import get_encoding
 
-__all__ = ["dumps", "loads"]
+__all__ = ["PICKLE_BYTES_MAX", "dumps", "loads"]
 
 _CLASSES = {"tiktoken.core Encoding", "jeton.tiktoken.core Encoding"}
 
 _STATE_TYPES = {"name": str, "pat_str": str, "mergeable_ranks": dict, "special_tokens": dict}
+
+PICKLE_BYTES_MAX = 1 << 26
+"""Bytes of a pickle; o200k_base has 4 million."""
+
+INSTRUCTIONS_MAX = 1 << 22
+"""Instructions that are run: three for a token."""
+
+STACK_MAX = 1 << 12
+"""Values on the stack; pickle itself sets a thousand items at once."""
 
 _VALUES = {
     *("BININT", "BININT1", "BININT2", "LONG1"),
@@ -31,9 +42,9 @@ def dumps(encoding: Encoding) -> bytes:
     """Write what pickling a tiktoken.Encoding of the same parts would mean, without tiktoken."""
     state = {
         "name": encoding.name,
-        "pat_str": encoding._pat_str,  # noqa: SLF001 - our own class.
-        "mergeable_ranks": encoding._mergeable_ranks,  # noqa: SLF001
-        "special_tokens": encoding._special_tokens,  # noqa: SLF001
+        "pat_str": encoding.tokenizer.pattern,
+        "mergeable_ranks": encoding.tokenizer.ranks(),
+        "special_tokens": encoding.tokenizer.specials,
     }
     plain = pickle.dumps(state, protocol=3)
     start, stop = plain[:2], plain[-1:]
@@ -47,9 +58,12 @@ def loads(content: bytes) -> Encoding:
         state = _Machine().run(content)
     except FormatError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise FormatError(f"the pickle is damaged: {error}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, MemoryError) as error:
+        raise FormatError(f"the pickle is damaged: {error}; save the tokenizer anew") from None
     if isinstance(state, str):  # A published encoding is pickled as its name.
+        if state not in pretrained_names():
+            known = ", ".join(pretrained_names())
+            raise FormatError(f"the pickle names the encoding {state!r:.80}; known are {known}")
         return get_encoding(state)
     if not isinstance(state, dict) or state.keys() != _STATE_TYPES.keys():
         raise FormatError("the pickle does not hold the state of a tiktoken.Encoding")
@@ -83,16 +97,20 @@ class _Machine:
 
     def run(self, content: bytes) -> object:
         """Run a program, and return the state that it gives to the object it makes."""
-        for opcode, argument, _ in pickletools.genops(content):
+        for opcode, argument, _ in islice(pickletools.genops(content), INSTRUCTIONS_MAX):
             if opcode.name == "STOP":
                 return self.made().state
+            if len(self.stack) > STACK_MAX:
+                raise FormatError(
+                    f"the pickle holds more than {STACK_MAX} values ready; it is made up"
+                )
             if opcode.name not in self.STEPS:
                 raise FormatError(
                     f"the pickle has the instruction {opcode.name} {argument or ''!r:.60}, "
                     "which the plain state of a tiktoken.Encoding does not need"
                 )
             self.STEPS[opcode.name](self, argument)
-        raise FormatError("the pickle has no end")
+        raise FormatError(f"the pickle does not end within {INSTRUCTIONS_MAX} instructions")
 
     def nothing(self, _: object) -> None:
         pass
@@ -117,6 +135,8 @@ class _Machine:
         at = self.marks.pop()
         items = self.stack[at:]
         del self.stack[at:]
+        if not all(isinstance(key, str | bytes) for key in items[::2]):
+            raise FormatError("the pickle has a key that is no name and no token")
         self.stack[-1].update(zip(items[::2], items[1::2], strict=True))
 
     def memoize(self, _: object) -> None:
@@ -130,7 +150,10 @@ class _Machine:
 
     def name(self, named: str | None) -> None:
         if named is None:  # STACK_GLOBAL: the two names are on the stack.
-            named = f"{self.stack.pop(-2)} {self.stack.pop()}"
+            names = self.stack.pop(-2), self.stack.pop()
+            if not all(isinstance(each, str) for each in names):
+                raise FormatError("the pickle has a name that is no str")
+            named = " ".join(names)
         if named not in _CLASSES:
             named = named.replace(" ", ".")
             raise FormatError(

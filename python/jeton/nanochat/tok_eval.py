@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 
 import click
 
@@ -15,9 +16,13 @@ from jeton.cli.texts import field_option, paths_argument
 from jeton.errors import Error
 from jeton.evaluation import Row, measure
 from jeton.nanochat import RustBPETokenizer, get_tokenizer
+from jeton.nanochat.folder import shards
 from jeton.tokenizer import Tokenizer
 
 OURS = "Ours"
+
+ROWS = 1024
+"""The rows of a batch in nanochat's corpus."""
 
 TEXTS = {
     "news": SAMPLES["English"],
@@ -33,7 +38,10 @@ TEXTS = {
 @field_option
 @color_option
 def tok_eval(*, paths: tuple[str, ...], field: str, colored: bool) -> None:
-    """Compare nanochat's tokenizer with GPT-2's and GPT-4's on samples and on files and folders."""
+    """Compare nanochat's tokenizer with GPT-2's and GPT-4's on samples and on files and folders.
+
+    Without a PATH, also on the beginnings of nanochat's corpus and of what is held out of it.
+    """
     compared = {
         "GPT-2": RustBPETokenizer.from_pretrained("gpt2"),
         "GPT-4": RustBPETokenizer.from_pretrained("cl100k_base"),
@@ -42,7 +50,7 @@ def tok_eval(*, paths: tuple[str, ...], field: str, colored: bool) -> None:
     tokenizers = {name: each.tokenizer for name, each in compared.items()}
     rows = [
         row
-        for texts in (TEXTS.items(), corpus.texts(paths, field))
+        for texts in (TEXTS.items(), corpus.texts(paths, field) if paths else beginnings(field))
         for row in measure(checked(texts, tokenizers), tokenizers)
     ]
     click.echo("\nVocab sizes:")
@@ -51,6 +59,14 @@ def tok_eval(*, paths: tuple[str, ...], field: str, colored: bool) -> None:
     for baseline in ("GPT-2", "GPT-4"):
         for line in comparison(rows, baseline, colored=colored):
             click.echo(line, color=colored)
+
+
+def beginnings(field: str) -> Iterator[tuple[str, bytes]]:
+    """Read the first rows of nanochat's corpus and of its last file, where it is there."""
+    files = shards()
+    for name, some in (("train", files[:-1][:1]), ("val", files[-1:])):
+        for _, text in islice(corpus.texts(some, field), ROWS):
+            yield name, text
 
 
 def checked(

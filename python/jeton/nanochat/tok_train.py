@@ -12,6 +12,7 @@ from jeton.cli.texts import field_option, paths_argument
 from jeton.cli.train import warnings_in_one_line
 from jeton.errors import CorpusError, Error
 from jeton.nanochat import RustBPETokenizer, get_base_dir
+from jeton.nanochat.folder import shards
 from jeton.tokenizer import target_of
 
 PROBE = """\
@@ -91,12 +92,11 @@ def tok_train(
 
 def dataset() -> list[Path]:
     """Find nanochat's own corpus, without its last file, which is held out to validate on."""
-    folder = get_base_dir()
-    files = sorted(folder.glob("base_data*/*.parquet"))[:-1]
+    files = shards()[:-1]
     if not files:
         raise CorpusError(
-            f"{folder / 'base_data*'} has fewer than two Parquet files, of which the last is "
-            "held out; give files or folders of text"
+            f"{get_base_dir() / 'base_data*'} has fewer than two Parquet files, of which the last "
+            "is held out; give files or folders of text"
         )
     return files
 

@@ -4,13 +4,14 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from jeton._engine import DEFAULT_PATTERN
 from jeton.chat import NANOCHAT, Conversation, Keep, Renderer
-from jeton.errors import ChatError, IdError, TextError, TrainError
+from jeton.errors import ChatError, IdError, TextError
+from jeton.files import given
 from jeton.nanochat import folder
+from jeton.surfaces import check_buffer_size, strs_of, threads_of
 from jeton.tiktoken.core import Encoding
 from jeton.tiktoken.registry import get_encoding
 from jeton.tokenizer import Tokenizer
@@ -41,19 +42,15 @@ class RustBPETokenizer:
     def train_from_iterator(
         cls, text_iterator: Iterable[str], vocab_size: int, buffer_size: int = 8192
     ) -> Self:
-        """Train on texts; `vocab_size` counts the nine specials, whose ids are the last.
-
-        Texts are gathered by their size, so `buffer_size` changes nothing but must be sensible.
-        """
-        if buffer_size < 1:
-            raise TrainError(f"buffer_size is {buffer_size}; it must be at least 1")
+        """Train on texts; `vocab_size` counts the nine specials, whose ids are the last."""
+        check_buffer_size(buffer_size)
         tok = train(text_iterator, vocab_size, pattern=SPLIT_PATTERN, specials=SPECIAL_TOKENS)
-        return cls(Encoding._of(folder.ENCODING_NAME, tok), SPECIAL_TOKENS[0])  # noqa: SLF001
+        return cls(Encoding._of(folder.ENCODING_NAME, tok), SPECIAL_TOKENS[0])
 
     @classmethod
     def from_directory(cls, tokenizer_dir: str | os.PathLike[str]) -> Self:
         """Read a folder that `save` or nanochat wrote. Nothing in it is run."""
-        return cls(folder.read(Path(tokenizer_dir)), SPECIAL_TOKENS[0])
+        return cls(folder.read(given(tokenizer_dir)), SPECIAL_TOKENS[0])
 
     @classmethod
     def from_pretrained(cls, tiktoken_name: str) -> Self:
@@ -124,13 +121,14 @@ class RustBPETokenizer:
         if isinstance(text, str):
             return self.tokenizer.encode(text, None, first, last)
         if isinstance(text, list):
-            return self.tokenizer.encode_batch(text, num_threads, None, first, last)
+            threads = threads_of(num_threads)
+            return self.tokenizer.encode_batch(strs_of(text), threads, None, first, last)
         raise TextError(f"Invalid input type: {type(text)}; give a str or a list of them")
 
     __call__ = encode
 
     def _end(self, end: int | str | None) -> int | None:
-        return self.encode_special(end) if isinstance(end, str) else end
+        return end if end is None or isinstance(end, int) else self.encode_special(end)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Decode ids; what is not UTF-8 becomes U+FFFD."""
@@ -146,7 +144,7 @@ class RustBPETokenizer:
 
     def save(self, tokenizer_dir: str | os.PathLike[str], *, pickle: bool = True) -> None:
         """Write `tokenizer.jeton`, `token_bytes`, and with `pickle` what nanochat itself reads."""
-        folder.write(Path(tokenizer_dir), self.enc, pickle=pickle)
+        folder.write(given(tokenizer_dir), self.enc, pickle=pickle)
         print(f"Saved the tokenizer to {tokenizer_dir}")  # noqa: T201 - as nanochat does.
 
     # ---- chats ----
@@ -214,13 +212,13 @@ def _encoding(enc: Any) -> Encoding:  # noqa: ANN401
     if isinstance(enc, Encoding):
         return enc
     if isinstance(enc, Tokenizer):
-        return Encoding._of(folder.ENCODING_NAME, enc)  # noqa: SLF001
+        return Encoding._of(folder.ENCODING_NAME, enc)
     try:
         return Encoding(
             enc.name,
-            pat_str=enc._pat_str,  # noqa: SLF001 - tiktoken gives no other way to its parts.
-            mergeable_ranks=enc._mergeable_ranks,  # noqa: SLF001
-            special_tokens=enc._special_tokens,  # noqa: SLF001
+            pat_str=enc._pat_str,
+            mergeable_ranks=enc._mergeable_ranks,
+            special_tokens=enc._special_tokens,
         )
     except AttributeError:
         raise TypeError(f"enc is an Encoding, not {type(enc).__name__}") from None

@@ -80,8 +80,8 @@ class SimpleBytePairEncoding:
         if isinstance(encoding, str):
             encoding = get_encoding(encoding)
         return SimpleBytePairEncoding(
-            pat_str=encoding._pat_str,  # noqa: SLF001 - tiktoken has no public name for it.
-            mergeable_ranks=encoding._mergeable_ranks,  # noqa: SLF001
+            pat_str=encoding._pat_str,
+            mergeable_ranks=encoding._mergeable_ranks,
         )
 
 

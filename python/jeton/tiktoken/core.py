@@ -8,20 +8,17 @@ from operator import index
 from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
 
 from jeton._engine import encode_broken, encode_piece, encode_unsettled, find_special, find_token
-from jeton.errors import Error, IdError, SpecialError
+from jeton.errors import IdError, SpecialError
+from jeton.surfaces import ArgumentError, str_of, threads_of
 from jeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ArgumentError", "Encoding", "raise_disallowed_special_token"]
+__all__ = ["Encoding", "raise_disallowed_special_token"]
 
 T = TypeVar("T")
-
-
-class ArgumentError(Error, ValueError, AssertionError):
-    """An argument that tiktoken refuses with a ValueError or an assertion."""
 
 
 class Encoding:
@@ -34,6 +31,13 @@ class Encoding:
     [100257]
     """
 
+    name: str
+    tokenizer: Tokenizer
+    max_token_value: int
+    _special_tokens: dict[str, int]
+    _empty: int | None = None
+    """The id that Whisper's vocabulary keeps for no bytes; no text ever has it."""
+
     def __init__(
         self,
         name: str,
@@ -44,9 +48,13 @@ class Encoding:
         explicit_n_vocab: int | None = None,
     ) -> None:
         """Make an encoding; with `explicit_n_vocab`, its ids must be all those below that."""
-        self._take(name, Tokenizer(mergeable_ranks, pattern=pat_str, specials=special_tokens))
+        ranks = {token: rank for token, rank in mergeable_ranks.items() if token}
+        self._take(name, Tokenizer(ranks, pattern=pat_str, specials=special_tokens))
         self._mergeable_ranks = mergeable_ranks
         self._special_tokens = special_tokens
+        self._empty = mergeable_ranks.get(b"")
+        if self._empty is not None:
+            self.max_token_value = max(self.max_token_value, self._empty)
         tokens = len(mergeable_ranks) + len(special_tokens)
         if explicit_n_vocab and not tokens == self.n_vocab == explicit_n_vocab:
             raise ArgumentError(
@@ -58,7 +66,7 @@ class Encoding:
     def _of(cls, name: str, tokenizer: Tokenizer) -> Self:
         """Give a tokenizer a name, without a copy of its tokens."""
         encoding = cls.__new__(cls)
-        encoding._take(name, tokenizer)  # noqa: SLF001 - its own.
+        encoding._take(name, tokenizer)
         return encoding
 
     def _take(self, name: str, tokenizer: Tokenizer) -> None:
@@ -80,7 +88,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode a text in which specials are ordinary text."""
-        return self.tokenizer.encode(_str(text))
+        return self.tokenizer.encode(str_of(text))
 
     def encode(
         self,
@@ -94,7 +102,7 @@ class Encoding:
         What is neither is ordinary text. By default every special is disallowed.
         """
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        self._refuse(_str(text), disallowed)
+        self._refuse(str_of(text), disallowed)
         return self.tokenizer.encode(text, self._known(allowed))
 
     def encode_to_numpy(
@@ -106,13 +114,13 @@ class Encoding:
     ) -> "NDArray[np.uint32]":
         """Encode into an array. Unlike `encode`, refuses lone surrogates."""
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        self._refuse(_str(text), disallowed)
+        self._refuse(str_of(text), disallowed)
         return self.tokenizer.encode_array(text.encode(), self._known(allowed))
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode many texts in which specials are ordinary text."""
-        threads = _threads(num_threads)
-        return self.tokenizer.encode_batch([_str(one) for one in text], threads)
+        threads = threads_of(num_threads)
+        return self.tokenizer.encode_batch([str_of(one) for one in text], threads)
 
     def encode_batch(
         self,
@@ -126,12 +134,12 @@ class Encoding:
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         if disallowed != "all":
             disallowed = frozenset(disallowed)
-        threads = _threads(num_threads)
-        known: str | list[str] = []
+        threads = threads_of(num_threads)
+        known: str | list[str] | None = None
         texts = list(text)
         for one in texts:
-            self._refuse(_str(one), disallowed)
-            known = known or self._known(allowed)
+            self._refuse(str_of(one), disallowed)
+            known = self._known(allowed) if known is None else known
         return self.tokenizer.encode_batch(texts, threads, known)
 
     def encode_with_unstable(
@@ -143,13 +151,13 @@ class Encoding:
     ) -> tuple[list[int], list[list[int]]]:
         """Return the ids that stay whatever follows the text, and all that its end may become."""
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
-        self._refuse(_str(text), disallowed)
+        self._refuse(str_of(text), disallowed)
         return encode_unsettled(self.tokenizer, text.encode(), self._known(allowed))
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of exactly this token or special."""
         token = _bytes(text_or_bytes)
-        found = find_token(self.tokenizer, token)
+        found = find_token(self.tokenizer, token) if token else self._empty
         if found is None:
             found = self._special_tokens.get(token.decode(errors="surrogateescape"))
         if found is None:
@@ -168,6 +176,8 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one id, a token's or a special's."""
+        if token == self._empty is not None:
+            return b""
         try:
             return self.tokenizer.token_bytes(_id(token))
         except IdError:
@@ -195,7 +205,7 @@ class Encoding:
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """Decode many lists of ids."""
-        threads = _threads(num_threads)
+        threads = threads_of(num_threads)
         return self._decoded_batch(
             lambda lists: self.tokenizer.decode_batch(lists, threads, errors),
             lambda ids: self.decode(ids, errors),
@@ -206,7 +216,7 @@ class Encoding:
         self, batch: Sequence[Sequence[int]], *, num_threads: int = 8
     ) -> list[bytes]:
         """Return the bytes of many lists of ids."""
-        threads = _threads(num_threads)
+        threads = threads_of(num_threads)
         return self._decoded_batch(
             lambda lists: self.tokenizer.decode_bytes_batch(lists, threads),
             self.decode_bytes,
@@ -280,7 +290,7 @@ class Encoding:
         if isinstance(value, str):
             self.__dict__ = get_encoding(value).__dict__
         elif isinstance(value, Mapping):
-            Encoding.__init__(self, **value)
+            self.__init__(**value)  # type: ignore[misc]
         else:
             raise TypeError(f"an Encoding's state is a name or its parts, not {type(value)}")
 
@@ -304,8 +314,9 @@ class Encoding:
         if disallowed == "all":
             found = find_special(self.tokenizer, text, "all")
         else:
-            specials = self.special_tokens_set.intersection(disallowed)
-            others = [name for name in disallowed if name not in specials and name in text]
+            names = frozenset(disallowed)
+            specials = self.special_tokens_set & names
+            others = [name for name in names - specials if name in text]
             found = find_special(self.tokenizer, text, specials) or next(iter(others), None)
         if found is not None:
             raise_disallowed_special_token(found)
@@ -327,6 +338,8 @@ class Encoding:
             return decode(tokens)
         except IdError:
             numbers = [_id(token) for token in tokens]
+            if self._empty in numbers:
+                return self._decoded(decode, [each for each in numbers if each != self._empty])
             unknown = next(number for number in numbers if not self._is_id(number))
             raise IdError(f"Invalid token for decoding: {unknown}") from None
 
@@ -350,12 +363,6 @@ class Encoding:
         return [decode(one) for one in lists]
 
 
-def _str(text: object) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"a text is a str, not {type(text).__name__}")
-    return text
-
-
 def _bytes(text_or_bytes: object) -> bytes:
     if isinstance(text_or_bytes, str):
         return text_or_bytes.encode()
@@ -374,12 +381,6 @@ def _id(token: int) -> int:
     if not 0 <= index(token) < 1 << 32:
         raise OverflowError(f"{token} is out of range; no id is negative or has more than 32 bits")
     return index(token)
-
-
-def _threads(num_threads: int | None) -> int | None:
-    if num_threads is not None and num_threads <= 0:
-        raise ArgumentError("max_workers must be greater than 0")
-    return None if num_threads is None else int(num_threads)
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:

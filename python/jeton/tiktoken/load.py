@@ -23,6 +23,11 @@ __all__ = [
     "read_file_cached",
 ]
 
+
+class MismatchError(FormatError, AssertionError):
+    """Two files are not of one vocabulary; tiktoken asserts that."""
+
+
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
 
 
@@ -71,7 +76,7 @@ def data_gym_to_mergeable_bpe_ranks(
         ranks |= {token: token_id for token, token_id in ids.items() if len(token) == 1}
     if ranks != ids:
         token = next(token for token in ranks | ids if ranks.get(token) != ids.get(token))
-        raise FormatError(
+        raise MismatchError(
             f"{token!r:.80} has rank {ranks.get(token)} in {vocab_bpe_file} and id "
             f"{ids.get(token)} in {encoder_json_file}; give two files of one vocabulary"
         )
@@ -133,7 +138,9 @@ def _read_line(line: bytes) -> tuple[bytes, int]:
     fields = line.split()
     if len(fields) != 2 or not fields[1].isdigit():
         raise ValueError("expected a token in base64 and a rank")
-    return a2b_base64(fields[0], strict_mode=True), int(fields[1])
+    # Whisper's file spells the empty token so.
+    token = b"" if fields[0] == b"=" else a2b_base64(fields[0], strict_mode=True)
+    return token, int(fields[1])
 
 
 def _line_error(line: bytes, file: AnyPath, reason: object) -> FormatError:

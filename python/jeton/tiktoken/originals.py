@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping
+from operator import index
 
 from jeton.pretrained import pretrained
 
@@ -53,7 +54,7 @@ def bpe_file(ranks: Mapping[bytes, int]) -> bytes:
     b'bA== 108\nbG8= 256\n'
     """
     by_rank = sorted(ranks.items(), key=lambda item: item[1])
-    return b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in by_rank)
+    return b"".join(base64.b64encode(token) + b" %d\n" % index(rank) for token, rank in by_rank)
 
 
 def _vocab_bpe() -> bytes:

@@ -45,13 +45,12 @@ def list_encoding_names() -> list[str]:
 def _make(name: str) -> Encoding:
     constructors = _constructors()
     if name not in constructors:
-        raise VocabError(
-            f"Unknown encoding {name}.\n"
-            f"Known are {', '.join(constructors)}; plugins found: {_available_plugin_modules()}"
-        )
-    if name in pretrained_names():
-        return Encoding._of(name, pretrained(name))  # noqa: SLF001 - our own constructor.
-    return Encoding(**constructors[name]())
+        known = f"known are {', '.join(constructors)}; plugins: {_available_plugin_modules()}"
+        raise VocabError(f"Unknown encoding {name}; {known}")
+    constructor = constructors[name]
+    if isinstance(constructor, partial) and constructor.func is _arguments:
+        return Encoding._of(name, pretrained(name))  # Without a copy of its tokens.
+    return Encoding(**constructor())
 
 
 def _constructors() -> dict[str, Callable[[], dict[str, Any]]]:
