@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 
 use crate::errors::raise;
-use crate::ids;
+use crate::ids::{self, Lists};
 use crate::text::Text;
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
@@ -22,6 +22,7 @@ const DETACH_BYTES: usize = 1 << 12;
 pub(crate) struct Engine {
     pub(crate) tokenizer: Arc<Tokenizer>,
     notes: Arc<Notes>,
+    lists: Arc<Lists>,
 }
 
 impl PartialEq for Engine {
@@ -62,7 +63,7 @@ impl Engine {
         ids.extend(self.end(prepend)?);
         self.encode_into(py, &text, &allowed, &mut ids)?;
         ids.extend(self.end(append)?);
-        PyList::new(py, ids)
+        self.lists.list(py, &ids, self.tokenizer.vocab_size())
     }
 
     /// Returns the ids as 32-bit numbers of this machine.
@@ -93,9 +94,10 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let (prepend, append) = (self.end(prepend)?, self.end(append)?);
         let batch = self.encode_texts(py, texts, threads, specials)?;
+        let vocab_size = self.tokenizer.vocab_size();
         let lists = batch.into_iter().map(|ids| {
             let whole: Vec<Id> = prepend.into_iter().chain(ids).chain(append).collect();
-            PyList::new(py, whole)
+            self.lists.list(py, &whole, vocab_size)
         });
         PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
     }
@@ -351,7 +353,7 @@ pub(crate) fn with_specials(
 impl Engine {
     fn of(py: Python<'_>, tokenizer: Result<Tokenizer, Error>, notes: Notes) -> PyResult<Self> {
         let tokenizer = tokenizer.map_err(|error| raise(py, &error))?;
-        Ok(Self { tokenizer: Arc::new(tokenizer), notes: Arc::new(notes) })
+        Ok(Self { tokenizer: Arc::new(tokenizer), notes: Arc::new(notes), lists: Arc::default() })
     }
 
     /// The one policy on specials: "all", a name, or names; a special that is not listed is text.

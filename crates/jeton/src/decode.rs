@@ -2,7 +2,7 @@
 
 use crate::encode::{Tokenizer, in_parallel};
 use crate::error::Error;
-use crate::vocab::Id;
+use crate::vocab::{Id, PADDED as COPIED};
 
 impl Tokenizer {
     /// Returns the bytes of an id, a token's or a special's.
@@ -25,10 +25,28 @@ impl Tokenizer {
     ///
     /// When an id stands for nothing.
     pub fn decode(&self, ids: &[Id]) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::with_capacity(ids.len() * 4);
+        let mut length = 0;
         for &id in ids {
-            bytes.extend_from_slice(self.token(id)?);
+            length += self.token(id)?.len();
         }
+        // Most tokens are short: a copy of fixed size is quicker than one of the right size, and
+        // what is too much the next token overwrites.
+        let mut bytes = vec![0; length + COPIED];
+        let mut at = 0;
+        for &id in ids {
+            at += match self.vocab().padded(id) {
+                Some((padded, length)) if length <= COPIED => {
+                    bytes[at..at + COPIED].copy_from_slice(padded);
+                    length
+                }
+                _ => {
+                    let token = self.token(id)?;
+                    bytes[at..at + token.len()].copy_from_slice(token);
+                    token.len()
+                }
+            };
+        }
+        bytes.truncate(length);
         Ok(bytes)
     }
 
@@ -39,6 +57,6 @@ impl Tokenizer {
     /// When an id stands for nothing.
     pub fn decode_batch(&self, batch: &[Vec<Id>], threads: usize) -> Result<Vec<Vec<u8>>, Error> {
         let size = |ids: &Vec<Id>| ids.len() * 4;
-        in_parallel(batch, size, threads, |ids, (): &mut ()| self.decode(ids))
+        in_parallel(batch, size, threads, || (), |ids, ()| self.decode(ids))
     }
 }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use crate::error::Error;
-use crate::merge::{Scratch, merge};
+use crate::merge::{Lent, Pool, merge_unknown};
+use crate::short::{Key, Look, SHORT_MAX};
 use crate::specials::{Allowed, Specials};
 use crate::split::Splitter;
 use crate::vocab::{Id, Vocab};
@@ -17,6 +18,7 @@ pub struct Tokenizer {
     vocab: Vocab,
     splitter: Splitter,
     specials: Specials,
+    pool: Pool,
 }
 
 impl Tokenizer {
@@ -31,7 +33,7 @@ impl Tokenizer {
         specials: Vec<(Id, String)>,
     ) -> Result<Self, Error> {
         let specials = Specials::new(specials, &vocab)?;
-        Ok(Self { vocab, splitter, specials })
+        Ok(Self { vocab, splitter, specials, pool: Pool::default() })
     }
 
     /// Returns the tokens.
@@ -65,15 +67,14 @@ impl Tokenizer {
     ///
     /// When the text has 4 GiB or more, or as [`Splitter::split`] for a pattern outside the family.
     pub fn encode(&self, text: &[u8], allowed: &Allowed, ids: &mut Vec<Id>) -> Result<(), Error> {
-        let mut scratch = Scratch::default();
-        self.encode_with(text, allowed, &mut scratch, ids)
+        self.encode_with(text, allowed, &mut self.pool.lend(), ids)
     }
 
     fn encode_with(
         &self,
         text: &[u8],
         allowed: &Allowed,
-        scratch: &mut Scratch,
+        scratch: &mut Lent<'_>,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
         refuse_too_long(text)?;
@@ -90,10 +91,13 @@ impl Tokenizer {
     fn encode_ordinary(
         &self,
         text: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut Lent<'_>,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        self.splitter.split(text, |piece| merge(&self.vocab, piece, scratch, ids))
+        let mut chunk = Chunk::new(&self.vocab, text);
+        self.splitter.split(text, |piece| chunk.push(piece.len(), scratch, ids))?;
+        chunk.flush(scratch, ids);
+        Ok(())
     }
 
     /// Encodes many texts on so many threads; the ids of each are in its place.
@@ -111,12 +115,66 @@ impl Tokenizer {
             texts,
             |text| text.len(),
             threads,
-            |text, scratch: &mut Scratch| {
+            || self.pool.lend(),
+            |text, scratch| {
                 let mut ids = Vec::with_capacity(text.len() / 3);
                 self.encode_with(text, allowed, scratch, &mut ids)?;
                 Ok(ids)
             },
         )
+    }
+}
+
+/// Pieces that are looked up together: the slots of all are loaded before the first is compared.
+const CHUNK_PIECES: usize = 32;
+
+/// The next few pieces of a text.
+struct Chunk<'t> {
+    vocab: &'t Vocab,
+    text: &'t [u8],
+    /// Where the first piece begins.
+    start: usize,
+    lengths: [usize; CHUNK_PIECES],
+    looks: [Look; CHUNK_PIECES],
+    count: usize,
+}
+
+impl<'t> Chunk<'t> {
+    fn new(vocab: &'t Vocab, text: &'t [u8]) -> Self {
+        let looks = [Look::NONE; CHUNK_PIECES];
+        Self { vocab, text, start: 0, lengths: [0; CHUNK_PIECES], looks, count: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, length: usize, scratch: &mut Lent<'_>, ids: &mut Vec<Id>) {
+        self.lengths[self.count] = length;
+        self.count += 1;
+        if self.count == CHUNK_PIECES {
+            self.flush(scratch, ids);
+        }
+    }
+
+    /// Appends the ids of the pieces.
+    fn flush(&mut self, scratch: &mut Lent<'_>, ids: &mut Vec<Id>) {
+        let (text, short) = (self.text, self.vocab.short());
+        let mut start = self.start;
+        for (&length, look) in self.lengths[..self.count].iter().zip(&mut self.looks) {
+            *look = short.look(Key::of(text, start, length.min(SHORT_MAX)));
+            start += length;
+        }
+        for (&length, look) in self.lengths[..self.count].iter().zip(&self.looks) {
+            let piece = &text[self.start..self.start + length];
+            let found = match length <= SHORT_MAX {
+                true => short.find(look),
+                false => self.vocab.find_long(piece),
+            };
+            match found {
+                Some(id) => ids.push(id),
+                None => merge_unknown(self.vocab, piece, scratch.get(), ids),
+            }
+            self.start += length;
+        }
+        self.count = 0;
     }
 }
 
@@ -137,23 +195,24 @@ const BYTES_PER_THREAD: usize = 1 << 16;
 /// Applies `work` to each item on up to `threads` threads, and keeps the order.
 ///
 /// Threads live as long as the call: nothing is left behind for a fork to lose.
-pub(crate) fn in_parallel<T: Sync, S: Default, R: Send>(
+pub(crate) fn in_parallel<T: Sync, S, R: Send>(
     items: &[T],
     size: impl Fn(&T) -> usize,
     threads: usize,
+    state: impl Fn() -> S + Sync,
     work: impl Fn(&T, &mut S) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let bytes: usize = items.iter().map(size).sum();
     let threads = threads.min(THREADS_MAX).min(bytes / BYTES_PER_THREAD).min(items.len());
     if threads < 2 {
-        let mut state = S::default();
+        let mut state = state();
         return items.iter().map(|item| work(item, &mut state)).collect();
     }
     // Each thread takes the next few items that nobody has taken.
     let chunk = items.len().div_ceil(threads * 16);
     let next = AtomicUsize::new(0);
     let run = || {
-        let (mut state, mut done) = (S::default(), Vec::new());
+        let (mut state, mut done) = (state(), Vec::new());
         loop {
             let start = next.fetch_add(chunk, Relaxed);
             let Some(rest) = items.get(start..) else { return Ok(done) };

@@ -30,6 +30,7 @@ mod testing;
 // What all parts share.
 mod error;
 mod progress;
+mod short;
 pub mod unicode;
 pub mod vocab;
 

@@ -8,6 +8,7 @@ use hashbrown::HashTable;
 
 use crate::error::Error;
 use crate::merge::{self, Pairs};
+use crate::short::{Key, SHORT_MAX, ShortTokens};
 
 /// Names a token, and is also its rank: the lower, the earlier its merge.
 pub type Id = u32;
@@ -18,6 +19,9 @@ pub const ID_MAX: Id = i32::MAX as Id;
 /// Tokens that a vocabulary has at most.
 pub const TOKENS_MAX: usize = 1 << 24;
 
+/// Bytes that may be read from the start of every token, whatever its length.
+pub(crate) const PADDED: usize = 16;
+
 /// Bytes that all tokens together have at most.
 pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 
@@ -27,13 +31,15 @@ pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 /// merges follow from the tokens. Everything downstream relies on that; nothing checks it again.
 #[derive(Clone, Debug)]
 pub struct Vocab {
-    /// All tokens, one after the other, in the order of their ids.
+    /// All tokens, one after the other, in the order of their ids, and [`PADDED`] bytes more.
     bytes: Vec<u8>,
     /// Where each ends in `bytes`.
     ends: Vec<u32>,
     /// The id of each, rising. Without gaps, the id is the index.
     ids: Vec<Id>,
-    /// Indices, found by the bytes they stand for.
+    /// The tokens of few bytes, which nearly all pieces are.
+    short: ShortTokens,
+    /// Indices of the others, found by the bytes they stand for.
     index: HashTable<u32>,
     hasher: RandomState,
     byte_ids: [Id; 256],
@@ -52,16 +58,17 @@ impl Vocab {
         if tokens.len() > TOKENS_MAX {
             return Err(Error::TooManyTokens { tokens: tokens.len() });
         }
-        let bytes = tokens.iter().map(|(_, token)| token.len()).sum();
+        let bytes: usize = tokens.iter().map(|(_, token)| token.len()).sum();
         if bytes > VOCAB_BYTES_MAX {
             return Err(Error::VocabTooLarge);
         }
         tokens.sort_by_key(|(id, _)| *id);
         let mut vocab = Self {
-            bytes: Vec::with_capacity(bytes),
+            bytes: Vec::with_capacity(bytes + PADDED),
             ends: Vec::with_capacity(tokens.len()),
             ids: Vec::with_capacity(tokens.len()),
-            index: HashTable::with_capacity(tokens.len()),
+            short: ShortTokens::with_capacity(tokens.len()),
+            index: HashTable::new(),
             hasher: RandomState::default(),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
@@ -74,6 +81,7 @@ impl Vocab {
             let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
             vocab.byte_ids[usize::from(byte)] = id;
         }
+        vocab.bytes.resize(bytes + PADDED, 0);
         vocab.find_pairs();
         Ok(vocab)
     }
@@ -124,6 +132,10 @@ impl Vocab {
         self.bytes.extend_from_slice(token);
         self.ends.push(self.bytes.len() as u32);
         self.ids.push(id);
+        if token.len() <= SHORT_MAX {
+            self.short.insert(Key::of(token, 0, token.len()), id);
+            return Ok(());
+        }
         let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
         let rehash = |&index: &u32| hash(hasher, slice(bytes, ends, index as usize));
         self.index.insert_unique(hash(hasher, token), self.ends.len() as u32 - 1, rehash);
@@ -159,6 +171,20 @@ impl Vocab {
     #[must_use]
     #[inline]
     pub fn find(&self, token: &[u8]) -> Option<Id> {
+        match token.len() {
+            0 => None,
+            length @ 1..=SHORT_MAX => self.short.get(Key::of(token, 0, length)),
+            _ => self.find_long(token),
+        }
+    }
+
+    /// Returns the table of the tokens of few bytes.
+    pub(crate) fn short(&self) -> &ShortTokens {
+        &self.short
+    }
+
+    /// Returns the id of a token that is not short.
+    pub(crate) fn find_long(&self, token: &[u8]) -> Option<Id> {
         let equal = |&index: &u32| self.at(index as usize) == token;
         self.index.find(hash(&self.hasher, token), equal).map(|&index| self.ids[index as usize])
     }
@@ -167,11 +193,24 @@ impl Vocab {
     #[must_use]
     #[inline]
     pub fn token(&self, id: Id) -> Option<&[u8]> {
-        let index = match self.ids.get(id as usize) {
-            Some(&dense) if dense == id => id as usize,
-            _ => self.ids.binary_search(&id).ok()?,
-        };
-        Some(self.at(index))
+        Some(self.at(self.index_of(id)?))
+    }
+
+    #[inline]
+    fn index_of(&self, id: Id) -> Option<usize> {
+        match self.ids.get(id as usize) {
+            Some(&dense) if dense == id => Some(id as usize),
+            _ => self.ids.binary_search(&id).ok(),
+        }
+    }
+
+    /// Returns [`PADDED`] bytes from the start of a token on, and how many of them it has or more.
+    #[inline]
+    pub(crate) fn padded(&self, id: Id) -> Option<(&[u8; PADDED], usize)> {
+        let index = self.index_of(id)?;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] } as usize;
+        let padded = self.bytes[start..].first_chunk()?;
+        Some((padded, self.ends[index] as usize - start))
     }
 
     /// Returns the id of a byte.

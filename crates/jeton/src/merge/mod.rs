@@ -4,10 +4,13 @@
 //! Short pieces scan for that pair; long ones are merged window by window.
 
 mod heap;
+mod learned;
 mod pairs;
+mod pool;
 mod scan;
 
 pub use pairs::Pairs;
+pub(crate) use pool::{Lent, Pool};
 
 use crate::vocab::{Id, Vocab};
 
@@ -25,6 +28,7 @@ pub struct Scratch {
     parts: Vec<Id>,
     ranks: Vec<Id>,
     heap: heap::Heap,
+    learned: learned::Learned,
 }
 
 /// Appends the ids of one piece to `ids`.
@@ -34,7 +38,18 @@ pub struct Scratch {
 pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
     match vocab.find(piece) {
         Some(id) => ids.push(id),
-        None => merge_bytes(vocab, piece, scratch, ids),
+        None => merge_unknown(vocab, piece, scratch, ids),
+    }
+}
+
+/// Appends the ids of a piece that is no token, from memory if it was merged before.
+pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+    if piece.len() > learned::PIECE_MAX {
+        merge_bytes(vocab, piece, scratch, ids);
+    } else if !scratch.learned.get(piece, ids) {
+        let first = ids.len();
+        merge_bytes(vocab, piece, scratch, ids);
+        scratch.learned.put(piece, &ids[first..]);
     }
 }
 
@@ -57,7 +72,7 @@ pub(crate) fn merge_parts<'s>(
 ) -> &'s [Id] {
     scratch.parts.clear();
     scratch.parts.extend(parts);
-    let Scratch { parts, ranks, heap } = scratch;
+    let Scratch { parts, ranks, heap, .. } = scratch;
     // Long runs of one letter take few passes; what takes many goes to the heap.
     let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };
     if !scan::merge(pairs, parts, ranks, passes_max) {

@@ -1,0 +1,60 @@
+//! What merging has learned, handed from call to call.
+
+use std::sync::Mutex;
+
+use super::Scratch;
+
+/// Scratches that are kept at most, of 3 MiB each once they are full.
+const KEPT: usize = 8;
+
+/// The scratches that no call uses at the moment. Two tokenizers do not differ by it.
+#[derive(Debug, Default)]
+pub(crate) struct Pool(Mutex<Vec<Scratch>>);
+
+impl Pool {
+    /// Lends a scratch, which is taken only when it is asked for: most short texts need none.
+    pub(crate) fn lend(&self) -> Lent<'_> {
+        Lent { pool: self, scratch: None }
+    }
+}
+
+impl Clone for Pool {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Pool {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Pool {}
+
+/// A scratch that goes back to its pool.
+pub(crate) struct Lent<'p> {
+    pool: &'p Pool,
+    scratch: Option<Scratch>,
+}
+
+impl Lent<'_> {
+    /// Returns the scratch. Nobody waits for a lock: where it is held, also by a thread that a
+    /// fork has left behind, a new scratch does.
+    pub(crate) fn get(&mut self) -> &mut Scratch {
+        self.scratch.get_or_insert_with(|| {
+            let kept = self.pool.0.try_lock().ok().and_then(|mut kept| kept.pop());
+            kept.unwrap_or_default()
+        })
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let (Some(scratch), Ok(mut kept)) = (self.scratch.take(), self.pool.0.try_lock())
+            && kept.len() < KEPT
+        {
+            kept.push(scratch);
+        }
+    }
+}
