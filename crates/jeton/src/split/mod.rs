@@ -1,7 +1,9 @@
 //! Text becomes pieces that no merge crosses. Joined, the pieces are the text.
 
+mod block;
 mod regex;
 mod scalar;
+mod vector;
 
 use crate::error::Error;
 use crate::pattern::{Grammar, PATTERN_BYTES_MAX, Transducer};
@@ -27,7 +29,7 @@ impl Eq for Splitter {}
 
 #[derive(Clone, Debug)]
 enum Engine {
-    Scanner { grammar: Grammar, transducer: Box<Transducer> },
+    Scanner { grammar: Grammar, transducer: Box<Transducer>, rules: Option<Box<vector::Rules>> },
     Regex(Box<regex::Regex>),
 }
 
@@ -43,7 +45,8 @@ impl Splitter {
         }
         let scanner = Grammar::of(pattern).and_then(|grammar| {
             let transducer = Box::new(Transducer::of(&grammar)?);
-            Some(Engine::Scanner { grammar, transducer })
+            let rules = vector::Rules::of(&grammar).map(Box::new);
+            Some(Engine::Scanner { grammar, transducer, rules })
         });
         let engine = match scanner {
             Some(scanner) => scanner,
@@ -62,7 +65,7 @@ impl Splitter {
     #[must_use]
     pub fn grammar(&self) -> Option<(&Grammar, &Transducer)> {
         match &self.engine {
-            Engine::Scanner { grammar, transducer } => Some((grammar, transducer)),
+            Engine::Scanner { grammar, transducer, .. } => Some((grammar, transducer)),
             Engine::Regex(_) => None,
         }
     }
@@ -74,8 +77,11 @@ impl Splitter {
     /// Only for a pattern outside the family: when matching exceeds its bound, or drops text.
     pub fn split<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) -> Result<(), Error> {
         match &self.engine {
-            Engine::Scanner { transducer, .. } => {
-                scalar::split(transducer, text, each);
+            Engine::Scanner { transducer, rules, .. } => {
+                match rules {
+                    Some(rules) => vector::split(rules, transducer, text, each),
+                    None => scalar::split(transducer, text, each),
+                }
                 Ok(())
             }
             Engine::Regex(regex) => regex.split(text, each),

@@ -5,9 +5,24 @@ use crate::unicode::read_char;
 
 /// Calls `each` with every piece of `text`.
 pub(super) fn split<'t>(transducer: &Transducer, text: &'t [u8], mut each: impl FnMut(&'t [u8])) {
+    let mut start = 0;
+    scan(transducer, text, 0, |end| {
+        each(&text[start..end]);
+        start = end;
+        true
+    });
+}
+
+/// Calls `each` with the end of every piece from `start` on, where one begins, until it says no.
+#[inline]
+pub(super) fn scan(
+    transducer: &Transducer,
+    text: &[u8],
+    start: usize,
+    mut each: impl FnMut(usize) -> bool,
+) {
     let mut state = Transducer::START;
-    let (mut start, mut marks) = (0, [0, 0]);
-    let mut at = 0;
+    let (mut at, mut marks) = (start, [0, 0]);
     loop {
         let (class, length) = match text.get(at) {
             Some(&byte) if byte < 128 => (transducer.class_of_ascii(byte), 1),
@@ -25,9 +40,8 @@ pub(super) fn split<'t>(transducer: &Transducer, text: &'t [u8], mut each: impl 
                 (Actions::CUT_MARK_1, marks[1]),
                 (Actions::CUT_HERE, at),
             ] {
-                if step.actions.holds(cut) {
-                    each(&text[start..end]);
-                    start = end;
+                if step.actions.holds(cut) && !each(end) {
+                    return;
                 }
             }
             if step.actions.holds(Actions::SET_MARK_0) {
