@@ -11,6 +11,7 @@ unexport CONDA_PREFIX
 CORPUS ?=
 VOCAB ?= 16384
 OUT ?= tokenizer
+BENCH ?=
 
 .PHONY: help
 help: ## List the commands.
@@ -37,6 +38,10 @@ check: dev ## Formatting, lints and types, in both languages.
 	mypy python/jeton tests bench scripts
 	python -m mypy.stubtest jeton._engine --ignore-disjoint-bases
 
+.PHONY: bench
+bench: dev $(VENV)/bench ## Measure every encoder there is beside ours, for hours (BENCH=--quick: to try it).
+	python bench/peers.py $(BENCH)
+
 .PHONY: wheel
 wheel: $(VENV)/core ## Build the wheel into dist/.
 	maturin build --release --out dist
@@ -49,7 +54,7 @@ build: $(VENV)/core ## Build the engine into the Python package, in an environme
 .PHONY: dev
 dev: build $(VENV)/dev ## Install what tests, checks and benchmarks need.
 
-# What running needs, then what testing needs; both pinned by version and hash.
+# What running needs, what testing needs, the peers of the benchmark; all pinned by version and hash.
 $(VENV)/core: requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
@@ -59,10 +64,14 @@ $(VENV)/dev: requirements/dev.txt $(VENV)/core
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
+$(VENV)/bench: requirements/bench.txt $(VENV)/dev
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 .PHONY: lock
 lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
-	cd requirements && for name in core dev; do \
+	cd requirements && for name in core dev bench; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
 	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 

@@ -1,0 +1,253 @@
+"""Every encoder there is, measured in one run: each cell in a fresh process, peers in turn."""
+
+import argparse
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import chart
+import report
+from adapters import PEERS, THREADS
+from cells import Cell, choose, ids_file, text_file
+from prepare import FULL, QUICK, prepare_texts, prepare_vocab
+from records import Record, Results, read, write
+
+BENCH = Path(__file__).parent
+RESULTS = BENCH / "results"
+SLOW = 6
+"""Seconds. A peer whose process takes longer in a cell is not asked again."""
+
+
+def main() -> None:
+    options = parse()
+    if options.readme:
+        if not (RESULTS / "latest.json").exists():
+            sys.exit("there is no results/latest.json yet; run `make bench` first")
+        print(report.readme(read(RESULTS / "latest.json")))
+        return
+    cells: list[Cell] = options.cells
+    whole = not (options.quick or options.only or options.peers)
+    peers = [peer for peer in PEERS if not options.peers or peer in options.peers]
+    results: Results = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "rounds": options.rounds,
+        "quick": options.quick,
+        "machine": machine(),
+        "versions": versions(peers),
+        "records": [],
+    }
+    with TemporaryDirectory(prefix="jeton-bench-") as folder:
+        run = Run(Path(folder), peers, options.timeout)
+        run.prepare(cells, quick=options.quick)
+        for number in range(1, options.rounds + 1):
+            run.round(cells, number)
+            results["records"] = list(run.records.values())
+            save(results, "latest" if whole else "part")
+    print(report.tables(results))
+
+
+def parse() -> argparse.Namespace:
+    def words(given: str) -> list[str]:
+        return given.split(",")
+
+    parser = argparse.ArgumentParser(prog="peers.py", description=__doc__)
+    parser.add_argument("--rounds", type=int, help="how often each cell is measured (5)")
+    parser.add_argument("--quick", action="store_true", help="one round on small texts, to try it")
+    parser.add_argument(
+        "--only", type=words, default=[], help="cells, by words as in cl100k_base,en,code,list"
+    )
+    parser.add_argument("--peers", type=words, default=[], help="these peers only")
+    parser.add_argument("--timeout", type=float, default=180, help="seconds for a process (180)")
+    parser.add_argument("--readme", action="store_true", help="print the README's table and stop")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (1 if options.quick else 5)
+    if strange := set(options.peers) - set(PEERS):
+        parser.error(f"{', '.join(sorted(strange))} is no peer; there are {', '.join(PEERS)}")
+    try:
+        options.cells = choose(options.only)
+    except ValueError as error:
+        parser.error(str(error))
+    return options
+
+
+class Run:
+    """One run: its folder of texts and vocabularies, and what was found so far."""
+
+    def __init__(self, folder: Path, peers: list[str], timeout: float) -> None:
+        self.folder = folder
+        self.peers = peers
+        self.timeout = timeout
+        self.records: dict[tuple[Cell, str], Record] = {}
+        self.refused: dict[tuple[str, str], dict[str, Any]] = {}
+        self.done: set[tuple[Cell, str]] = set()
+        self.caches = 0
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+        self.cores = cores[-THREADS:]
+
+    def prepare(self, cells: list[Cell], *, quick: bool) -> None:
+        """Write texts and vocabularies, and tiktoken's ids of all that will be encoded."""
+        say("cut the texts")
+        rest = prepare_texts(self.folder, QUICK if quick else FULL)
+        for vocab in dict.fromkeys(cell.vocab for cell in cells):
+            say(f"write {vocab}")
+            prepare_vocab(self.folder, vocab, rest)
+        for cell in {ids_file(cell): cell for cell in cells if cell.task != "load"}.values():
+            say(f"ids of {cell.vocab}, {text_file(cell)}")
+            outcome = self.start("tiktoken", cell, expect=True)
+            if outcome["status"] != "ok":
+                say(f"tiktoken {outcome['status']}: {outcome['reason']}")
+
+    def round(self, cells: list[Cell], number: int) -> None:
+        for at, cell in enumerate(cells, 1):
+            turn = number % len(self.peers)
+            for peer in self.peers[turn:] + self.peers[:turn]:
+                place = f"round {number}, cell {at} of {len(cells)}"
+                for told in self.measure(cell, peer):
+                    say(f"{place}: {' '.join(filter(None, asdict(cell).values()))}: {peer} {told}")
+
+    def measure(self, cell: Cell, peer: str) -> Iterator[str]:
+        """Measure a peer once more, unless that is in vain; yield what to tell."""
+        if (cell, peer) in self.done:
+            return
+        record = self.records.setdefault((cell, peer), self.record(cell, peer))
+        start = time.perf_counter()
+        outcome = self.refused.get((peer, cell.vocab)) or self.start(peer, cell)
+        if cell.task == "load" and outcome["status"] == "ok":
+            outcome = both_loads(outcome, self.start(peer, cell, cache=self.caches))
+        if outcome["status"] != "ok":
+            record |= {"status": outcome["status"], "reason": outcome["reason"]}
+            self.done.add((cell, peer))
+            if outcome["status"] in ("absent", "refuses"):
+                self.refused[peer, cell.vocab] = outcome
+            yield f"{outcome['status']}: {outcome['reason'][:80]}"
+            return
+        found: dict[str, float] = outcome["figures"]
+        for name, value in found.items():
+            record["figures"].setdefault(name, []).append(float(f"{value:.5g}"))
+        yield ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+        if time.perf_counter() - start > SLOW:
+            self.done.add((cell, peer))
+            yield "is slow, and not asked again"
+
+    def record(self, cell: Cell, peer: str) -> Record:
+        size = (self.folder / text_file(cell)).stat().st_size if cell.task != "load" else 0
+        return {
+            "task": cell.task,
+            "vocab": cell.vocab,
+            "texts": cell.texts,
+            "form": cell.form,
+            "peer": peer,
+            "status": "ok",
+            "bytes": size,
+            "figures": {},
+        }
+
+    def start(
+        self, peer: str, cell: Cell, *, expect: bool = False, cache: int | None = None
+    ) -> dict[str, Any]:
+        """Run a worker; return its outcome, or how it ended without one."""
+        if cell.task == "load" and cache is None:
+            self.caches += 1
+            cache = self.caches
+        threads = THREADS if cell.task == "batch" else 1
+        job = {
+            "peer": peer,
+            "cell": asdict(cell),
+            "folder": str(self.folder),
+            "cores": self.cores[-threads:],
+            "expect": expect,
+        }
+        environment = os.environ | {
+            "RAYON_NUM_THREADS": str(threads),
+            "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
+            "TIKTOKEN_CACHE_DIR": "",
+            "HF_HUB_OFFLINE": "1",
+            "XDG_CACHE_HOME": str(self.folder / f"cache{cache or 0}"),
+        }
+        try:
+            done = subprocess.run(
+                [sys.executable, BENCH / "worker.py", json.dumps(job)],
+                capture_output=True,
+                timeout=self.timeout,
+                check=False,
+                env=environment,
+                text=True,
+                errors="replace",
+            )
+        except subprocess.TimeoutExpired:
+            return {"status": "hangs", "reason": f"not done after {self.timeout:.0f} s"}
+        if done.returncode or not done.stdout.strip():
+            return {"status": "crashes", "reason": self.last_words(done)}
+        outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return outcome
+
+    def last_words(self, done: "subprocess.CompletedProcess[str]") -> str:
+        how = f"exit code {done.returncode}"
+        if done.returncode < 0:
+            how = signal.Signals(-done.returncode).name
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        said = lines[-1] if lines else "no message"
+        return f"{how}: {said}".replace(str(self.folder), "…").replace(sys.prefix, "…")[:300]
+
+
+def both_loads(first: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """Join a load with an empty cache folder and one with what it left there."""
+    if again["status"] != "ok":
+        return again
+    one, two = first["figures"], again["figures"]
+    figures = {"first": one["load_cpu"], "warm": two["load_cpu"]}
+    figures |= {"first_wall": one["load_wall"], "warm_wall": two["load_wall"]}
+    return {"status": "ok", "figures": figures | {"memory": one["memory"]}}
+
+
+def save(results: Results, name: str) -> None:
+    """Write the figures, the tables and the picture; a part of a run never replaces a whole one."""
+    RESULTS.mkdir(exist_ok=True)
+    write(results, RESULTS / f"{name}.json")
+    (RESULTS / f"{name}.md").write_text(report.tables(results) + "\n")
+    (RESULTS / f"{name}.svg").write_text(chart.svg(results))
+
+
+def machine() -> dict[str, str]:
+    """Return what decides speed, and nothing that tells whose machine it is."""
+    file = Path("/proc/cpuinfo")
+    info = file.read_text() if file.exists() else ""
+    model = re.search(r"model name\s*: (.*)", info)
+    flags = sorted(set(re.findall(r"\b(avx2|avx512\w*)\b", info)))
+    return {
+        "CPU": model[1] if model else platform.processor() or platform.machine(),
+        "cores": str(os.cpu_count()),
+        "flags": " ".join(flags) or "neither AVX2 nor AVX-512",
+        "system": platform.system(),
+        "Python": platform.python_version(),
+    }
+
+
+def versions(peers: list[str]) -> dict[str, str]:
+    found = {}
+    for peer in peers:
+        try:
+            found[peer] = metadata.version(PEERS[peer].package)
+        except metadata.PackageNotFoundError:
+            found[peer] = "absent"
+    return found
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What a run found, as a file and as figures."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import NotRequired, TypedDict
+
+from cells import Cell
+
+
+class Record(TypedDict):
+    task: str
+    vocab: str
+    texts: str
+    form: str
+    peer: str
+    status: str
+    """ok; or absent, refuses, fails, differs, crashes, hangs: then there is a reason."""
+    reason: NotRequired[str]
+    bytes: int
+    figures: dict[str, list[float]]
+    """Seconds (`hello`: nanoseconds, memory: MB) of each round."""
+
+
+class Results(TypedDict):
+    date: str
+    rounds: int
+    quick: bool
+    machine: dict[str, str]
+    versions: dict[str, str]
+    records: list[Record]
+
+
+def write(results: Results, file: Path) -> None:
+    """Write a record a line, so that two runs can be compared line by line."""
+    head = json.dumps({**results, "records": []}, indent=1, ensure_ascii=False)
+    lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in results["records"])
+    file.write_text(head.replace('"records": []', f'"records": [\n{lines}\n]') + "\n")
+
+
+def read(file: Path) -> Results:
+    results: Results = json.loads(file.read_text())
+    return results
+
+
+def look_up(results: Results, cell: Cell) -> dict[str, Record]:
+    """Return the records of a cell by peer."""
+    key = asdict(cell).items()
+    return {record["peer"]: record for record in results["records"] if key <= record.items()}
+
+
+def figures(record: Record | None, name: str) -> list[float]:
+    """Return the figures of all rounds, none where there is no right result."""
+    if record is None or record["status"] != "ok":
+        return []
+    return record["figures"].get(name, [])
+
+
+def ratio(ours: Iterable[float], theirs: Iterable[float]) -> float | None:
+    """Return how many times as fast we are: the median of the rounds that both have.
+
+    >>> ratio([1.0, 2.0, 1.0], [2.0, 4.0, 9.0])
+    2.0
+    """
+    rounds = [their / our for our, their in zip(ours, theirs, strict=False)]
+    return median(rounds) if rounds else None
+
+
+def best_peer(cell: dict[str, Record], name: str) -> str | None:
+    """Return the fastest of the others that is exact."""
+    medians = {
+        peer: median(figures(record, name))
+        for peer, record in cell.items()
+        if peer != "jeton" and figures(record, name)
+    }
+    return min(medians, key=medians.__getitem__) if medians else None

@@ -1,0 +1,141 @@
+"""A run's results as tables in Markdown."""
+
+from collections.abc import Callable, Iterable, Iterator
+from statistics import median
+
+from adapters import PEERS
+from cells import GROUPS, HOSTILE, TASKS, VOCABS, Cell, all_cells
+from records import Record, Results, best_peer, figures, look_up, ratio
+
+PASSES = {"first": "first-seen text", "warm": "the same text again"}
+README_TASKS = ("large", "small", "batch", "decode")
+
+
+def tables(results: Results) -> str:
+    """Return the whole report."""
+    return "\n".join(_lines(results))
+
+
+def _lines(results: Results) -> Iterator[str]:
+    yield "# Encoders in one run\n"
+    size = " on small texts, to try it" if results["quick"] else ""
+    yield f"Made by `python bench/peers.py` on {results['date']}, {results['rounds']} rounds{size}."
+    yield ", ".join(f"{name}: {value}" for name, value in results["machine"].items()) + ".  "
+    yield ", ".join(f"{name} {version}" for name, version in results["versions"].items()) + "."
+    yield "[How to read it](../README.md).\n"
+    for task in ("large", "small", "batch", "decode"):
+        for name, title in PASSES.items():
+            clock = "second" if task == "batch" else "CPU second"
+            yield f"## {TASKS[task]}, {title}: MB a {clock}\n"
+            yield from _table(results, [task], name, _rate, best=True)
+    yield "## one large text: peak memory in MB, above the interpreter with the package\n"
+    yield from _table(results, ["large"], "memory", _plain(1))
+    yield "## 1 MB of hostile text: CPU time as a multiple of that of 1 MB of English\n"
+    yield from _table(results, ["hostile"], "first", _over_english)
+    yield '## "hello world": ns a call\n'
+    yield from _table(results, ["hello"], "first", _plain(1))
+    empty = [each for record in results["records"] for each in figures(record, "empty")]
+    if empty:
+        yield f"The cheapest call with a str, `len(text)`, takes {median(empty):.0f} ns.\n"
+    for name, title in (("first", "an empty cache folder"), ("warm", "the cache it left")):
+        yield f"## load with {title}: CPU ms\n"
+        yield from _table(results, ["load"], name, _plain(1000))
+    yield "## Why there is no figure\n"
+    yield from sorted({_reason(record) for record in results["records"] if "reason" in record})
+
+
+def _reason(record: Record) -> str:
+    where = "" if record["status"] in ("absent", "refuses") else f", {record['task']}"
+    return f"- {record['peer']} {record['status']}, {record['vocab']}{where}: {record['reason']}"
+
+
+def _table(
+    results: Results,
+    tasks: list[str],
+    name: str,
+    show: Callable[[Record, str], str],
+    *,
+    best: bool = False,
+) -> Iterator[str]:
+    rows = []
+    for cell in (cell for cell in all_cells() if cell.task in tasks):
+        records = look_up(results, cell)
+        if not records:
+            continue
+        row = [VOCABS[cell.vocab].title, _texts(cell), cell.form]
+        row += [_entry(records.get(peer), name, show) for peer in PEERS]
+        if best:
+            row.append(_against_best(records, name))
+        rows.append(row)
+    if not rows:
+        yield "Not measured in this run.\n"
+        return
+    yield from markdown(["vocabulary", "texts", "ids", *PEERS] + ["jeton ÷ best"] * best, rows)
+    yield ""
+
+
+def markdown(head: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def _texts(cell: Cell) -> str:
+    return GROUPS.get(cell.texts) or HOSTILE.get(cell.texts, "")
+
+
+def _entry(record: Record | None, name: str, show: Callable[[Record, str], str]) -> str:
+    if record is None:
+        return "-"
+    return show(record, name) if figures(record, name) else record["status"]
+
+
+def _spread(values: list[float]) -> str:
+    digits = 0 if median(values) >= 20 else 1
+    middle, low, high = (f"{v:.{digits}f}" for v in (median(values), min(values), max(values)))
+    return middle if low == high else f"{middle} ({low}..{high})"
+
+
+def _rate(record: Record, name: str) -> str:
+    return _spread([record["bytes"] / 1e6 / seconds for seconds in figures(record, name)])
+
+
+def _plain(factor: float) -> Callable[[Record, str], str]:
+    return lambda record, name: _spread([factor * value for value in figures(record, name)])
+
+
+def _over_english(record: Record, name: str) -> str:
+    pairs = zip(figures(record, name), figures(record, "english"), strict=True)
+    return _spread([hostile / english for hostile, english in pairs])
+
+
+def _against_best(records: dict[str, Record], name: str) -> str:
+    peer = best_peer(records, name)
+    if peer is None:
+        return "-"
+    times = ratio(figures(records.get("jeton"), name), figures(records[peer], name))
+    return "-" if times is None else f"{times:.2f} {peer}"
+
+
+def readme(results: Results) -> str:
+    """Return the README's table: how many times as fast as tiktoken, and as the best other."""
+    rows = []
+    for task in README_TASKS:
+        for vocab in VOCABS:
+            for form in ("array", "list"):
+                cells = [Cell(task, vocab, group, form) for group in GROUPS]
+                entries = [_twice(look_up(results, cell)) for cell in cells]
+                if any(entry != "-" for entry in entries):
+                    rows.append([f"{TASKS[task]}, {VOCABS[vocab].title}, {form}", *entries])
+    return "\n".join(markdown(["", *GROUPS.values()], rows))
+
+
+def _twice(records: dict[str, Record]) -> str:
+    ours = figures(records.get("jeton"), "first")
+    over_tiktoken = ratio(ours, figures(records.get("tiktoken"), "first"))
+    if over_tiktoken is None:
+        return "-"
+    peer = best_peer(records, "first") or "tiktoken"
+    over_best = ratio(ours, figures(records[peer], "first"))
+    return f"{over_tiktoken:.1f} ({over_best:.1f} {peer})"
