@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -258,3 +259,28 @@ def test_hostile_texts_are_exact(tmp_path: Path) -> None:
             assert tok.decode_bytes(tok.encode(content)) == content
             short = content[:3000]
             assert tok.split(short) == reference.split(reference.read(short), tok.pattern)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
+def test_one_text_on_many_threads_has_the_same_ids(name: str) -> None:
+    tok = jeton.pretrained(name)
+    rng = random.Random(name)
+    words = [
+        "the",
+        " lower",
+        " don't",
+        "\n\n",
+        "   ",
+        " 12345",
+        "日本語",
+        "naïve",
+        "<|endoftext|>",
+        "!\n",
+    ]
+    text = "".join(rng.choices(words, k=150_000))
+    for specials in ((), "all"):
+        expected = tok.encode(text, specials)
+        for threads in (1, 2, 3, 8, None):
+            assert tok.encode_array(text, specials, threads).tolist() == expected
+    spaces = " " * 300_000  # No safe cut.
+    assert tok.encode_array(spaces, threads=4).tolist() == tok.encode(spaces)

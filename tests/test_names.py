@@ -65,7 +65,7 @@ def test_the_parameters_keep_their_names_and_order() -> None:
 
     tok = jeton.Tokenizer
     assert names(tok.encode) == ["self", "text", "specials", "prepend", "append"]
-    assert names(tok.encode_array) == ["self", "text", "specials"]
+    assert names(tok.encode_array) == ["self", "text", "specials", "threads"]
     assert names(tok.encode_batch) == ["self", "texts", "threads", "specials", "prepend", "append"]
     assert names(tok.encode_batch_array) == ["self", "texts", "threads", "specials"]
     assert names(tok.decode) == ["self", "ids", "errors"]

@@ -62,7 +62,9 @@ class Engine:
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]: ...
-    def encode_raw(self, text: _Text, specials: str | Iterable[str] | None) -> bytearray: ...
+    def encode_raw(
+        self, text: _Text, specials: str | Iterable[str] | None, threads: int | None
+    ) -> bytearray: ...
     def encode_batch(
         self,
         texts: Iterable[_Text],

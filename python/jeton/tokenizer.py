@@ -60,12 +60,15 @@ class Tokenizer(Engine):
         return super().__new__(cls, engine)
 
     def encode_array(
-        self, text: str | bytes, specials: str | Iterable[str] = ()
+        self,
+        text: str | bytes,
+        specials: str | Iterable[str] = (),
+        threads: int | None = None,
     ) -> "NDArray[np.uint32]":
-        """Encode a text into a numpy array."""
+        """Encode a text into a numpy array, a large one on `threads` (None: one for each core)."""
         import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
 
-        return np.frombuffer(self.encode_raw(text, specials), dtype=np.uint32)
+        return np.frombuffer(self.encode_raw(text, specials, threads), dtype=np.uint32)
 
     def encode_batch_array(
         self,

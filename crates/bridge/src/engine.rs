@@ -72,11 +72,16 @@ impl Engine {
         py: Python<'py>,
         text: Text,
         specials: Option<&Bound<'py, PyAny>>,
+        threads: Option<i128>,
     ) -> PyResult<Bound<'py, PyByteArray>> {
         let allowed = self.allowed(py, specials)?;
-        let mut ids = Vec::with_capacity(text.bytes().len() / 3);
-        self.encode_into(py, &text, &allowed, &mut ids)?;
-        ids::raw(py, ids.into_iter(), Id::to_ne_bytes)
+        let (text, threads) = (text.bytes(), threads_or_all(threads));
+        let encode = || self.tokenizer.encode_parallel(text, &allowed, threads);
+        let ids = match text.len() < DETACH_BYTES {
+            true => encode(),
+            false => py.detach(encode),
+        };
+        ids::raw(py, ids.map_err(|error| raise(py, &error))?.into_iter(), Id::to_ne_bytes)
     }
 
     /// Encode many texts into lists of ids, on `threads` threads (None: one for each core).

@@ -94,10 +94,60 @@ impl Tokenizer {
         scratch: &mut Lent<'_>,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
+        if text.len() < CHUNKED_BYTES {
+            return self.splitter.split(text, |piece| match self.vocab.find(piece) {
+                Some(id) => ids.push(id),
+                None => merge_unknown(&self.vocab, piece, scratch.get(), ids),
+            });
+        }
         let mut chunk = Chunk::new(&self.vocab, text);
         self.splitter.split(text, |piece| chunk.push(piece.len(), scratch, ids))?;
         chunk.flush(scratch, ids);
         Ok(())
+    }
+
+    /// Encodes one text on so many threads: it is cut where its pieces stay what they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn encode_parallel(
+        &self,
+        text: &[u8],
+        allowed: &Allowed,
+        threads: usize,
+    ) -> Result<Vec<Id>, Error> {
+        refuse_too_long(text)?;
+        let threads = threads.clamp(1, THREADS_MAX).min(text.len() / BYTES_PER_THREAD);
+        if threads < 2 {
+            let mut ids = Vec::with_capacity(text.len() / 3);
+            self.encode(text, allowed, &mut ids)?;
+            return Ok(ids);
+        }
+        // A few parts a thread, so that none waits long for the last.
+        let bytes = (text.len() / (threads * 4)).max(BYTES_PER_THREAD);
+        let (mut parts, mut start) = (Vec::new(), 0);
+        while let Some((place, id)) = allowed.find(text, start) {
+            parts.extend(self.splitter.parts(&text[start..place.start], bytes).into_iter().map(Ok));
+            parts.push(Err(id));
+            start = place.end;
+        }
+        parts.extend(self.splitter.parts(&text[start..], bytes).into_iter().map(Ok));
+        let encoded = in_parallel(
+            &parts,
+            |part| part.map_or(0, <[u8]>::len),
+            threads,
+            || self.pool.lend(),
+            |part, scratch| match *part {
+                Ok(text) => {
+                    let mut ids = Vec::with_capacity(text.len() / 3);
+                    self.encode_ordinary(text, scratch, &mut ids)?;
+                    Ok(ids)
+                }
+                Err(special) => Ok(vec![special]),
+            },
+        )?;
+        Ok(encoded.concat())
     }
 
     /// Encodes many texts on so many threads; the ids of each are in its place.
@@ -127,6 +177,9 @@ impl Tokenizer {
 
 /// Pieces that are looked up together: the slots of all are loaded before the first is compared.
 const CHUNK_PIECES: usize = 32;
+
+/// Texts from this size on are looked up by chunks; for shorter ones, making a chunk costs more.
+const CHUNKED_BYTES: usize = 256;
 
 /// The next few pieces of a text.
 struct Chunk<'t> {

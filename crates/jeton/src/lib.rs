@@ -29,6 +29,7 @@ mod testing;
 
 // What all parts share.
 mod error;
+mod huge;
 mod progress;
 mod short;
 pub mod unicode;

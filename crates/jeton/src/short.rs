@@ -6,15 +6,18 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
+use crate::huge::Huge;
 use crate::vocab::Id;
 
 /// Bytes that a short piece has at most.
 pub(crate) const SHORT_MAX: usize = 15;
 
 /// A short piece as one number, never zero: its bytes, and their number in the highest byte.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Pod, Zeroable)]
+#[repr(transparent)]
 pub(crate) struct Key(u128);
 
 impl Key {
@@ -48,14 +51,15 @@ const MASKS: [u128; SHORT_MAX + 1] = {
 };
 
 /// A slot of the table, half a cache line, so that none lies across two.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(32))]
 struct Slot {
     key: Key,
     id: Id,
+    rest: [u32; 3],
 }
 
-const EMPTY: Slot = Slot { key: Key::NONE, id: Id::MAX };
+const EMPTY: Slot = Slot { key: Key::NONE, id: 0, rest: [0; 3] };
 
 /// A key and the slot where it is looked for first.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +76,7 @@ impl Look {
 /// An open-addressed table of short tokens, at most half full.
 #[derive(Clone, Debug)]
 pub(crate) struct ShortTokens {
-    slots: Vec<Slot>,
+    slots: Huge<Slot>,
     shift: u32,
     /// Chosen anew for every table, so that no vocabulary can be made whose tokens all collide.
     seeds: [u64; 2],
@@ -87,7 +91,7 @@ impl ShortTokens {
             hasher.write_u64(number);
             hasher.finish()
         });
-        Self { slots: vec![EMPTY; slots], shift: 64 - slots.trailing_zeros(), seeds }
+        Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), seeds }
     }
 
     /// Adds a token that is not in the table yet.
@@ -96,7 +100,7 @@ impl ShortTokens {
         while self.slots[at].key != Key::NONE {
             at = (at + 1) & (self.slots.len() - 1);
         }
-        self.slots[at] = Slot { key, id };
+        self.slots[at] = Slot { key, id, rest: [0; 3] };
     }
 
     /// Returns the id of a key, if it is a token's.

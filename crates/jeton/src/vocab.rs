@@ -1,13 +1,14 @@
 //! What a vocabulary is, and what it refuses.
 
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::error::Error;
-use crate::merge::{self, Pairs};
+use crate::merge::{self, Bridges, Pairs};
 use crate::short::{Key, SHORT_MAX, ShortTokens};
 
 /// Names a token, and is also its rank: the lower, the earlier its merge.
@@ -44,6 +45,8 @@ pub struct Vocab {
     hasher: RandomState,
     byte_ids: [Id; 256],
     pairs: Pairs,
+    /// Where pieces may be cut, if all tokens are reached by merges.
+    bridges: Option<Bridges>,
     /// Indices by the bytes they stand for, once they are asked for.
     sorted: OnceLock<Arc<[u32]>>,
 }
@@ -72,6 +75,7 @@ impl Vocab {
             hasher: RandomState::default(),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
+            bridges: None,
             sorted: OnceLock::new(),
         };
         for (id, token) in tokens {
@@ -83,6 +87,8 @@ impl Vocab {
         }
         vocab.bytes.resize(bytes + PADDED, 0);
         vocab.find_pairs();
+        let all_reached = vocab.pairs.len() + 256 == vocab.ids.len();
+        vocab.bridges = all_reached.then(|| Bridges::of(vocab.iter().map(|(_, token)| token)));
         Ok(vocab)
     }
 
@@ -171,10 +177,16 @@ impl Vocab {
     #[must_use]
     #[inline]
     pub fn find(&self, token: &[u8]) -> Option<Id> {
-        match token.len() {
+        self.find_within(token, 0..token.len())
+    }
+
+    /// Returns the id of a stretch of a text, if it is a token; with more text after it, quicker.
+    #[inline]
+    pub(crate) fn find_within(&self, text: &[u8], place: Range<usize>) -> Option<Id> {
+        match place.len() {
             0 => None,
-            length @ 1..=SHORT_MAX => self.short.get(Key::of(token, 0, length)),
-            _ => self.find_long(token),
+            length @ 1..=SHORT_MAX => self.short.get(Key::of(text, place.start, length)),
+            _ => self.find_long(&text[place]),
         }
     }
 
@@ -226,8 +238,13 @@ impl Vocab {
         &self.pairs
     }
 
+    /// Returns which characters tokens bridge, if every token is reached by merges.
+    pub(crate) fn bridges(&self) -> Option<&Bridges> {
+        self.bridges.as_ref()
+    }
+
     /// Returns all ids and their tokens, by rising id.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Id, &[u8])> + Clone {
         self.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
     }
 

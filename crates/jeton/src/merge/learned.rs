@@ -10,8 +10,8 @@ use foldhash::fast::RandomState;
 
 use crate::vocab::Id;
 
-/// Bytes of the longest piece that is kept.
-pub(super) const PIECE_MAX: usize = 128;
+/// Bytes of the longest piece that is kept: longer ones, runs of Han mostly, hardly come again.
+pub(super) const PIECE_MAX: usize = 48;
 
 /// Slots of a generation: with its records, it takes 1.5 MiB at most.
 const SLOTS: usize = 1 << 16;
@@ -104,9 +104,12 @@ impl Generation {
         if self.slots.is_empty() {
             self.slots = vec![(0, 0); SLOTS];
         }
-        let free = (0..TRIED).map(|step| place(hash, step)).find(|&at| self.slots[at].1 == 0);
-        let words = 2 + piece.len().div_ceil(4) + ids.len();
-        let (Some(at), true) = (free, self.words.len() + words <= WORDS_MAX) else { return false };
+        if self.words.len() + 2 + piece.len().div_ceil(4) + ids.len() > WORDS_MAX {
+            return false;
+        }
+        // Where all slots are taken, the first is taken over.
+        let mut places = (0..TRIED).map(|step| place(hash, step));
+        let at = places.find(|&at| self.slots[at].1 == 0).unwrap_or(place(hash, 0));
         self.slots[at] = ((hash >> 32) as u32, self.words.len() as u32 + 1);
         self.words.extend([piece.len() as u32, ids.len() as u32]);
         self.words.extend(words_of(piece));

@@ -3,14 +3,18 @@
 //! The lowest-ranked pair of neighbours is joined, the leftmost first, until no pair is a token.
 //! Short pieces scan for that pair; long ones are merged window by window.
 
+mod bridges;
 mod heap;
 mod learned;
 mod pairs;
 mod pool;
 mod scan;
 
+pub(crate) use bridges::Bridges;
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
+
+use std::ops::Range;
 
 use crate::vocab::{Id, Vocab};
 
@@ -44,12 +48,47 @@ pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<I
 
 /// Appends the ids of a piece that is no token, from memory if it was merged before.
 pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    if piece.len() > learned::PIECE_MAX {
+    let kept = piece.len() <= learned::PIECE_MAX;
+    if kept && scratch.learned.get(piece, ids) {
+        return;
+    }
+    let first = ids.len();
+    if !merge_by_parts(vocab, piece, scratch, ids) {
         merge_bytes(vocab, piece, scratch, ids);
-    } else if !scratch.learned.get(piece, ids) {
-        let first = ids.len();
-        merge_bytes(vocab, piece, scratch, ids);
+    }
+    if kept {
         scratch.learned.put(piece, &ids[first..]);
+    }
+}
+
+/// Cuts a piece where no token bridges two characters, and appends the ids of each part; returns
+/// false where there is no such place.
+fn merge_by_parts(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) -> bool {
+    let Some(bridges) = vocab.bridges() else { return false };
+    let mut start = 0;
+    for at in (1..piece.len()).filter(|&at| bridges::is_border(piece[at])) {
+        if !bridges.crosses(piece, at) {
+            merge_part(vocab, piece, start..at, scratch, ids);
+            start = at;
+        }
+    }
+    if start > 0 {
+        merge_part(vocab, piece, start..piece.len(), scratch, ids);
+    }
+    start > 0
+}
+
+/// Appends the ids of a part of a piece. A token may be taken whole, as every one is reached.
+fn merge_part(
+    vocab: &Vocab,
+    piece: &[u8],
+    part: Range<usize>,
+    scratch: &mut Scratch,
+    ids: &mut Vec<Id>,
+) {
+    match vocab.find_within(piece, part.clone()) {
+        Some(id) => ids.push(id),
+        None => merge_bytes(vocab, &piece[part], scratch, ids),
     }
 }
 
