@@ -2,14 +2,16 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
+use crate::huge::Huge;
 use crate::vocab::Id;
 
 /// An open-addressed table, at most half full; it never shrinks and holds no pair twice.
 #[derive(Clone, Debug)]
 pub struct Pairs {
-    slots: Vec<Slot>,
+    slots: Huge<Slot>,
     shift: u32,
     /// Eight bits a slot, one of them set for each pair. Most pairs that are asked for do not merge,
     /// and most of those end here: these bits stay in the cache where the slots do not.
@@ -19,14 +21,13 @@ pub struct Pairs {
     len: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// A pair, and one more than what it becomes: zero where the slot is empty.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
 struct Slot {
-    pair: (Id, Id),
-    joined: Id,
+    pair: [Id; 2],
+    joined_after: Id,
 }
-
-/// No token has this id: there are fewer ids than numbers.
-const EMPTY: Slot = Slot { pair: (Id::MAX, Id::MAX), joined: Id::MAX };
 
 impl Default for Pairs {
     fn default() -> Self {
@@ -40,7 +41,7 @@ impl Pairs {
         let slots = (pairs * 2).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
         let filter = vec![0; (slots / 8).max(1)];
-        Self { slots: vec![EMPTY; slots], shift: 64 - slots.trailing_zeros(), filter, seed, len: 0 }
+        Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), filter, seed, len: 0 }
     }
 
     /// Adds a pair that is not in the table yet.
@@ -50,10 +51,10 @@ impl Pairs {
         let (word, bit) = self.filter_place(mixed);
         self.filter[word] |= bit;
         let mut at = (mixed >> self.shift) as usize;
-        while self.slots[at].joined != Id::MAX {
+        while self.slots[at].joined_after != 0 {
             at = (at + 1) & (self.slots.len() - 1);
         }
-        self.slots[at] = Slot { pair: (left, right), joined };
+        self.slots[at] = Slot { pair: [left, right], joined_after: joined + 1 };
         self.len += 1;
     }
 
@@ -78,8 +79,8 @@ impl Pairs {
         let mut at = (mixed >> self.shift) as usize;
         loop {
             let slot = self.slots[at];
-            if slot.pair == (left, right) || slot.joined == Id::MAX {
-                return slot.joined;
+            if slot.pair == [left, right] || slot.joined_after == 0 {
+                return slot.joined_after.wrapping_sub(1);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
@@ -88,8 +89,9 @@ impl Pairs {
     /// Returns all pairs and what they become, by rising rank.
     #[must_use]
     pub fn by_rank(&self) -> Vec<((Id, Id), Id)> {
-        let filled = self.slots.iter().filter(|slot| slot.joined != Id::MAX);
-        let mut all: Vec<_> = filled.map(|slot| (slot.pair, slot.joined)).collect();
+        let filled = self.slots.iter().filter(|slot| slot.joined_after != 0);
+        let mut all: Vec<_> =
+            filled.map(|slot| (slot.pair.into(), slot.joined_after - 1)).collect();
         all.sort_by_key(|(_, joined)| *joined);
         all
     }
