@@ -5,6 +5,8 @@ mod regex;
 mod scalar;
 mod vector;
 
+use vector::{Rules, Tier};
+
 use crate::error::Error;
 use crate::pattern::{Grammar, PATTERN_BYTES_MAX, Transducer};
 use crate::unicode::read_char;
@@ -29,7 +31,7 @@ impl Eq for Splitter {}
 
 #[derive(Clone, Debug)]
 enum Engine {
-    Scanner { grammar: Grammar, transducer: Box<Transducer>, rules: Option<Box<vector::Rules>> },
+    Scanner { grammar: Grammar, transducer: Box<Transducer>, fast: Option<(Tier, Box<Rules>)> },
     Regex(Box<regex::Regex>),
 }
 
@@ -45,8 +47,9 @@ impl Splitter {
         }
         let scanner = Grammar::of(pattern).and_then(|grammar| {
             let transducer = Box::new(Transducer::of(&grammar)?);
-            let rules = vector::Rules::of(&grammar).map(Box::new);
-            Some(Engine::Scanner { grammar, transducer, rules })
+            let best = Tier::all()[0];
+            let fast = Rules::of(&grammar).map(|rules| (best, Box::new(rules)));
+            Some(Engine::Scanner { grammar, transducer, fast })
         });
         let engine = match scanner {
             Some(scanner) => scanner,
@@ -77,9 +80,9 @@ impl Splitter {
     /// Only for a pattern outside the family: when matching exceeds its bound, or drops text.
     pub fn split<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) -> Result<(), Error> {
         match &self.engine {
-            Engine::Scanner { transducer, rules, .. } => {
-                match rules {
-                    Some(rules) => vector::split(rules, transducer, text, each),
+            Engine::Scanner { transducer, fast, .. } => {
+                match fast {
+                    Some((tier, rules)) => vector::split(*tier, rules, transducer, text, each),
                     None => scalar::split(transducer, text, each),
                 }
                 Ok(())

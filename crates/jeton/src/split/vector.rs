@@ -5,7 +5,7 @@
 //! beyond ASCII, what may be a contraction, a long number, white space that goes on after the
 //! block), the algebra stops before the doubt and the scanner goes on until it is past.
 
-use super::block::Block;
+use super::block::{self, Block};
 use super::scalar;
 use crate::pattern::{Case, Grammar, Place, Set, Transducer};
 
@@ -69,9 +69,8 @@ impl Rules {
     }
 
     /// Returns where pieces end in a block that begins with one, and the first doubt, 64 if none.
-    #[inline]
-    fn cuts(&self, bytes: &[u8; 64]) -> (u64, u32) {
-        let block = Block::of(bytes);
+    #[inline(always)]
+    fn cuts(&self, bytes: &[u8; 64], block: Block) -> (u64, u32) {
         let Block { letters, numbers, blanks, white, newlines, .. } = block;
         let gaps = blanks | white;
         let space = gaps | newlines;
@@ -123,7 +122,7 @@ impl Rules {
     }
 
     /// Returns the bytes before which, or at which, neighbours do not settle what happens.
-    #[inline]
+    #[inline(always)]
     fn doubts(&self, block: &Block, bytes: &[u8; 64]) -> u64 {
         let mut doubts = block.high;
         if let Some(digits) = self.digits_max.filter(|&digits| digits > 1) {
@@ -148,7 +147,7 @@ impl Rules {
 }
 
 /// The bits of a block up to a doubt; if white space goes up to it, only to where that begins.
-#[inline]
+#[inline(always)]
 fn known(space: u64, doubt: u32) -> u64 {
     if doubt == 0 {
         return 0;
@@ -158,17 +157,117 @@ fn known(space: u64, doubt: u32) -> u64 {
     u64::MAX >> (63 - last)
 }
 
-/// Calls `each` with every piece of `text`, as [`scalar::split`] does.
+/// The instructions that blocks are classified by, the best first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Tier {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Sse2,
+    #[cfg(not(target_arch = "x86_64"))]
+    Plain,
+}
+
+impl Tier {
+    /// Returns those that this machine has.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn all() -> Vec<Self> {
+        let bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("lzcnt");
+        let tiers = [
+            (Self::Avx512, bits && is_x86_feature_detected!("avx512bw")),
+            (Self::Avx2, bits && is_x86_feature_detected!("avx2")),
+            (Self::Sse2, true),
+        ];
+        tiers.into_iter().filter_map(|(tier, there)| there.then_some(tier)).collect()
+    }
+
+    /// Returns those that this machine has.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn all() -> Vec<Self> {
+        vec![Self::Plain]
+    }
+}
+
+/// Calls `each` with every piece of `text`, as [`scalar::split`] does. The tier is one of
+/// [`Tier::all`].
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
 pub(super) fn split<'t>(
+    tier: Tier,
+    rules: &Rules,
+    transducer: &Transducer,
+    text: &'t [u8],
+    each: impl FnMut(&'t [u8]),
+) {
+    debug_assert!(Tier::all().contains(&tier));
+    // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+    match tier {
+        Tier::Avx512 => unsafe { split_by_avx512(rules, transducer, text, each) },
+        Tier::Avx2 => unsafe { split_by_avx2(rules, transducer, text, each) },
+        Tier::Sse2 => unsafe { split_by_sse2(rules, transducer, text, each) },
+    }
+}
+
+/// Calls `each` with every piece of `text`, as [`scalar::split`] does.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn split<'t>(
+    _: Tier,
+    rules: &Rules,
+    transducer: &Transducer,
+    text: &'t [u8],
+    each: impl FnMut(&'t [u8]),
+) {
+    split_by(rules, transducer, text, each, Block::one_by_one);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,bmi1,lzcnt")]
+fn split_by_avx512<'t>(
+    rules: &Rules,
+    transducer: &Transducer,
+    text: &'t [u8],
+    each: impl FnMut(&'t [u8]),
+) {
+    split_by(rules, transducer, text, each, |bytes| block::avx512::classify(bytes));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,lzcnt")]
+fn split_by_avx2<'t>(
+    rules: &Rules,
+    transducer: &Transducer,
+    text: &'t [u8],
+    each: impl FnMut(&'t [u8]),
+) {
+    split_by(rules, transducer, text, each, |bytes| block::avx2::classify(bytes));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+fn split_by_sse2<'t>(
+    rules: &Rules,
+    transducer: &Transducer,
+    text: &'t [u8],
+    each: impl FnMut(&'t [u8]),
+) {
+    split_by(rules, transducer, text, each, |bytes| block::sse2::classify(bytes));
+}
+
+/// The loop over blocks, which each tier compiles with its own instructions.
+#[inline(always)]
+fn split_by<'t>(
     rules: &Rules,
     transducer: &Transducer,
     text: &'t [u8],
     mut each: impl FnMut(&'t [u8]),
+    classify: impl Fn(&[u8; 64]) -> Block,
 ) {
     let mut start = 0;
     while let Some(bytes) = text[start..].first_chunk() {
         let first = start;
-        let (mut cuts, doubt) = rules.cuts(bytes);
+        let (mut cuts, doubt) = rules.cuts(bytes, classify(bytes));
         while cuts != 0 {
             let end = first + cuts.trailing_zeros() as usize;
             each(&text[start..end]);
@@ -220,8 +319,11 @@ mod tests {
 
     fn assert_twins(grammar: &Grammar, rules: &Rules, transducer: &Transducer, text: &[u8]) {
         let expected = ends(|each| scalar::split(transducer, text, |piece| each(piece.len())));
-        let found = ends(|each| split(rules, transducer, text, |piece| each(piece.len())));
-        assert_eq!(found, expected, "{:?} {grammar:?}", String::from_utf8_lossy(text));
+        for tier in Tier::all() {
+            let found =
+                ends(|each| split(tier, rules, transducer, text, |piece| each(piece.len())));
+            assert_eq!(found, expected, "{tier:?} {:?} {grammar:?}", String::from_utf8_lossy(text));
+        }
     }
 
     fn published() -> Vec<(Grammar, Rules, Transducer)> {
