@@ -288,3 +288,155 @@ pub(crate) fn in_parallel<T: Sync, S, R: Send>(
     done.sort_by_key(|(start, _)| *start);
     Ok(done.into_iter().flat_map(|(_, results)| results).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::testing::{Random, patterns};
+
+    const PARTS: [&str; 34] = [
+        "a",
+        "b",
+        "ab",
+        "abc",
+        "Word",
+        "WORD",
+        "s",
+        "ll",
+        "1",
+        "22",
+        "4444",
+        " ",
+        " ",
+        " ",
+        "  ",
+        "    ",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        "'",
+        "'s",
+        "/",
+        ".",
+        "...",
+        "(",
+        "é",
+        "É",
+        "中",
+        "文",
+        "中文",
+        "ไทย",
+        "\u{2019}",
+        "<|end|>",
+    ];
+
+    fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
+        let count = random.below(parts_max);
+        let mut text: Vec<u8> = (0..count)
+            .flat_map(|_| PARTS[random.below(PARTS.len())].bytes().collect::<Vec<_>>())
+            .collect();
+        if random.below(8) == 0 && !text.is_empty() {
+            let at = random.below(text.len());
+            text[at] = random.below(256) as u8;
+        }
+        text
+    }
+
+    fn random_vocab(random: &mut Random) -> Vocab {
+        let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+        let mut seen: std::collections::HashSet<Vec<u8>> = tokens.iter().cloned().collect();
+        for _ in 0..random.below(200) {
+            // Most tokens join two others, as in training; some are spelled anyhow.
+            let token = match random.below(6) {
+                0 => random_text(random, 4),
+                _ => {
+                    let pick = |random: &mut Random| {
+                        let text = random_text(random, 3);
+                        let tokens = tokens.iter().filter(|token| text.ends_with(token));
+                        tokens.max_by_key(|token| token.len()).cloned().unwrap_or_default()
+                    };
+                    [pick(random), pick(random)].concat()
+                }
+            };
+            if !token.is_empty() && token.len() < 40 && seen.insert(token.clone()) {
+                tokens.push(token);
+            }
+        }
+        let gap = random.below(3) as Id;
+        let id = |index: usize| index as Id + if index > 300 { gap } else { 0 };
+        Vocab::new(tokens.into_iter().enumerate().map(|(at, token)| (id(at), token)).collect())
+            .unwrap()
+    }
+
+    /// The rule itself: the lowest-ranked pair of neighbours, leftmost first, until none is a token.
+    fn merge_plainly(vocab: &Vocab, piece: &[u8]) -> Vec<Id> {
+        if let Some(id) = vocab.find(piece) {
+            return vec![id];
+        }
+        let mut ends: Vec<usize> = (0..=piece.len()).collect();
+        loop {
+            let ranked = ends.windows(3).enumerate();
+            let ranks = ranked.filter_map(|(at, w)| Some((vocab.find(&piece[w[0]..w[2]])?, at)));
+            let Some((_, at)) = ranks.min() else { break };
+            ends.remove(at + 1);
+        }
+        ends.windows(2).map(|w| vocab.find(&piece[w[0]..w[1]]).unwrap()).collect()
+    }
+
+    /// Random vocabularies, grammars and texts until the time is over; returns the number of texts.
+    fn compare_all_paths(seed: u64, time: Duration) -> usize {
+        let (start, mut texts) = (Instant::now(), 0);
+        let mut random = Random(seed);
+        let patterns: Vec<String> = patterns().into_values().collect();
+        while start.elapsed() < time {
+            let splitter = Splitter::new(&patterns[random.below(patterns.len())]).unwrap();
+            let specials = vec![(9000, "<|end|>".to_owned())];
+            let tokenizer = Tokenizer::new(random_vocab(&mut random), splitter, specials).unwrap();
+            let (none, all) = (Allowed::none(), tokenizer.specials().allow_all());
+            for _ in 0..40 {
+                let size = if random.below(10) == 0 { 2000 } else { 60 };
+                let text = random_text(&mut random, size);
+                let mut expected = Vec::new();
+                tokenizer.splitter().split_plainly(&text, |piece| {
+                    expected.extend(merge_plainly(tokenizer.vocab(), piece));
+                });
+                let state = (seed, texts, String::from_utf8_lossy(&text).into_owned());
+                for warmth in ["cold", "warm"] {
+                    let mut ids = Vec::new();
+                    tokenizer.encode(&text, &none, &mut ids).unwrap();
+                    assert_eq!(ids, expected, "{warmth} {state:?}");
+                }
+                assert_eq!(tokenizer.decode(&expected).unwrap(), text, "{state:?}");
+                let mut with_specials = Vec::new();
+                tokenizer.encode(&text, &all, &mut with_specials).unwrap();
+                assert_eq!(tokenizer.decode(&with_specials).unwrap(), text, "{state:?}");
+                texts += 1;
+            }
+            // Threads begin at 64 KiB each.
+            let long: Vec<u8> = (0..60).flat_map(|_| random_text(&mut random, 4000)).collect();
+            let mut ids = Vec::new();
+            tokenizer.encode(&long, &all, &mut ids).unwrap();
+            assert_eq!(tokenizer.encode_parallel(&long, &all, 3).unwrap(), ids, "{seed} {texts}");
+        }
+        texts
+    }
+
+    #[test]
+    fn all_paths_agree() {
+        assert!(compare_all_paths(1, Duration::from_secs(2)) > 0);
+    }
+
+    /// `JETON_FUZZ_SECONDS=3600 cargo test --release -p jeton fuzz -- --ignored --nocapture`
+    #[test]
+    #[ignore = "runs as long as JETON_FUZZ_SECONDS says"]
+    fn fuzz_all_paths() {
+        let seconds =
+            std::env::var("JETON_FUZZ_SECONDS").map_or(60, |given| given.parse().unwrap());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let texts = compare_all_paths(now.as_nanos() as u64, Duration::from_secs(seconds));
+        println!("{texts} texts, all paths equal");
+    }
+}

@@ -91,6 +91,13 @@ impl Splitter {
         }
     }
 
+    /// The same by the scanner alone, for tests; the pattern is of the family.
+    #[cfg(test)]
+    pub(crate) fn split_plainly<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) {
+        let (_, transducer) = self.grammar().expect("a pattern of the family");
+        scalar::split(transducer, text, each);
+    }
+
     /// Returns the last position in `text` at which it may be cut in two, whatever follows: the
     /// pieces of both parts are the pieces of the whole.
     #[must_use]
