@@ -291,6 +291,7 @@ pub(crate) fn in_parallel<T: Sync, S, R: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -345,30 +346,28 @@ mod tests {
         text
     }
 
-    fn random_vocab(random: &mut Random) -> Vocab {
-        let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
-        let mut seen: std::collections::HashSet<Vec<u8>> = tokens.iter().cloned().collect();
-        for _ in 0..random.below(200) {
-            // Most tokens join two others, as in training; some are spelled anyhow.
-            let token = match random.below(6) {
-                0 => random_text(random, 4),
-                _ => {
-                    let pick = |random: &mut Random| {
-                        let text = random_text(random, 3);
-                        let tokens = tokens.iter().filter(|token| text.ends_with(token));
-                        tokens.max_by_key(|token| token.len()).cloned().unwrap_or_default()
-                    };
-                    [pick(random), pick(random)].concat()
-                }
-            };
-            if !token.is_empty() && token.len() < 40 && seen.insert(token.clone()) {
-                tokens.push(token);
-            }
-        }
+    /// A vocabulary as training makes it, every token of which is reached by merges.
+    fn trained_vocab(random: &mut Random) -> Vocab {
+        let corpus: Vec<Vec<u8>> = (0..20).map(|_| random_text(random, 60)).collect();
+        let corpus: Vec<&[u8]> = corpus.iter().map(Vec::as_slice).collect();
+        let progress = crate::Progress::default();
+        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+        let mut counter = crate::Counter::new(splitter, 1, None);
+        counter.add(&corpus, &progress).unwrap();
+        let counts = counter.finish(&progress).unwrap();
+        let merges = crate::learn::learn(&counts, random.below(300), &progress).unwrap();
+        Vocab::from_merges(&merges).unwrap()
+    }
+
+    /// A vocabulary of tokens that are spelled anyhow; some are reached by no merge.
+    fn spelled_vocab(random: &mut Random) -> Vocab {
+        let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
+        let spelled = (0..random.below(200)).map(|_| random_text(random, 4));
+        let spelled: BTreeSet<Vec<u8>> = spelled.filter(|token| token.len() > 1).collect();
         let gap = random.below(3) as Id;
-        let id = |index: usize| index as Id + if index > 300 { gap } else { 0 };
-        Vocab::new(tokens.into_iter().enumerate().map(|(at, token)| (id(at), token)).collect())
-            .unwrap()
+        let tokens = bytes.chain(spelled).zip(0..);
+        let id = |index: Id| if index > 300 { index + gap } else { index };
+        Vocab::new(tokens.map(|(token, index)| (id(index), token)).collect()).unwrap()
     }
 
     /// The rule itself: the lowest-ranked pair of neighbours, leftmost first, until none is a token.
@@ -394,7 +393,11 @@ mod tests {
         while start.elapsed() < time {
             let splitter = Splitter::new(&patterns[random.below(patterns.len())]).unwrap();
             let specials = vec![(9000, "<|end|>".to_owned())];
-            let tokenizer = Tokenizer::new(random_vocab(&mut random), splitter, specials).unwrap();
+            let vocab = match random.below(2) {
+                0 => trained_vocab(&mut random),
+                _ => spelled_vocab(&mut random),
+            };
+            let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
             let (none, all) = (Allowed::none(), tokenizer.specials().allow_all());
             for _ in 0..40 {
                 let size = if random.below(10) == 0 { 2000 } else { 60 };
