@@ -176,3 +176,11 @@ def test_a_tokenizer_is_frozen_and_says_what_it_is() -> None:
         TOK.anything = 1  # type: ignore[attr-defined]
     assert repr(TOK).startswith("<jeton.Tokenizer vocab_size=401, pattern=")
     assert "<|end|>" in repr(TOK)
+
+
+def test_the_name_of_a_published_vocabulary_is_no_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"jeton\.pretrained\('gpt2'\) has it"):
+        jeton.load("gpt2")

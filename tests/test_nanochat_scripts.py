@@ -237,9 +237,9 @@ class TestEvaluate:
         assert (name, size) == (str(tmp_path / "own.jsonl"), str(whole))
         assert numbers == [
             str(theirs),
-            f"*{whole / theirs:.3f}",
+            f"*{whole / theirs:.2f}",
             str(ours),
-            f"{whole / ours:.3f}",
+            f"{whole / ours:.2f}",
             f"{(theirs - ours) / theirs * 100:+.1f}%",
             "GPT-4",
         ]
@@ -254,7 +254,7 @@ class TestEvaluate:
     def test_says_that_a_text_is_a_tie(self, tmp_path: Path) -> None:
         (tmp_path / "same").write_text("a")
         row = output(tok_eval, tmp_path / "same").splitlines()[-1]
-        assert row.split()[2:] == ["1", "1.000", "1", "1.000", "+0.0%", "Tie"]
+        assert row.split()[2:] == ["1", "1.00", "1", "1.00", "+0.0%", "Tie"]
 
     def test_colors_when_told_to(self) -> None:
         plain, colored = output(tok_eval), output(tok_eval, "--color", "always")

@@ -13,7 +13,7 @@ from jeton._engine import (
     from_file,
     from_ranks,
 )
-from jeton.errors import Error, FileError, file_error
+from jeton.errors import Error, FileError, MissingFileError, file_error
 from jeton.files import given, read_whole, write_whole
 
 if TYPE_CHECKING:
@@ -137,7 +137,14 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
     source = given(path)
     if os.path.isdir(source):  # noqa: PTH112 - False, not a refusal, where it may not look.
         source /= FILE_NAME
-    content = read_whole(source, FILE_BYTES_MAX)
+    try:
+        content = read_whole(source, FILE_BYTES_MAX)
+    except MissingFileError as error:
+        from jeton.pretrained import pretrained_names  # noqa: PLC0415 - it imports this module.
+
+        if os.fspath(path) not in pretrained_names():
+            raise
+        raise MissingFileError(f"{error}; jeton.pretrained({os.fspath(path)!r}) has it") from None
     try:
         return _from_file(Tokenizer, content)
     except Error as error:

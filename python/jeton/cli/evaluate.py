@@ -99,18 +99,18 @@ def text_columns(rows: list[Row], label: str = "text") -> list[Column]:
     ]
 
 
-def token_columns(rows: list[Row], name: str) -> list[Column]:
+def token_columns(rows: list[Row], name: str, decimals: int = 3) -> list[Column]:
     """Say how many tokens one tokenizer makes, and how many bytes a token holds."""
     return [
         Column("tokens", [Cell(str(row.tokens[name])) for row in rows], title=name),
-        Column("ratio", [ratio_cell(row, name) for row in rows], title=name),
+        Column("ratio", [ratio_cell(row, name, decimals) for row in rows], title=name),
     ]
 
 
-def ratio_cell(row: Row, name: str) -> Cell:
+def ratio_cell(row: Row, name: str, decimals: int) -> Cell:
     """Mark the best and the worst ratio of a row."""
     ratio = row.bytes_per_token()[name]
-    text = "-" if ratio is None else f"{ratio:.3f}"
+    text = "-" if ratio is None else f"{ratio:.{decimals}f}"
     return Cell(text, "best" if name == row.best() else "worst" if name == row.worst() else None)
 
 

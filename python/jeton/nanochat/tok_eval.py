@@ -88,7 +88,7 @@ def comparison(rows: Iterable[Row], baseline: str, *, colored: bool) -> list[str
     better = Column("better", [Cell(row.best() or "Tie") for row in pairs], left=True)
     columns = [
         *text_columns(pairs, "text type"),
-        *(column for name in names for column in token_columns(pairs, name)),
+        *(column for name in names for column in token_columns(pairs, name, decimals=2)),
         difference,
         better,
     ]
