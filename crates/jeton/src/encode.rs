@@ -295,44 +295,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::testing::{Random, patterns};
-
-    const PARTS: [&str; 34] = [
-        "a",
-        "b",
-        "ab",
-        "abc",
-        "Word",
-        "WORD",
-        "s",
-        "ll",
-        "1",
-        "22",
-        "4444",
-        " ",
-        " ",
-        " ",
-        "  ",
-        "    ",
-        "\n",
-        "\n\n",
-        "\r\n",
-        "\t",
-        "'",
-        "'s",
-        "/",
-        ".",
-        "...",
-        "(",
-        "é",
-        "É",
-        "中",
-        "文",
-        "中文",
-        "ไทย",
-        "\u{2019}",
-        "<|end|>",
-    ];
+    use crate::testing::{PARTS, Random, patterns};
 
     fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
         let count = random.below(parts_max);

@@ -16,6 +16,15 @@ pub fn patterns() -> BTreeMap<String, String> {
         .collect()
 }
 
+/// What random texts are made of: mostly ASCII, and what interrupts it or is special to a pattern.
+#[rustfmt::skip]
+pub const PARTS: [&str; 47] = [
+    "a", "b", "ab", "abc", "word", "Word", "WORD", "iPhone", "s", "t", "ll", "l", "ve", "re",
+    "1", "22", "333", "4444", " ", " ", " ", "  ", "    ", "\n", "\n", "\n\n", "\r\n", "\t", "\x0B",
+    "'", "'s", "'x", "/", "//", ".", "...", "(", "_", "-",
+    "é", "É", "中", "文", "中文", "ไทย", "\u{2019}", "<|end|>",
+];
+
 /// A small generator of numbers: tests repeat from run to run.
 pub struct Random(pub u64);
 

@@ -37,6 +37,26 @@ impl Block {
     }
 }
 
+/// The classes by comparisons: `within` a range and `equal`, of whatever lanes are in scope. The
+/// first lanes are the bytes with capitals made small.
+#[cfg(target_arch = "x86_64")]
+macro_rules! classes {
+    ($small:expr, $bytes:expr, $high:expr) => {{
+        let newlines = equal($bytes, b'\n') | equal($bytes, b'\r');
+        Block {
+            letters: within($small, b'a', 26),
+            capitals: within($bytes, b'A', 26),
+            numbers: within($bytes, b'0', 10),
+            blanks: equal($bytes, b' '),
+            newlines,
+            white: within($bytes, b'\t', 5) & !newlines,
+            apostrophes: equal($bytes, b'\''),
+            slashes: equal($bytes, b'/'),
+            high: $high,
+        }
+    }};
+}
+
 /// All sixty-four bytes at once.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512 {
@@ -54,18 +74,7 @@ pub(super) mod avx512 {
         #[allow(unsafe_code)]
         let bytes = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
         let small = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
-        let newlines = equal(bytes, b'\n') | equal(bytes, b'\r');
-        Block {
-            letters: within(small, b'a', 26),
-            capitals: within(bytes, b'A', 26),
-            numbers: within(bytes, b'0', 10),
-            blanks: equal(bytes, b' '),
-            newlines,
-            white: within(bytes, b'\t', 5) & !newlines,
-            apostrophes: equal(bytes, b'\''),
-            slashes: equal(bytes, b'/'),
-            high: _mm512_movepi8_mask(bytes),
-        }
+        classes!(small, bytes, _mm512_movepi8_mask(bytes))
     }
 
     /// The bytes from `first` on, so many of them.
@@ -103,18 +112,7 @@ pub(super) mod avx2 {
             [_mm256_loadu_si256(start), _mm256_loadu_si256(start.add(1))]
         };
         let small = halves.map(|half| _mm256_or_si256(half, _mm256_set1_epi8(0x20)));
-        let newlines = equal(halves, b'\n') | equal(halves, b'\r');
-        Block {
-            letters: within(small, b'a', 26),
-            capitals: within(halves, b'A', 26),
-            numbers: within(halves, b'0', 10),
-            blanks: equal(halves, b' '),
-            newlines,
-            white: within(halves, b'\t', 5) & !newlines,
-            apostrophes: equal(halves, b'\''),
-            slashes: equal(halves, b'/'),
-            high: mask(halves),
-        }
+        classes!(small, halves, mask(halves))
     }
 
     /// The bytes from `first` on, so many of them.
@@ -162,18 +160,7 @@ pub(super) mod sse2 {
             [0, 1, 2, 3].map(|at| _mm_loadu_si128(start.add(at)))
         };
         let small = quarters.map(|quarter| _mm_or_si128(quarter, _mm_set1_epi8(0x20)));
-        let newlines = equal(quarters, b'\n') | equal(quarters, b'\r');
-        Block {
-            letters: within(small, b'a', 26),
-            capitals: within(quarters, b'A', 26),
-            numbers: within(quarters, b'0', 10),
-            blanks: equal(quarters, b' '),
-            newlines,
-            white: within(quarters, b'\t', 5) & !newlines,
-            apostrophes: equal(quarters, b'\''),
-            slashes: equal(quarters, b'/'),
-            high: mask(quarters),
-        }
+        classes!(small, quarters, mask(quarters))
     }
 
     /// The bytes from `first` on, so many of them.

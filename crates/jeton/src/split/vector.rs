@@ -299,14 +299,7 @@ fn is_ascii_ahead(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, patterns};
-
-    /// Mostly ASCII, as the algebra is for it, and what interrupts it.
-    const PARTS: [&str; 40] = [
-        "a", "b", "word", "Word", "WORD", "iPhone", "s", "t", "ll", "l", "ve", "re", "1", "22",
-        "333", "4444", " ", " ", " ", "  ", "    ", "\n", "\n", "\r\n", "\n\n", "\t", "\x0B", "'",
-        "'s", "'x", "/", "//", ".", "...", "(", "_", "-", "é", "中文", "\u{2019}",
-    ];
+    use crate::testing::{PARTS, Random, patterns};
 
     fn ends(split: impl Fn(&mut dyn FnMut(usize))) -> Vec<usize> {
         let (mut ends, mut end) = (Vec::new(), 0);
