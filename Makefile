@@ -20,7 +20,7 @@ help: ## List the commands.
 .PHONY: train
 train: build ## Train a tokenizer on CORPUS (default: Python's standard library), compare it, show it.
 	@jeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
-	@echo; echo "On short samples (the ratio is bytes a token, more is better; a tokenizer is best at what it was trained on):"
+	@echo; echo "On short samples (ratio: bytes a token, more is better; diff: tokens saved against the first; best at what it was trained on):"
 	@jeton eval -t gpt2 -t cl100k_base -t $(OUT)
 	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"
 

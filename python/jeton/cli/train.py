@@ -12,6 +12,7 @@ import click
 
 import jeton
 from jeton import corpus
+from jeton.cli.texts import field_option, paths_argument
 from jeton.cli.tokenizer import FOLDER
 from jeton.cli.visible import visible
 from jeton.tokenizer import target_of
@@ -20,7 +21,7 @@ POSITIVE = click.IntRange(min=1)
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@paths_argument
 @click.option(
     "-n",
     "--vocab-size",
@@ -40,9 +41,7 @@ POSITIVE = click.IntRange(min=1)
 @click.option(
     "--special", "specials", multiple=True, metavar="NAME", help="A special. May be repeated."
 )
-@click.option(
-    "--field", default="text", show_default=True, help="The field of a JSON line or Parquet row."
-)
+@field_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
 @click.option("--memory", type=POSITIVE, metavar="BYTES", help="Memory to count within.")
 @click.option("--exact-size", is_flag=True, help="Refuse a corpus that has too few pairs.")
