@@ -99,7 +99,8 @@ impl Generation {
         None
     }
 
-    /// Keeps a piece, unless there is no room; returns whether there was.
+    /// Keeps a piece; returns false where it is time for a new generation. A piece whose slots are
+    /// all taken is not kept until then: what is there may be in use.
     fn put(&mut self, hash: u64, piece: &[u8], ids: &[Id]) -> bool {
         if self.slots.is_empty() {
             self.slots = vec![(0, 0); SLOTS];
@@ -107,9 +108,10 @@ impl Generation {
         if self.words.len() + 2 + piece.len().div_ceil(4) + ids.len() > WORDS_MAX {
             return false;
         }
-        // Where all slots are taken, the first is taken over.
         let mut places = (0..TRIED).map(|step| place(hash, step));
-        let at = places.find(|&at| self.slots[at].1 == 0).unwrap_or(place(hash, 0));
+        let Some(at) = places.find(|&at| self.slots[at].1 == 0) else {
+            return self.words.len() < WORDS_MAX / 8 * 7;
+        };
         self.slots[at] = ((hash >> 32) as u32, self.words.len() as u32 + 1);
         self.words.extend([piece.len() as u32, ids.len() as u32]);
         self.words.extend(words_of(piece));
