@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
+use crate::chunk::Chunks;
 use crate::error::Error;
 use crate::merge::{Lent, Pool, merge_unknown};
-use crate::short::{Key, Look, SHORT_MAX};
 use crate::specials::{Allowed, Specials};
 use crate::split::Splitter;
 use crate::vocab::{Id, Vocab};
@@ -100,9 +100,13 @@ impl Tokenizer {
                 None => merge_unknown(&self.vocab, piece, scratch.get(), ids),
             });
         }
-        let mut chunk = Chunk::new(&self.vocab, text);
-        self.splitter.split(text, |piece| chunk.push(piece.len(), scratch, ids))?;
-        chunk.flush(scratch, ids);
+        let mut chunks = Chunks::new(&self.vocab, text, scratch.get(), ids);
+        let mut end = 0;
+        self.splitter.split(text, |piece| {
+            end += piece.len();
+            chunks.push(end);
+        })?;
+        chunks.finish();
         Ok(())
     }
 
@@ -175,61 +179,8 @@ impl Tokenizer {
     }
 }
 
-/// Pieces that are looked up together: the slots of all are loaded before the first is compared.
-const CHUNK_PIECES: usize = 32;
-
 /// Texts from this size on are looked up by chunks; for shorter ones, making a chunk costs more.
 const CHUNKED_BYTES: usize = 256;
-
-/// The next few pieces of a text.
-struct Chunk<'t> {
-    vocab: &'t Vocab,
-    text: &'t [u8],
-    /// Where the first piece begins.
-    start: usize,
-    lengths: [usize; CHUNK_PIECES],
-    looks: [Look; CHUNK_PIECES],
-    count: usize,
-}
-
-impl<'t> Chunk<'t> {
-    fn new(vocab: &'t Vocab, text: &'t [u8]) -> Self {
-        let looks = [Look::NONE; CHUNK_PIECES];
-        Self { vocab, text, start: 0, lengths: [0; CHUNK_PIECES], looks, count: 0 }
-    }
-
-    #[inline]
-    fn push(&mut self, length: usize, scratch: &mut Lent<'_>, ids: &mut Vec<Id>) {
-        self.lengths[self.count] = length;
-        self.count += 1;
-        if self.count == CHUNK_PIECES {
-            self.flush(scratch, ids);
-        }
-    }
-
-    /// Appends the ids of the pieces.
-    fn flush(&mut self, scratch: &mut Lent<'_>, ids: &mut Vec<Id>) {
-        let (text, short) = (self.text, self.vocab.short());
-        let mut start = self.start;
-        for (&length, look) in self.lengths[..self.count].iter().zip(&mut self.looks) {
-            *look = short.look(Key::of(text, start, length.min(SHORT_MAX)));
-            start += length;
-        }
-        for (&length, look) in self.lengths[..self.count].iter().zip(&self.looks) {
-            let piece = &text[self.start..self.start + length];
-            let found = match length <= SHORT_MAX {
-                true => short.find(look),
-                false => self.vocab.find_long(piece),
-            };
-            match found {
-                Some(id) => ids.push(id),
-                None => merge_unknown(self.vocab, piece, scratch.get(), ids),
-            }
-            self.start += length;
-        }
-        self.count = 0;
-    }
-}
 
 /// Places in a text are 32-bit numbers.
 pub(crate) fn refuse_too_long(text: &[u8]) -> Result<(), Error> {

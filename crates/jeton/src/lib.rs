@@ -36,6 +36,7 @@ pub mod unicode;
 pub mod vocab;
 
 // Text becomes ids, ids become text.
+mod chunk;
 pub mod decode;
 pub mod encode;
 pub mod merge;

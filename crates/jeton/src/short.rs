@@ -1,15 +1,11 @@
 //! Short tokens, found by their bytes: up to 15 bytes and their number are one key of 16.
-//!
-//! Nearly all pieces are short, and nearly all that are tokens are found at the first slot: one load
-//! from memory, one comparison. Keys and slots of many pieces are computed before the first is
-//! compared, so that the loads overlap.
 
 use std::hash::{BuildHasher, Hasher};
 
 use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::vocab::Id;
 
 /// Bytes that a short piece has at most.
@@ -21,7 +17,11 @@ pub(crate) const SHORT_MAX: usize = 15;
 pub(crate) struct Key(u128);
 
 impl Key {
-    const NONE: Self = Self(0);
+    /// No piece's key: an empty slot has it.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// No piece's key either: it stands for one that is not short.
+    pub(crate) const LONG: Self = Self(u128::MAX);
 
     /// The key of `text[start..start + length]`, which has from 1 to [`SHORT_MAX`] bytes.
     #[inline]
@@ -37,13 +37,61 @@ impl Key {
         };
         Self(bytes & MASKS[length] | (length as u128) << 120)
     }
+
+    /// Returns a number whose bits all depend on all bytes.
+    #[inline]
+    pub(crate) fn mixed(self) -> u64 {
+        mix(self.0, SEEDS)
+    }
+}
+
+/// Bytes that a piece has at most whose key is a [`LongKey`].
+pub(crate) const LONG_MAX: usize = 31;
+
+/// A piece that is not much longer, in the same way; it may be short.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Pod, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct LongKey([u128; 2]);
+
+impl LongKey {
+    /// The key of `text[start..start + length]`, which has from 1 to [`LONG_MAX`] bytes.
+    #[inline]
+    pub(crate) fn of(text: &[u8], start: usize, length: usize) -> Self {
+        let halves: [[u8; 16]; 2] = match text.get(start..start + 32) {
+            Some(bytes) => bytemuck::pod_read_unaligned(bytes),
+            None => {
+                let mut padded = [0; 32];
+                padded[..length].copy_from_slice(&text[start..start + length]);
+                bytemuck::cast(padded)
+            }
+        };
+        let [low, high] = halves.map(u128::from_le_bytes);
+        let high = high & MASKS[length.saturating_sub(16)] | (length as u128) << 120;
+        Self([low & MASKS[length.min(16)], high])
+    }
+
+    /// Returns a number whose bits all depend on all bytes.
+    #[inline]
+    pub(crate) fn mixed(self) -> u64 {
+        let [low, high] = self.0;
+        mix(low, SEEDS).rotate_left(32) ^ mix(high, [SEEDS[1], SEEDS[0]])
+    }
+}
+
+/// Odd numbers without a pattern, for what need not be hidden from who makes the text.
+const SEEDS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
+
+#[inline]
+fn mix(key: u128, seeds: [u64; 2]) -> u64 {
+    let product = u128::from(key as u64 ^ seeds[0]) * u128::from((key >> 64) as u64 ^ seeds[1]);
+    product as u64 ^ (product >> 64) as u64
 }
 
 /// The bits of so many bytes.
-const MASKS: [u128; SHORT_MAX + 1] = {
-    let mut masks = [0; SHORT_MAX + 1];
+const MASKS: [u128; 17] = {
+    let mut masks = [0; 17];
     let mut length = 1;
-    while length <= SHORT_MAX {
+    while length <= 16 {
         masks[length] = u128::MAX >> (128 - 8 * length);
         length += 1;
     }
@@ -57,20 +105,6 @@ struct Slot {
     key: Key,
     id: Id,
     rest: [u32; 3],
-}
-
-const EMPTY: Slot = Slot { key: Key::NONE, id: 0, rest: [0; 3] };
-
-/// A key and the slot where it is looked for first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    key: Key,
-    at: usize,
-    slot: Slot,
-}
-
-impl Look {
-    pub(crate) const NONE: Self = Self { key: Key::NONE, at: 0, slot: EMPTY };
 }
 
 /// An open-addressed table of short tokens, at most half full.
@@ -106,36 +140,28 @@ impl ShortTokens {
     /// Returns the id of a key, if it is a token's.
     #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<Id> {
-        self.find(&self.look(key))
-    }
-
-    /// Loads where a key is looked for first: many at once, then [`ShortTokens::find`] for each.
-    #[inline]
-    pub(crate) fn look(&self, key: Key) -> Look {
-        let at = self.home(key);
-        Look { key, at, slot: self.slots[at] }
-    }
-
-    /// Goes on from a look, and returns the id of its key, if it is a token's.
-    #[inline]
-    pub(crate) fn find(&self, look: &Look) -> Option<Id> {
-        let Look { key, mut at, mut slot } = *look;
-        while slot.key != key {
+        let mut at = self.home(key);
+        loop {
+            let slot = &self.slots[at];
+            if slot.key == key {
+                return Some(slot.id);
+            }
             if slot.key == Key::NONE {
                 return None;
             }
             at = (at + 1) & (self.slots.len() - 1);
-            slot = self.slots[at];
         }
-        Some(slot.id)
+    }
+
+    /// Asks for the slot where a key is looked for first.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: Key) {
+        prefetch(&self.slots[self.home(key)]);
     }
 
     #[inline]
     fn home(&self, key: Key) -> usize {
-        let [low, high] = [key.0 as u64, (key.0 >> 64) as u64];
-        let product = u128::from(low ^ self.seeds[0]) * u128::from(high ^ self.seeds[1]);
-        let mixed = product as u64 ^ (product >> 64) as u64;
-        (mixed >> self.shift) as usize
+        (mix(key.0, self.seeds) >> self.shift) as usize
     }
 }
 
@@ -155,6 +181,13 @@ mod tests {
             }
         }
         assert_ne!(Key::of(b"\0", 0, 1), Key::of(b"\0\0", 0, 2));
+        for start in 0..text.len() {
+            for length in 1..=LONG_MAX.min(text.len() - start) {
+                let alone = &text[start..start + length];
+                assert_eq!(LongKey::of(text, start, length), LongKey::of(alone, 0, length));
+            }
+        }
+        assert_ne!(LongKey::of(&[0; 16], 0, 15), LongKey::of(&[0; 16], 0, 16));
     }
 
     #[test]

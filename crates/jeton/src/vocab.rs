@@ -45,8 +45,8 @@ pub struct Vocab {
     hasher: RandomState,
     byte_ids: [Id; 256],
     pairs: Pairs,
-    /// Where pieces may be cut, if all tokens are reached by merges.
-    bridges: Option<Bridges>,
+    /// Where pieces may be cut, and what merging them may begin with.
+    bridges: Bridges,
     /// Indices by the bytes they stand for, once they are asked for.
     sorted: OnceLock<Arc<[u32]>>,
 }
@@ -75,7 +75,7 @@ impl Vocab {
             hasher: RandomState::default(),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
-            bridges: None,
+            bridges: Bridges::of(std::iter::empty(), false),
             sorted: OnceLock::new(),
         };
         for (id, token) in tokens {
@@ -88,7 +88,7 @@ impl Vocab {
         vocab.bytes.resize(bytes + PADDED, 0);
         vocab.find_pairs();
         let all_reached = vocab.pairs.len() + 256 == vocab.ids.len();
-        vocab.bridges = all_reached.then(|| Bridges::of(vocab.iter().map(|(_, token)| token)));
+        vocab.bridges = Bridges::of(vocab.iter(), all_reached);
         Ok(vocab)
     }
 
@@ -158,7 +158,7 @@ impl Vocab {
     fn find_pairs(&mut self) {
         let mut order: Vec<usize> = (0..self.ids.len()).filter(|&i| self.at(i).len() > 1).collect();
         order.sort_by_key(|&index| self.at(index).len());
-        let mut pairs = Pairs::with_capacity(order.len());
+        let mut pairs = Pairs::with_capacity(order.len(), self.id_max());
         let mut scratch = merge::Scratch::default();
         for index in order {
             let parts = self.at(index).iter().map(|&byte| self.byte_ids[usize::from(byte)]);
@@ -238,9 +238,15 @@ impl Vocab {
         &self.pairs
     }
 
-    /// Returns which characters tokens bridge, if every token is reached by merges.
-    pub(crate) fn bridges(&self) -> Option<&Bridges> {
-        self.bridges.as_ref()
+    /// Returns which characters tokens bridge.
+    pub(crate) fn bridges(&self) -> &Bridges {
+        &self.bridges
+    }
+
+    /// Calls `each` with the parts that merging a piece begins with.
+    #[inline]
+    pub(crate) fn parts(&self, piece: &[u8], each: impl FnMut(Id)) {
+        self.bridges.parts(piece, &self.byte_ids, each);
     }
 
     /// Returns all ids and their tokens, by rising id.

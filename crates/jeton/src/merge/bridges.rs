@@ -1,93 +1,186 @@
 //! Which tokens bridge two characters: where none does, a piece is cut and each part merged alone.
 //!
-//! A merge joins what its token spells. If no token has the bytes around a border, whatever else it
-//! has, no merge ever crosses that border, and both sides come out as they would alone. Chinese,
+//! A merge joins what its token spells. If no token has the characters around a border, whole or in
+//! part, no merge ever crosses that border, and both sides come out as they would alone. Chinese,
 //! Japanese and Thai are written without spaces: their pieces are long, and few borders are bridged.
+//!
+//! If tokens that cross a border hold both characters whole, the first merge across it joins what
+//! ends there to what begins there, and each of the two holds its character. Between such borders
+//! the bytes of a character merge among themselves first, so merging may begin with characters.
+//!
+//! Borders are those between two characters of valid UTF-8 of which one at least is beyond ASCII.
 
-/// The bytes around every border between characters within tokens, where the right one is beyond
-/// ASCII. As bits by hash: a border may seem bridged that is not, never the other way round.
+use crate::unicode::read_char;
+use crate::vocab::Id;
+
+/// The borders between characters within tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Bridges {
-    bits: Vec<u64>,
+    /// A bit for the bytes left and right of a border in a token that holds a character in part.
+    partial: Vec<u64>,
+    /// A bit by hash for two characters that a token holds whole. Two may seem bridged that are
+    /// not, never the other way round.
+    whole: Vec<u64>,
+    /// Whether every token is reached by merges: else one that is a whole piece may not be cut.
+    all_reached: bool,
+    /// The id of each character of two or three bytes, `Id::MAX` where it is no token. Empty if
+    /// some token is not reached.
+    chars: Vec<Id>,
 }
 
 /// Bits for each border, and at most: a megabyte of them.
 const BITS_EACH: usize = 16;
 const BITS_MAX: usize = 1 << 23;
 
-/// How much of a token is around a border: one byte on a side, or more.
-#[derive(Clone, Copy)]
-enum Sides {
-    One = 0,
-    OneAndMore = 1,
-    MoreAndOne = 2,
-    More = 3,
-}
-
 impl Bridges {
     /// Collects the borders of tokens.
-    pub(crate) fn of<'t>(tokens: impl Iterator<Item = &'t [u8]> + Clone) -> Self {
-        let borders = |token: &'t [u8]| {
-            (1..token.len()).filter(|&at| is_border(token[at])).map(move |at| (token, at))
+    pub(crate) fn of<'t>(
+        tokens: impl Iterator<Item = (Id, &'t [u8])> + Clone,
+        all_reached: bool,
+    ) -> Self {
+        let borders = |(_, token): (Id, &'t [u8])| {
+            (1..token.len()).filter(|&at| is_border(token, at)).map(move |at| (token, at))
         };
         let count = tokens.clone().flat_map(borders).count();
         let bits = (count * BITS_EACH).next_power_of_two().clamp(64, BITS_MAX);
-        let mut bridges = Self { bits: vec![0; bits / 64] };
-        for (token, at) in tokens.flat_map(borders) {
-            let sides = match (at > 1, at + 1 < token.len()) {
-                (false, false) => Sides::One,
-                (false, true) => Sides::OneAndMore,
-                (true, false) => Sides::MoreAndOne,
-                (true, true) => Sides::More,
-            };
-            let (word, bit) = bridges.place(token, at, sides);
-            bridges.bits[word] |= bit;
+        let mut bridges = Self {
+            partial: vec![0; 1 << 10],
+            whole: vec![0; bits / 64],
+            all_reached,
+            chars: vec![Id::MAX; if all_reached { 1 << 16 } else { 0 }],
+        };
+        for (token, at) in tokens.clone().flat_map(borders) {
+            match (char_before(token, at), read_char(&token[at..])) {
+                (Some(left), Some((right, _))) => {
+                    let (word, bit) = bridges.place(left, right);
+                    bridges.whole[word] |= bit;
+                }
+                _ => {
+                    let (word, bit) = place_of_bytes(token[at - 1], token[at]);
+                    bridges.partial[word] |= bit;
+                }
+            }
+        }
+        for (id, token) in tokens {
+            if let Some((point @ 0x80.., length)) = read_char(token)
+                && length == token.len()
+                && let Some(char_id) = bridges.chars.get_mut(point as usize)
+            {
+                *char_id = id;
+            }
         }
         bridges
     }
 
-    /// Returns whether a token may cross the border before byte `at`, which is not the first.
+    /// Calls `each` with every place where a piece may be cut.
     #[inline]
-    pub(crate) fn crosses(&self, piece: &[u8], at: usize) -> bool {
-        let has = |sides: Sides| {
-            let (word, bit) = self.place(piece, at, sides);
-            self.bits[word] & bit != 0
-        };
-        let more_before = at > 1;
-        let more_after = at + 1 < piece.len();
-        has(Sides::One)
-            || more_after && has(Sides::OneAndMore)
-            || more_before && has(Sides::MoreAndOne)
-            || more_before && more_after && has(Sides::More)
+    pub(crate) fn cuts(&self, piece: &[u8], mut each: impl FnMut(usize)) {
+        let (mut at, mut before) = (0, None);
+        while self.all_reached && at < piece.len() {
+            let read = read_char(&piece[at..]);
+            if let (Some(left), Some((right, _))) = (before, read)
+                && left | right >= 0x80
+                && !self.crosses([left, right], piece[at - 1], piece[at])
+            {
+                each(at);
+            }
+            before = read.map(|(point, _)| point);
+            at += read.map_or(1, |(_, length)| length);
+        }
     }
 
-    /// The bit of the bytes around a border; the sides say how many of them count.
+    /// Calls `each` with the parts that merging a piece may begin with: characters where their bytes
+    /// merge among themselves first, else bytes.
     #[inline]
-    fn place(&self, bytes: &[u8], at: usize, sides: Sides) -> (usize, u64) {
-        let (left, right) = (bytes[at - 1], bytes[at]);
-        let (before, after) = match sides {
-            Sides::One => (0, 0),
-            Sides::OneAndMore => (0, bytes[at + 1]),
-            Sides::MoreAndOne => (bytes[at - 2], 0),
-            Sides::More => (bytes[at - 2], bytes[at + 1]),
-        };
-        let key = u64::from(u32::from_le_bytes([before, left, right, after])) << 2 | sides as u64;
+    pub(crate) fn parts(&self, piece: &[u8], byte_ids: &[Id; 256], mut each: impl FnMut(Id)) {
+        let mut at = 0;
+        while at < piece.len() {
+            if piece[at] >= 0xC0
+                && let Some((point, length)) = read_char(&piece[at..])
+                && let Some(&id) = self.chars.get(point as usize)
+                && id != Id::MAX
+                && self.is_clean(piece, at)
+                && self.is_clean(piece, at + length)
+            {
+                each(id);
+                at += length;
+            } else {
+                each(byte_ids[usize::from(piece[at])]);
+                at += 1;
+            }
+        }
+    }
+
+    /// Whether no token crosses a place next to a character that holds a character in part.
+    #[inline]
+    fn is_clean(&self, piece: &[u8], at: usize) -> bool {
+        // A byte that continues a character and stands alone is next to no border that is known.
+        let edge = at == 0 || at == piece.len();
+        edge || piece[at] & 0xC0 != 0x80 && !self.crosses_partly(piece[at - 1], piece[at])
+    }
+
+    /// Returns whether a token may cross the border between two characters, of which these are the
+    /// last and the first byte.
+    #[inline]
+    fn crosses(&self, [left, right]: [u32; 2], last: u8, first: u8) -> bool {
+        let (word, bit) = self.place(left, right);
+        self.whole[word] & bit != 0 || self.crosses_partly(last, first)
+    }
+
+    /// Returns whether a token may cross a border that holds one of the two characters in part.
+    #[inline]
+    fn crosses_partly(&self, last: u8, first: u8) -> bool {
+        let (word, bit) = place_of_bytes(last, first);
+        self.partial[word] & bit != 0
+    }
+
+    #[inline]
+    fn place(&self, left: u32, right: u32) -> (usize, u64) {
+        let key = u64::from(left) << 32 | u64::from(right);
         let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let bit = (mixed >> 40) as usize & (self.bits.len() * 64 - 1);
+        let bit = (mixed >> 40) as usize & (self.whole.len() * 64 - 1);
         (bit / 64, 1 << (bit % 64))
     }
 }
 
-/// Whether a byte begins a character beyond ASCII.
 #[inline]
-pub(crate) fn is_border(byte: u8) -> bool {
-    byte >= 0xC0
+fn place_of_bytes(last: u8, first: u8) -> (usize, u64) {
+    let bit = usize::from(last) << 8 | usize::from(first);
+    (bit / 64, 1 << (bit % 64))
+}
+
+/// Whether a character may begin at a byte that is not the first, and it or the one before is
+/// beyond ASCII.
+fn is_border(bytes: &[u8], at: usize) -> bool {
+    bytes[at] >= 0xC0 || bytes[at] < 0x80 && bytes[at - 1] >= 0x80
+}
+
+/// The character that ends before a byte, if it is there whole.
+fn char_before(bytes: &[u8], at: usize) -> Option<u32> {
+    let start = (at.saturating_sub(4)..at).rev().find(|&start| bytes[start] & 0xC0 != 0x80)?;
+    let (point, length) = read_char(&bytes[start..at])?;
+    (start + length == at).then_some(point)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Random;
+
+    /// Calls `each` with every border between two characters of a text: the characters, and where.
+    fn borders(text: &[u8], mut each: impl FnMut([u32; 2], usize)) {
+        let (mut at, mut before) = (0, None);
+        while at < text.len() {
+            let read = read_char(&text[at..]);
+            if let (Some(left), Some((right, _))) = (before, read) {
+                if left >= 0x80 || right >= 0x80 {
+                    each([left, right], at);
+                }
+            }
+            before = read.map(|(point, _)| point);
+            at += read.map_or(1, |(_, length)| length);
+        }
+    }
 
     #[test]
     fn no_token_within_a_piece_is_missed() {
@@ -102,28 +195,41 @@ mod tests {
             let to = bytes.len() - random.below(3.min(bytes.len() - from));
             bytes[from..to].to_vec()
         };
-        for _ in 0..300 {
+        let mut partly = 0;
+        for _ in 0..3000 {
             let tokens: Vec<Vec<u8>> = (0..5).map(|_| spell(3)).collect();
-            let bridges = Bridges::of(tokens.iter().map(Vec::as_slice));
+            let bridges = Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice)), true);
             let piece = spell(12);
-            for at in (1..piece.len()).filter(|&at| is_border(piece[at])) {
-                let crossed = tokens.iter().any(|token| {
-                    (1..token.len()).any(|inside| {
-                        let start = at.checked_sub(inside);
-                        start.is_some_and(|start| piece[start..].starts_with(token))
-                    })
+            borders(&piece, |chars, at| {
+                let (last, first) = (piece[at - 1], piece[at]);
+                // How far each token that crosses the border goes to the left and to the right.
+                let crossing = tokens.iter().flat_map(|token| {
+                    let starts = (1..token.len()).filter_map(|inside| at.checked_sub(inside));
+                    let found = starts.filter(|&start| piece[start..].starts_with(token));
+                    found.map(|start| (at - start, start + token.len() - at)).collect::<Vec<_>>()
                 });
-                assert!(!crossed || bridges.crosses(&piece, at), "{piece:?} at {at}: {tokens:?}");
-            }
+                let size = |point: u32| char::from_u32(point).unwrap().len_utf8();
+                for (before, after) in crossing {
+                    assert!(bridges.crosses(chars, last, first), "{piece:?} at {at}: {tokens:?}");
+                    if before < size(chars[0]) || after < size(chars[1]) {
+                        partly += 1;
+                        assert!(bridges.crosses_partly(last, first), "{piece:?} {at}: {tokens:?}");
+                    }
+                }
+            });
         }
+        assert!(partly > 100);
     }
 
     #[test]
     fn what_no_token_bridges_is_cut() {
         let tokens = ["中文".as_bytes(), "文".as_bytes()];
-        let bridges = Bridges::of(tokens.into_iter());
-        let piece = "中文中".as_bytes();
-        assert!(bridges.crosses(piece, 3));
-        assert!(!bridges.crosses(piece, 6));
+        let bridges = Bridges::of((0..).zip(tokens), true);
+        let (mut cuts, mut parts) = (Vec::new(), Vec::new());
+        bridges.cuts("中文中".as_bytes(), |at| cuts.push(at));
+        assert_eq!(cuts, [6]);
+        let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
+        bridges.parts("中文é".as_bytes(), &byte_ids, |id| parts.push(id));
+        assert_eq!(parts, [1228, 1184, 1173, 1, 1195, 1169]);
     }
 }

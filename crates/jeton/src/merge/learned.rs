@@ -1,143 +1,221 @@
-//! Pieces that were merged before, with their ids: text repeats itself.
+//! The pieces that a thread has met, with their ids: two tables that forget rather than fill memory.
 //!
-//! Memory is bounded. There are two generations: when the young one is full, it becomes the old one
-//! and what was the old one is forgotten; a piece that is found in the old one moves to the young.
-//! So what is used stays, and nothing is ever counted.
+//! A piece has a group of four slots. Two of them are its home, looked at first: in the table of
+//! short pieces they are one line of the cache, so that a piece is found by one load. A piece that is
+//! found in the other two changes places with one at home. Where all four are taken, one is given up,
+//! and where that happens often, the table grows up to its bound.
 
-use std::hash::{BuildHasher, Hasher};
+use bytemuck::{Pod, Zeroable};
 
-use foldhash::fast::RandomState;
-
+use crate::huge::Huge;
+use crate::short::{Key, LONG_MAX, LongKey, SHORT_MAX};
 use crate::vocab::Id;
 
-/// Bytes of the longest piece that is kept: longer ones, runs of Han mostly, hardly come again.
-pub(super) const PIECE_MAX: usize = 48;
+/// Slots of the tables at most: 8 MiB for each of the two.
+const SHORT_SLOTS_MAX: usize = 1 << 18;
+const LONG_SLOTS_MAX: usize = 1 << 17;
 
-/// Slots of a generation: with its records, it takes 1.5 MiB at most.
-const SLOTS: usize = 1 << 16;
+/// What one thread has met. At first it takes no memory to speak of.
+#[derive(Clone, Debug)]
+pub(crate) struct Learned {
+    /// Pieces of few bytes and few ids, tokens among them: nearly all of a text.
+    pub(crate) short: Table<ShortSlot>,
+    /// Longer ones, and short ones with more ids.
+    pub(crate) long: Table<LongSlot>,
+}
 
-/// Words of all records of a generation.
-const WORDS_MAX: usize = 1 << 18;
-
-/// Slots that are looked at for one piece.
-const TRIED: usize = 4;
-
-/// The pieces that one thread has merged. Empty, it takes no memory.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Learned {
-    young: Generation,
-    old: Generation,
-    hasher: RandomState,
+impl Default for Learned {
+    fn default() -> Self {
+        Self { short: Table::new(SHORT_SLOTS_MAX), long: Table::new(LONG_SLOTS_MAX) }
+    }
 }
 
 impl Learned {
     /// Appends the ids of a piece and returns true, if it is known.
-    #[inline]
-    pub(super) fn get(&mut self, piece: &[u8], ids: &mut Vec<Id>) -> bool {
-        let hash = self.hash(piece);
-        if let Some(found) = self.young.get(hash, piece) {
-            ids.extend_from_slice(found);
+    pub(crate) fn get(&mut self, piece: &[u8], ids: &mut Vec<Id>) -> bool {
+        if (1..=SHORT_MAX).contains(&piece.len())
+            && let Some(found) = self.short.find(Key::of(piece, 0, piece.len()))
+        {
+            ids.extend_from_slice(found.ids());
             return true;
         }
-        let Some(found) = self.old.get(hash, piece) else { return false };
-        ids.extend_from_slice(found);
-        let first = ids.len() - found.len();
-        self.put_hashed(hash, piece, &ids[first..]);
-        true
-    }
-
-    /// Keeps the ids of a piece that is not known.
-    pub(super) fn put(&mut self, piece: &[u8], ids: &[Id]) {
-        self.put_hashed(self.hash(piece), piece, ids);
-    }
-
-    fn put_hashed(&mut self, hash: u64, piece: &[u8], ids: &[Id]) {
-        if !self.young.put(hash, piece, ids) {
-            std::mem::swap(&mut self.young, &mut self.old);
-            self.young.clear();
-            self.young.put(hash, piece, ids);
+        if (1..=LONG_MAX).contains(&piece.len())
+            && let Some(found) = self.long.find(LongKey::of(piece, 0, piece.len()))
+        {
+            ids.extend_from_slice(found.ids());
+            return true;
         }
+        false
+    }
+
+    /// Keeps the ids of a piece, if they have room in a slot.
+    pub(crate) fn put(&mut self, piece: &[u8], ids: &[Id]) {
+        if piece.len() <= SHORT_MAX && ids.len() <= ShortSlot::IDS {
+            self.short.put(Key::of(piece, 0, piece.len()), ids);
+        } else if piece.len() <= LONG_MAX && ids.len() <= LongSlot::IDS {
+            self.long.put(LongKey::of(piece, 0, piece.len()), ids);
+        }
+    }
+}
+
+/// A piece and its ids. All zeros, it is empty.
+pub(crate) trait Slot: Pod {
+    type Key: Copy + Eq;
+    /// Ids that it has room for.
+    const IDS: usize;
+    fn new(key: Self::Key, ids: &[Id]) -> Self;
+    fn key(&self) -> Self::Key;
+    fn ids(&self) -> &[Id];
+    fn hash(key: Self::Key) -> u64;
+}
+
+/// A piece of up to [`SHORT_MAX`] bytes: half a line of the cache.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(32))]
+pub(crate) struct ShortSlot {
+    pub(crate) key: Key,
+    pub(crate) ids: [Id; 3],
+    pub(crate) count: u32,
+}
+
+impl Slot for ShortSlot {
+    type Key = Key;
+    const IDS: usize = 3;
+
+    fn new(key: Key, given: &[Id]) -> Self {
+        let mut ids = [0; Self::IDS];
+        ids[..given.len()].copy_from_slice(given);
+        Self { key, ids, count: given.len() as u32 }
     }
 
     #[inline]
-    fn hash(&self, piece: &[u8]) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(piece);
-        hasher.finish()
+    fn key(&self) -> Key {
+        self.key
     }
-}
 
-/// Records in one row of words, and slots that say where they are.
-#[derive(Clone, Debug, Default)]
-struct Generation {
-    /// The high half of a piece's hash, and where its record begins, plus one.
-    slots: Vec<(u32, u32)>,
-    /// A record: the number of bytes, of ids, the bytes in words, the ids.
-    words: Vec<u32>,
-}
-
-impl Generation {
     #[inline]
-    fn get(&self, hash: u64, piece: &[u8]) -> Option<&[Id]> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        let places = (0..TRIED).map(|step| self.slots[place(hash, step)]);
-        for (tag, after) in places {
-            if after == 0 {
-                return None;
-            }
-            if tag == (hash >> 32) as u32 {
-                let record = &self.words[after as usize - 1..];
-                let (bytes, ids) = (record[0] as usize, record[1] as usize);
-                let (spelled, rest) = record[2..].split_at(bytes.div_ceil(4));
-                if bytes == piece.len() && spelled.iter().copied().eq(words_of(piece)) {
-                    return Some(&rest[..ids]);
-                }
-            }
-        }
-        None
+    fn ids(&self) -> &[Id] {
+        &self.ids[..self.count as usize]
     }
 
-    /// Keeps a piece; returns false where it is time for a new generation. A piece whose slots are
-    /// all taken is not kept until then: what is there may be in use.
-    fn put(&mut self, hash: u64, piece: &[u8], ids: &[Id]) -> bool {
-        if self.slots.is_empty() {
-            self.slots = vec![(0, 0); SLOTS];
-        }
-        if self.words.len() + 2 + piece.len().div_ceil(4) + ids.len() > WORDS_MAX {
-            return false;
-        }
-        let mut places = (0..TRIED).map(|step| place(hash, step));
-        let Some(at) = places.find(|&at| self.slots[at].1 == 0) else {
-            return self.words.len() < WORDS_MAX / 8 * 7;
-        };
-        self.slots[at] = ((hash >> 32) as u32, self.words.len() as u32 + 1);
-        self.words.extend([piece.len() as u32, ids.len() as u32]);
-        self.words.extend(words_of(piece));
-        self.words.extend_from_slice(ids);
-        true
-    }
-
-    fn clear(&mut self) {
-        self.slots.fill((0, 0));
-        self.words.clear();
+    #[inline]
+    fn hash(key: Key) -> u64 {
+        key.mixed()
     }
 }
 
-#[inline]
-fn place(hash: u64, step: usize) -> usize {
-    (hash as usize + step) & (SLOTS - 1)
+/// A piece of up to [`LONG_MAX`] bytes: a line of the cache.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct LongSlot {
+    key: LongKey,
+    ids: [Id; 7],
+    count: u32,
 }
 
-/// The bytes of a piece by fours; the last are filled up with zeros.
+impl Slot for LongSlot {
+    type Key = LongKey;
+    const IDS: usize = 7;
+
+    fn new(key: LongKey, given: &[Id]) -> Self {
+        let mut ids = [0; Self::IDS];
+        ids[..given.len()].copy_from_slice(given);
+        Self { key, ids, count: given.len() as u32 }
+    }
+
+    #[inline]
+    fn key(&self) -> LongKey {
+        self.key
+    }
+
+    #[inline]
+    fn ids(&self) -> &[Id] {
+        &self.ids[..self.count as usize]
+    }
+
+    #[inline]
+    fn hash(key: LongKey) -> u64 {
+        key.mixed()
+    }
+}
+
+/// Slots in groups of four.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<S: Pod> {
+    slots: Huge<S>,
+    slots_max: usize,
+    /// Slots that were given up since the table grew.
+    given_up: usize,
+}
+
+impl<S: Slot> Table<S> {
+    fn new(slots_max: usize) -> Self {
+        Self { slots: Huge::zeros(4), slots_max, given_up: 0 }
+    }
+
+    /// Returns all slots: two make a home, their number is a power of two.
+    #[inline]
+    pub(crate) fn homes(&self) -> &[[S; 2]] {
+        bytemuck::cast_slice(&self.slots)
+    }
+
+    /// Returns where the slots of a hash begin.
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        home(hash, self.slots.len() / 2) * 2
+    }
+
+    /// Returns the slot of a piece, if it is known.
+    #[inline]
+    pub(crate) fn find(&mut self, key: S::Key) -> Option<&S> {
+        let home = self.home(S::hash(key));
+        for at in [home, home + 1] {
+            if self.slots[at].key() == key {
+                return Some(&self.slots[at]);
+            }
+        }
+        let at = [home ^ 2, home ^ 3].into_iter().find(|&at| self.slots[at].key() == key)?;
+        self.slots.swap(home + 1, at);
+        Some(&self.slots[home + 1])
+    }
+
+    /// Keeps a piece; one that is known is not kept twice.
+    pub(crate) fn put(&mut self, key: S::Key, ids: &[Id]) {
+        if self.find(key).is_some() {
+            return;
+        }
+        if self.given_up * 16 >= self.slots.len() && self.slots.len() < self.slots_max {
+            self.grow();
+        }
+        self.put_slot(S::new(key, ids));
+    }
+
+    fn put_slot(&mut self, slot: S) {
+        let hash = S::hash(slot.key());
+        let home = self.home(hash);
+        let group = [home, home + 1, home ^ 2, home ^ 3];
+        let free = group.into_iter().find(|&at| self.slots[at].ids().is_empty());
+        self.given_up += usize::from(free.is_none());
+        // Which one is given up does not matter much: what is in use comes back.
+        let at = free.unwrap_or(group[(hash >> 62) as usize]);
+        self.slots[at] = slot;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = Huge::zeros((self.slots.len() * 4).max(1 << 10).min(self.slots_max));
+        let slots = std::mem::replace(&mut self.slots, larger);
+        for slot in slots.iter().filter(|slot| !slot.ids().is_empty()) {
+            self.put_slot(*slot);
+        }
+        self.given_up = 0;
+    }
+}
+
+/// Which of so many homes, a power of two, a hash has.
 #[inline]
-fn words_of(piece: &[u8]) -> impl Iterator<Item = u32> {
-    piece.chunks(4).map(|bytes| {
-        let mut word = [0; 4];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u32::from_le_bytes(word)
-    })
+pub(crate) fn home(hash: u64, homes: usize) -> usize {
+    (hash >> 20) as usize & (homes - 1)
 }
 
 #[cfg(test)]
@@ -149,38 +227,36 @@ mod tests {
     fn gives_back_what_was_kept_or_nothing() {
         let mut learned = Learned::default();
         let mut random = Random(5);
-        for _ in 0..400_000 {
-            let length = 1 + random.below(PIECE_MAX.min(9));
-            let piece: Vec<u8> = (0..length).map(|_| random.below(7) as u8).collect();
-            let expected: Vec<Id> = piece.iter().map(|&byte| Id::from(byte) + 1000).collect();
+        let mut found = 0;
+        for _ in 0..1_000_000 {
+            let length = 1 + random.below(LONG_MAX + 5);
+            let letters = if length > 9 { 2 } else { 7 };
+            let piece: Vec<u8> = (0..length).map(|_| random.below(letters) as u8).collect();
+            let count = 1 + length / 5;
+            let expected: Vec<Id> = piece[..count].iter().map(|&byte| Id::from(byte)).collect();
             let mut ids = vec![7];
             if learned.get(&piece, &mut ids) {
                 assert_eq!(ids[1..], expected);
+                found += 1;
             } else {
                 assert_eq!(ids, [7]);
                 learned.put(&piece, &expected);
             }
         }
+        assert!(found > 100_000);
     }
 
     #[test]
     fn memory_is_bounded() {
         let mut learned = Learned::default();
         for number in 0..2_000_000_u32 {
+            let long = [number.to_le_bytes(); 5].concat();
             learned.put(&number.to_le_bytes(), &[number]);
+            learned.put(&long, &[number]);
         }
-        assert!(learned.young.words.len() <= WORDS_MAX && learned.old.words.len() <= WORDS_MAX);
-        assert!(learned.young.words.capacity() <= 2 * WORDS_MAX);
-    }
-
-    #[test]
-    fn what_is_used_stays() {
-        let mut learned = Learned::default();
-        learned.put(b"always", &[1, 2]);
-        for number in 0..500_000_u32 {
-            learned.put(&number.to_le_bytes(), &[number]);
-            let mut ids = Vec::new();
-            assert!(learned.get(b"always", &mut ids) && ids == [1, 2], "{number}");
-        }
+        assert_eq!(learned.short.slots.len(), SHORT_SLOTS_MAX);
+        assert_eq!(learned.long.slots.len(), LONG_SLOTS_MAX);
+        assert_eq!(size_of_val(&learned.short.slots[..]), 8 << 20);
+        assert_eq!(size_of_val(&learned.long.slots[..]), 8 << 20);
     }
 }

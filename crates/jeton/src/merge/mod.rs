@@ -5,17 +5,21 @@
 
 mod bridges;
 mod heap;
+mod lanes;
 mod learned;
 mod pairs;
 mod pool;
 mod scan;
 
 pub(crate) use bridges::Bridges;
+pub(crate) use lanes::{Group, PIECES as GROUPED};
+pub(crate) use learned::{Learned, Slot, home};
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
 
 use std::ops::Range;
 
+use crate::chunk::Chunk;
 use crate::vocab::{Id, Vocab};
 
 /// Parts that are merged by scanning at most; the scan is quadratic, a heap is not.
@@ -32,7 +36,8 @@ pub struct Scratch {
     parts: Vec<Id>,
     ranks: Vec<Id>,
     heap: heap::Heap,
-    learned: learned::Learned,
+    pub(crate) learned: Learned,
+    pub(crate) chunk: Option<Box<Chunk>>,
 }
 
 /// Appends the ids of one piece to `ids`.
@@ -48,34 +53,25 @@ pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<I
 
 /// Appends the ids of a piece that is no token, from memory if it was merged before.
 pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    let kept = piece.len() <= learned::PIECE_MAX;
-    if kept && scratch.learned.get(piece, ids) {
+    if scratch.learned.get(piece, ids) {
         return;
     }
     let first = ids.len();
-    if !merge_by_parts(vocab, piece, scratch, ids) {
-        merge_bytes(vocab, piece, scratch, ids);
-    }
-    if kept {
-        scratch.learned.put(piece, &ids[first..]);
-    }
+    merge_new(vocab, piece, scratch, ids);
+    scratch.learned.put(piece, &ids[first..]);
 }
 
-/// Cuts a piece where no token bridges two characters, and appends the ids of each part; returns
-/// false where there is no such place.
-fn merge_by_parts(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) -> bool {
-    let Some(bridges) = vocab.bridges() else { return false };
+/// Appends the ids of a piece that is no token and not known.
+pub(crate) fn merge_new(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
     let mut start = 0;
-    for at in (1..piece.len()).filter(|&at| bridges::is_border(piece[at])) {
-        if !bridges.crosses(piece, at) {
-            merge_part(vocab, piece, start..at, scratch, ids);
-            start = at;
-        }
+    vocab.bridges().cuts(piece, |at| {
+        merge_part(vocab, piece, start..at, scratch, ids);
+        start = at;
+    });
+    match start {
+        0 => merge_bytes(vocab, piece, scratch, ids),
+        _ => merge_part(vocab, piece, start..piece.len(), scratch, ids),
     }
-    if start > 0 {
-        merge_part(vocab, piece, start..piece.len(), scratch, ids);
-    }
-    start > 0
 }
 
 /// Appends the ids of a part of a piece. A token may be taken whole, as every one is reached.
@@ -96,8 +92,9 @@ fn merge_part(
 #[inline]
 pub(crate) fn merge_bytes(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
     if piece.len() <= SCAN_MAX {
-        let parts = piece.iter().map(|&byte| vocab.byte(byte));
-        ids.extend_from_slice(merge_parts(vocab.pairs(), parts, scratch));
+        scratch.parts.clear();
+        vocab.parts(piece, |part| scratch.parts.push(part));
+        ids.extend_from_slice(scratch.merge(vocab.pairs()));
     } else {
         merge_by_window(vocab, piece, scratch, ids);
     }
@@ -111,13 +108,20 @@ pub(crate) fn merge_parts<'s>(
 ) -> &'s [Id] {
     scratch.parts.clear();
     scratch.parts.extend(parts);
-    let Scratch { parts, ranks, heap, .. } = scratch;
-    // Long runs of one letter take few passes; what takes many goes to the heap.
-    let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };
-    if !scan::merge(pairs, parts, ranks, passes_max) {
-        heap.merge(pairs, parts);
+    scratch.merge(pairs)
+}
+
+impl Scratch {
+    /// Merges the parts that are there, and returns what is left.
+    fn merge(&mut self, pairs: &Pairs) -> &[Id] {
+        let Self { parts, ranks, heap, .. } = self;
+        // Long runs of one letter take few passes; what takes many goes to the heap.
+        let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };
+        if !scan::merge(pairs, parts, ranks, passes_max) {
+            heap.merge(pairs, parts);
+        }
+        parts
     }
-    parts
 }
 
 /// Appends the ids of a long piece, in time that grows with its length alone.

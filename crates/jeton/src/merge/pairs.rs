@@ -2,60 +2,44 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use foldhash::fast::RandomState;
 
 use crate::huge::Huge;
 use crate::vocab::Id;
 
-/// An open-addressed table, at most half full; it never shrinks and holds no pair twice.
+/// The pairs that merge, each in one of two places: a look-up is two loads and no branch.
 #[derive(Clone, Debug)]
-pub struct Pairs {
-    slots: Huge<Slot>,
-    shift: u32,
-    /// Eight bits a slot, one of them set for each pair. Most pairs that are asked for do not merge,
-    /// and most of those end here: these bits stay in the cache where the slots do not.
-    filter: Vec<u64>,
-    /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
-    seed: u64,
-    len: usize,
-}
+pub struct Pairs(Width);
 
-/// A pair, and one more than what it becomes: zero where the slot is empty.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct Slot {
-    pair: [Id; 2],
-    joined_after: Id,
+/// Ids of nearly all vocabularies have so few bits that a pair and what it becomes is one word.
+#[derive(Clone, Debug)]
+enum Width {
+    Narrow(Table<u64>),
+    Wide(Table<u128>),
 }
 
 impl Default for Pairs {
     fn default() -> Self {
-        Self::with_capacity(0)
+        Self::with_capacity(0, 0)
     }
 }
 
 impl Pairs {
-    /// Makes an empty table for so many pairs.
-    pub(crate) fn with_capacity(pairs: usize) -> Self {
-        let slots = (pairs * 2).next_power_of_two().max(2);
-        let seed = RandomState::default().build_hasher().finish();
-        let filter = vec![0; (slots / 8).max(1)];
-        Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), filter, seed, len: 0 }
+    /// Makes an empty table for so many pairs of ids up to `id_max`.
+    pub(crate) fn with_capacity(pairs: usize, id_max: Id) -> Self {
+        Self(match id_max < Narrow::ID_LIMIT {
+            true => Width::Narrow(Table::with_capacity(pairs)),
+            false => Width::Wide(Table::with_capacity(pairs)),
+        })
     }
 
     /// Adds a pair that is not in the table yet.
     pub(crate) fn insert(&mut self, left: Id, right: Id, joined: Id) {
-        assert!(self.len * 2 < self.slots.len(), "the table was made for fewer pairs");
-        let mixed = self.mix(left, right);
-        let (word, bit) = self.filter_place(mixed);
-        self.filter[word] |= bit;
-        let mut at = (mixed >> self.shift) as usize;
-        while self.slots[at].joined_after != 0 {
-            at = (at + 1) & (self.slots.len() - 1);
+        match &mut self.0 {
+            Width::Narrow(table) => table.insert(left, right, joined),
+            Width::Wide(table) => table.insert(left, right, joined),
         }
-        self.slots[at] = Slot { pair: [left, right], joined_after: joined + 1 };
-        self.len += 1;
     }
 
     /// Returns what a pair becomes, if it merges.
@@ -71,27 +55,28 @@ impl Pairs {
     /// The same with `Id::MAX`, the lowest rank of all, for a pair that does not merge.
     #[inline]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
-        let mixed = self.mix(left, right);
-        let (word, bit) = self.filter_place(mixed);
-        if self.filter[word] & bit == 0 {
-            return Id::MAX;
+        match &self.0 {
+            Width::Narrow(table) => table.rank(left, right),
+            Width::Wide(table) => table.rank(left, right),
         }
-        let mut at = (mixed >> self.shift) as usize;
-        loop {
-            let slot = self.slots[at];
-            if slot.pair == [left, right] || slot.joined_after == 0 {
-                return slot.joined_after.wrapping_sub(1);
-            }
-            at = (at + 1) & (self.slots.len() - 1);
+    }
+
+    /// Returns the table itself, if all ids are narrow.
+    #[inline]
+    pub(crate) fn narrow(&self) -> Option<&Narrow> {
+        match &self.0 {
+            Width::Narrow(table) => Some(table),
+            Width::Wide(_) => None,
         }
     }
 
     /// Returns all pairs and what they become, by rising rank.
     #[must_use]
     pub fn by_rank(&self) -> Vec<((Id, Id), Id)> {
-        let filled = self.slots.iter().filter(|slot| slot.joined_after != 0);
-        let mut all: Vec<_> =
-            filled.map(|slot| (slot.pair.into(), slot.joined_after - 1)).collect();
+        let mut all: Vec<_> = match &self.0 {
+            Width::Narrow(table) => table.iter().collect(),
+            Width::Wide(table) => table.iter().collect(),
+        };
         all.sort_by_key(|(_, joined)| *joined);
         all
     }
@@ -99,25 +84,161 @@ impl Pairs {
     /// Returns the number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.len
+        match &self.0 {
+            Width::Narrow(table) => table.len,
+            Width::Wide(table) => table.len,
+        }
     }
 
     /// Returns whether no pair merges.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
+    }
+}
+
+/// The table of narrow ids.
+pub(crate) type Narrow = Table<u64>;
+
+impl Narrow {
+    /// Ids of such a table are below; this one stands for nothing and merges with nothing.
+    pub(crate) const ID_LIMIT: Id = (1 << 21) - 1;
+}
+
+/// A pair and what it becomes in one number: the left id plus one, the right id, the joined id.
+/// Zero is no pair.
+pub(crate) trait Entry: Pod + Ord {
+    fn pack(left: Id, right: Id, joined: Id) -> Self;
+    fn unpack(self) -> ((Id, Id), Id);
+    /// What an entry becomes if it has this pair, and `Id::MAX` if it has not; `pair` is packed with
+    /// a joined id of zero. The lower of two.
+    fn joined(entries: [Self; 2], pair: Self) -> Id;
+}
+
+impl Entry for u64 {
+    #[inline]
+    fn pack(left: Id, right: Id, joined: Id) -> Self {
+        (Self::from(left) + 1) << 42 | Self::from(right) << 21 | Self::from(joined)
+    }
+
+    fn unpack(self) -> ((Id, Id), Id) {
+        let bits = (1 << 21) - 1;
+        (((self >> 42) as Id - 1, (self >> 21 & bits) as Id), (self & bits) as Id)
     }
 
     #[inline]
-    fn mix(&self, left: Id, right: Id) -> u64 {
+    fn joined([a, b]: [Self; 2], pair: Self) -> Id {
+        // Of an entry with this pair, nothing is left but the joined id.
+        let joined = (a ^ pair).min(b ^ pair);
+        if joined < 1 << 21 { joined as Id } else { Id::MAX }
+    }
+}
+
+impl Entry for u128 {
+    #[inline]
+    fn pack(left: Id, right: Id, joined: Id) -> Self {
+        (Self::from(left) + 1) << 64 | Self::from(right) << 32 | Self::from(joined)
+    }
+
+    fn unpack(self) -> ((Id, Id), Id) {
+        (((self >> 64) as Id - 1, (self >> 32) as Id), self as Id)
+    }
+
+    #[inline]
+    fn joined([a, b]: [Self; 2], pair: Self) -> Id {
+        (a ^ pair).min(b ^ pair).min(Id::MAX.into()) as Id
+    }
+}
+
+/// Two halves; a pair lies in its place in the one or in the other (cuckoo hashing).
+#[derive(Clone, Debug)]
+pub(crate) struct Table<E: Pod> {
+    entries: Huge<E>,
+    /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
+    seed: u64,
+    len: usize,
+}
+
+/// Pairs that are moved for one before all are put into a larger table.
+const MOVES_MAX: usize = 500;
+
+impl<E: Entry> Table<E> {
+    fn with_capacity(pairs: usize) -> Self {
+        let half = (pairs + pairs / 4).next_power_of_two().max(2);
+        let seed = RandomState::default().build_hasher().finish();
+        Self { entries: Huge::zeros(half * 2), seed, len: 0 }
+    }
+
+    fn insert(&mut self, left: Id, right: Id, joined: Id) {
+        self.len += 1;
+        let (mut entry, mut half) = (E::pack(left, right, joined), 0);
+        for _ in 0..MOVES_MAX {
+            let ((left, right), _) = entry.unpack();
+            let place = self.places(left, right)[half];
+            std::mem::swap(&mut self.entries[place], &mut entry);
+            if entry == E::zeroed() {
+                return;
+            }
+            half = 1 - half;
+        }
+        let all: Vec<_> = self.iter().chain([entry.unpack()]).collect();
+        *self = Self::with_capacity(self.entries.len());
+        for ((left, right), joined) in all {
+            self.insert(left, right, joined);
+        }
+    }
+
+    /// Returns what a pair becomes, `Id::MAX` if it does not merge.
+    #[inline(always)]
+    pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
+        let [a, b] = self.places(left, right);
+        let entries: &[E] = &self.entries;
+        E::joined([entries[a], entries[b]], E::pack(left, right, 0))
+    }
+
+    #[inline]
+    fn places(&self, left: Id, right: Id) -> [usize; 2] {
         let key = (u64::from(left) << 32 | u64::from(right)) ^ self.seed;
         let product = u128::from(key) * 0x9E37_79B9_7F4A_7C15_u128;
-        product as u64 ^ (product >> 64) as u64
+        let mixed = product as u64 ^ (product >> 64) as u64;
+        let half = self.entries.len() / 2;
+        [mixed as usize & (half - 1), (mixed >> 32) as usize & (half - 1) | half]
     }
 
-    /// The bit of a pair in the filter: other bits of the mix than those that choose its slot.
-    #[inline]
-    fn filter_place(&self, mixed: u64) -> (usize, u64) {
-        ((mixed >> 6) as usize & (self.filter.len() - 1), 1 << (mixed & 63))
+    fn iter(&self) -> impl Iterator<Item = ((Id, Id), Id)> {
+        self.entries.iter().filter(|&&entry| entry != E::zeroed()).map(|entry| entry.unpack())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+
+    #[test]
+    fn finds_what_was_put_in_and_nothing_else() {
+        for id_max in [0, Id::MAX] {
+            let mut random = Random(7);
+            // Made for fewer than it gets: it grows.
+            let mut pairs = Pairs::with_capacity(100, id_max);
+            assert_eq!(pairs.narrow().is_some(), id_max == 0);
+            let mut put = std::collections::BTreeMap::new();
+            for joined in 0..3000 {
+                let pair = (random.below(100) as Id, random.below(100) as Id);
+                if put.insert(pair, joined).is_none() {
+                    pairs.insert(pair.0, pair.1, joined);
+                } else {
+                    put.insert(pair, pairs.rank(pair.0, pair.1));
+                }
+            }
+            assert_eq!(pairs.len(), put.len());
+            for left in 0..100 {
+                for right in 0..100 {
+                    assert_eq!(pairs.get(left, right), put.get(&(left, right)).copied());
+                }
+            }
+            let by_rank: Vec<Id> = pairs.by_rank().into_iter().map(|(_, joined)| joined).collect();
+            assert!(by_rank.is_sorted() && by_rank.len() == put.len());
+        }
     }
 }
