@@ -5,7 +5,7 @@
 //! are merged, and are learned; all ids in order.
 
 use crate::huge::prefetch;
-use crate::merge::{GROUPED, Group, Learned, Scratch, Slot, home, merge_new};
+use crate::merge::{Group, Learned, Scratch, Slot, home, merge_new};
 use crate::short::{Key, LONG_MAX, LongKey, SHORT_MAX};
 use crate::vocab::{Id, Vocab};
 
@@ -25,6 +25,9 @@ pub(crate) struct Chunk {
     missed: [Missed; PIECES],
     /// The ids of those that are not.
     others: Vec<Id>,
+    /// New pieces that wait for others to be merged with, by the number of parts they begin with.
+    few: Group<16>,
+    many: Group<64>,
 }
 
 /// A piece that is not among those known.
@@ -48,6 +51,8 @@ impl Default for Chunk {
             found: [0; PIECES * 3 + 1],
             missed: [Missed::default(); PIECES],
             others: Vec::new(),
+            few: Group::default(),
+            many: Group::default(),
         }
     }
 }
@@ -123,12 +128,13 @@ impl Chunk {
     #[inline(never)]
     fn make_keys(&mut self, text: &[u8], learned: &Learned) {
         let homes = learned.short.homes();
-        let pieces = self.keys.iter_mut().zip(&mut self.hashes).zip(self.starts.windows(2));
-        for ((key, hash), place) in pieces.take(self.count) {
-            let (start, length) = (place[0] as usize, (place[1] - place[0]) as usize);
-            *key = if length <= SHORT_MAX { Key::of(text, start, length) } else { Key::LONG };
-            *hash = key.mixed();
-            prefetch(&homes[home(*hash, homes.len())]);
+        for piece in 0..self.count.min(PIECES) {
+            let start = self.starts[piece] as usize;
+            let length = self.starts[piece + 1] as usize - start;
+            let key = if length <= SHORT_MAX { Key::of(text, start, length) } else { Key::LONG };
+            let hash = key.mixed();
+            (self.keys[piece], self.hashes[piece]) = (key, hash);
+            prefetch(&homes[home(hash, homes.len())]);
         }
     }
 
@@ -137,17 +143,18 @@ impl Chunk {
     fn find(&mut self, learned: &Learned) -> (usize, usize) {
         let homes = learned.short.homes();
         let (mut found, mut missed) = (0, 0);
-        for (piece, (key, hash)) in self.keys.iter().zip(&self.hashes).take(self.count).enumerate()
-        {
-            let [first, second] = &homes[home(*hash, homes.len())];
-            let is_second = second.key == *key;
-            let slot = if is_second { second } else { first };
-            let hit = is_second | (first.key == *key);
+        for piece in 0..self.count.min(PIECES) {
+            let key = self.keys[piece];
+            let slots = &homes[home(self.hashes[piece], homes.len())];
+            let is_first = slots[0].key == key;
+            let is_second = slots[1].key == key;
+            let slot = &slots[usize::from(is_second)];
             self.found[found..found + 3].copy_from_slice(&slot.ids);
             self.missed[missed] =
                 Missed { piece: piece as u32, place: found as u32, ..Missed::default() };
-            found += if hit { slot.count as usize } else { 0 };
-            missed += usize::from(!hit);
+            let hit = usize::from(is_first | is_second);
+            found += slot.count as usize * hit;
+            missed += 1 - hit;
         }
         (found, missed)
     }
@@ -156,53 +163,62 @@ impl Chunk {
     #[inline(never)]
     fn resolve(&mut self, missed: usize, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) {
         for missed in &self.missed[..missed] {
-            vocab.short().prefetch(self.keys[missed.piece as usize]);
-        }
-        self.others.clear();
-        let mut news = News { group: Group::EMPTY, missed: [0; GROUPED], count: 0 };
-        for number in 0..missed {
-            let Missed { piece, .. } = self.missed[number];
-            let (start, end) = self.place(piece);
-            let first = self.others.len();
-            if !find(vocab, text, start, end, &mut scratch.learned, &mut self.others) {
-                let piece = &text[start..end];
-                if vocab.pairs().narrow().is_some() && news.group.put(news.count, vocab, piece) {
-                    news.missed[news.count] = number;
-                    news.count += 1;
-                    if news.count == GROUPED {
-                        self.merge(&mut news, vocab, text, &mut scratch.learned);
-                    }
-                    continue;
-                }
-                merge_new(vocab, piece, scratch, &mut self.others);
-                scratch.learned.put(piece, &self.others[first..]);
+            let piece = missed.piece as usize;
+            let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);
+            if end - start <= SHORT_MAX {
+                vocab.short().prefetch(self.keys[missed.piece as usize]);
             }
-            self.missed[number].first = first as u32;
-            self.missed[number].count = (self.others.len() - first) as u32;
+            if end - start <= LONG_MAX {
+                scratch.learned.long.prefetch(LongKey::of(text, start, end - start));
+            }
         }
-        if news.count > 0 {
-            self.merge(&mut news, vocab, text, &mut scratch.learned);
+        let Self { few, many, missed: all, starts, others, .. } = self;
+        others.clear();
+        let place = |missed: &Missed| {
+            let piece = missed.piece as usize;
+            (starts[piece] as usize, starts[piece + 1] as usize)
+        };
+        let learn =
+            |missed: &mut Missed, ids: &[Id], others: &mut Vec<Id>, learned: &mut Learned| {
+                let (start, end) = place(missed);
+                (missed.first, missed.count) = (others.len() as u32, ids.len() as u32);
+                others.extend_from_slice(ids);
+                learned.put(&text[start..end], ids);
+            };
+        for number in 0..missed {
+            let (start, end) = place(&all[number]);
+            let (piece, first) = (&text[start..end], others.len());
+            if !find(vocab, text, start, end, &mut scratch.learned, others) {
+                if let Some(pairs) = vocab.pairs().narrow() {
+                    let learned = &mut scratch.learned;
+                    if few.put(number, vocab, piece) {
+                        if few.is_full() {
+                            few.settle(pairs, |name, ids| {
+                                learn(&mut all[name], ids, others, learned);
+                            });
+                        }
+                        continue;
+                    }
+                    if many.put(number, vocab, piece) {
+                        if many.is_full() {
+                            many.settle(pairs, |name, ids| {
+                                learn(&mut all[name], ids, others, learned);
+                            });
+                        }
+                        continue;
+                    }
+                }
+                merge_new(vocab, piece, scratch, others);
+                scratch.learned.put(piece, &others[first..]);
+            }
+            all[number].first = first as u32;
+            all[number].count = (others.len() - first) as u32;
         }
-    }
-
-    /// Merges and learns new pieces.
-    fn merge(&mut self, news: &mut News, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
-        let pairs = vocab.pairs().narrow().expect("asked before a piece was put in the group");
-        news.group.merge(pairs);
-        for (place, &number) in news.missed[..news.count].iter().enumerate() {
-            let ids = news.group.parts(place);
-            let missed = &mut self.missed[number];
-            (missed.first, missed.count) = (self.others.len() as u32, ids.len() as u32);
-            self.others.extend_from_slice(ids);
-            let (start, end) = self.place(self.missed[number].piece);
-            learned.put(&text[start..end], ids);
+        if let Some(pairs) = vocab.pairs().narrow() {
+            let learned = &mut scratch.learned;
+            few.settle(pairs, |name, ids| learn(&mut all[name], ids, others, learned));
+            many.settle(pairs, |name, ids| learn(&mut all[name], ids, others, learned));
         }
-        (news.group, news.count) = (Group::EMPTY, 0);
-    }
-
-    fn place(&self, piece: u32) -> (usize, usize) {
-        let piece = piece as usize;
-        (self.starts[piece] as usize, self.starts[piece + 1] as usize)
     }
 
     /// Appends all ids in order.
@@ -217,13 +233,6 @@ impl Chunk {
         }
         ids.extend_from_slice(&self.found[from..found]);
     }
-}
-
-/// New pieces that are merged together, and which of those missed they are.
-struct News {
-    group: Group,
-    missed: [usize; GROUPED],
-    count: usize,
 }
 
 /// Appends the ids of a piece that is not where it would be looked for first, and returns true, if it

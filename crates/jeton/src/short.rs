@@ -46,35 +46,46 @@ impl Key {
 }
 
 /// Bytes that a piece has at most whose key is a [`LongKey`].
-pub(crate) const LONG_MAX: usize = 31;
+pub(crate) const LONG_MAX: usize = 47;
 
 /// A piece that is not much longer, in the same way; it may be short.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Eq, Pod, Zeroable)]
 #[repr(transparent)]
-pub(crate) struct LongKey([u128; 2]);
+pub(crate) struct LongKey([u128; 3]);
+
+impl PartialEq for LongKey {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        // All at once, without a branch or a call.
+        let [low, middle, high] = [0, 1, 2].map(|at| self.0[at] ^ other.0[at]);
+        low | middle | high == 0
+    }
+}
 
 impl LongKey {
     /// The key of `text[start..start + length]`, which has from 1 to [`LONG_MAX`] bytes.
     #[inline]
     pub(crate) fn of(text: &[u8], start: usize, length: usize) -> Self {
-        let halves: [[u8; 16]; 2] = match text.get(start..start + 32) {
+        let thirds: [[u8; 16]; 3] = match text.get(start..start + 48) {
             Some(bytes) => bytemuck::pod_read_unaligned(bytes),
             None => {
-                let mut padded = [0; 32];
+                let mut padded = [0; 48];
                 padded[..length].copy_from_slice(&text[start..start + length]);
                 bytemuck::cast(padded)
             }
         };
-        let [low, high] = halves.map(u128::from_le_bytes);
-        let high = high & MASKS[length.saturating_sub(16)] | (length as u128) << 120;
-        Self([low & MASKS[length.min(16)], high])
+        let mask = |before: usize| MASKS[length.saturating_sub(before).min(16)];
+        let [low, middle, high] = thirds.map(u128::from_le_bytes);
+        let high = high & mask(32) | (length as u128) << 120;
+        Self([low & mask(0), middle & mask(16), high])
     }
 
     /// Returns a number whose bits all depend on all bytes.
     #[inline]
     pub(crate) fn mixed(self) -> u64 {
-        let [low, high] = self.0;
-        mix(low, SEEDS).rotate_left(32) ^ mix(high, [SEEDS[1], SEEDS[0]])
+        let [low, middle, high] = self.0;
+        let both = mix(low, SEEDS).rotate_left(32) ^ mix(middle, [SEEDS[1], SEEDS[0]]);
+        mix(high ^ u128::from(both) << 32, SEEDS)
     }
 }
 

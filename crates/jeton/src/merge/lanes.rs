@@ -1,61 +1,79 @@
 //! New pieces are merged four at a time: while one waits for the ranks of its pairs, the others go on.
 //!
-//! The ranks of a piece's pairs lie in sixteen lanes of a vector, so that the lowest is found at once;
+//! The ranks of a piece's pairs lie in the lanes of vectors, so that the lowest is found at once;
 //! parts that are joined leave a gap, and a bit set says which are left.
 
 use super::pairs::Narrow;
 use crate::vocab::{Id, Vocab};
 
 /// Pieces that are merged together.
-pub(crate) const PIECES: usize = 4;
+const PIECES: usize = 4;
 
-/// Parts that a piece has at most.
-const PARTS_MAX: usize = 15;
-
-/// The parts of four pieces. A piece without parts stays without.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group {
+/// The parts of four pieces, fewer than `LANES` each. A piece without parts stays without.
+#[derive(Clone, Debug)]
+pub(crate) struct Group<const LANES: usize> {
     /// The parts begin at 1; before and after is one that merges with nothing.
-    parts: [[Id; PARTS_MAX + 2]; PIECES],
+    parts: [[Id; PARTS]; PIECES],
     counts: [usize; PIECES],
+    /// What the caller calls each piece.
+    names: [usize; PIECES],
+    len: usize,
 }
+
+/// Room for the parts of a piece and its edges.
+const PARTS: usize = 64;
 
 const EDGE: Id = Narrow::ID_LIMIT;
 
-/// A lane: the rank above the place of the pair. All bits are set where no pair merges.
-type Lanes = [u32; PARTS_MAX + 1];
-const NONE: u32 = u32::MAX;
+impl<const LANES: usize> Default for Group<LANES> {
+    fn default() -> Self {
+        Self { parts: [[EDGE; PARTS]; PIECES], counts: [0; PIECES], names: [0; PIECES], len: 0 }
+    }
+}
 
-impl Group {
-    pub(crate) const EMPTY: Self =
-        Self { parts: [[EDGE; PARTS_MAX + 2]; PIECES], counts: [0; PIECES] };
+impl<const LANES: usize> Group<LANES> {
+    /// Parts that a piece has at most: it has a lane for each, and with its edges a bit of a word.
+    const PARTS_MAX: usize = if LANES < PARTS { LANES - 1 } else { PARTS - 2 };
 
-    /// Puts what merging a piece begins with in one of the places; returns false if it is too much.
-    pub(crate) fn put(&mut self, place: usize, vocab: &Vocab, piece: &[u8]) -> bool {
-        let parts = &mut self.parts[place];
+    /// Takes a piece where there is room; returns false if it begins with too many parts.
+    #[inline]
+    pub(crate) fn put(&mut self, name: usize, vocab: &Vocab, piece: &[u8]) -> bool {
+        let parts = &mut self.parts[self.len];
         let mut count = 0;
         vocab.parts(piece, |part| {
             count += 1;
-            if count <= PARTS_MAX {
+            if count <= Self::PARTS_MAX {
                 parts[count] = part;
             }
         });
-        if count > PARTS_MAX {
+        if count > Self::PARTS_MAX {
             return false;
         }
         parts[count + 1] = EDGE;
-        self.counts[place] = count;
+        (self.counts[self.len], self.names[self.len]) = (count, name);
+        self.len += 1;
         true
     }
 
-    /// Returns the parts of a piece.
-    pub(crate) fn parts(&self, place: usize) -> &[Id] {
-        &self.parts[place][1..=self.counts[place]]
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len == PIECES
     }
 
-    /// Merges all.
+    /// Merges all pieces, calls `each` with the name and the ids of each, and is empty again.
+    pub(crate) fn settle(&mut self, pairs: &Narrow, mut each: impl FnMut(usize, &[Id])) {
+        if self.len == 0 {
+            return;
+        }
+        self.merge(pairs);
+        for piece in 0..self.len {
+            each(self.names[piece], &self.parts[piece][1..=self.counts[piece]]);
+        }
+        (self.counts, self.len) = ([0; PIECES], 0);
+    }
+
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn merge(&mut self, pairs: &Narrow) {
+    fn merge(&mut self, pairs: &Narrow) {
         // SAFETY: each is called where the machine has what it asks for.
         #[allow(unsafe_code)]
         if is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("lzcnt") {
@@ -63,60 +81,72 @@ impl Group {
         } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("lzcnt") {
             unsafe { self.merge_by_avx2(pairs) }
         } else {
-            self.merge_by(pairs);
+            self.merge_by::<[u32; LANES]>(pairs);
         }
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn merge(&mut self, pairs: &Narrow) {
-        self.merge_by(pairs);
+    fn merge(&mut self, pairs: &Narrow) {
+        self.merge_by::<[u32; LANES]>(pairs);
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512vl,avx512bw,bmi1,bmi2,lzcnt")]
+    #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,lzcnt")]
     fn merge_by_avx512(&mut self, pairs: &Narrow) {
-        self.merge_by(pairs);
+        match LANES {
+            16 => self.merge_by::<avx512::Vectors<1>>(pairs),
+            32 => self.merge_by::<avx512::Vectors<2>>(pairs),
+            64 => self.merge_by::<avx512::Vectors<4>>(pairs),
+            _ => unreachable!("there are groups of 16, 32 and 64 lanes"),
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
     fn merge_by_avx2(&mut self, pairs: &Narrow) {
-        self.merge_by(pairs);
+        match LANES {
+            16 => self.merge_by::<avx2::Vectors<2>>(pairs),
+            32 => self.merge_by::<avx2::Vectors<4>>(pairs),
+            64 => self.merge_by::<avx2::Vectors<8>>(pairs),
+            _ => unreachable!("there are groups of 16, 32 and 64 lanes"),
+        }
     }
 
     #[inline(always)]
-    fn merge_by(&mut self, pairs: &Narrow) {
-        let mut lanes = [[NONE; PARTS_MAX + 1]; PIECES];
-        let mut left = [0_u32; PIECES];
+    fn merge_by<L: Lanes>(&mut self, pairs: &Narrow) {
+        let mut lanes = [L::none(); PIECES];
+        let mut left = [0_u64; PIECES];
         for piece in 0..PIECES {
             let (parts, count) = (&self.parts[piece], self.counts[piece]);
+            let mut ranks = [NONE; PARTS];
             for at in 1..count {
-                lanes[piece][at] = lane(pairs.rank(parts[at], parts[at + 1]), at as u32);
+                ranks[at] = lane(pairs.first_rank(parts[at], parts[at + 1]), at as u32);
             }
+            lanes[piece] = L::load(&ranks);
             // The edges are left too: every part has a neighbour.
-            left[piece] = (1 << (count + 2)) - 1;
+            left[piece] = u64::MAX >> (PARTS - 2 - count);
         }
         let mut busy = (1_u32 << PIECES) - 1;
         while busy != 0 {
             for piece in 0..PIECES {
-                let lowest = lowest(&lanes[piece]);
+                let lowest = lanes[piece].lowest();
                 if lowest == NONE {
                     busy &= !(1 << piece);
                     continue;
                 }
-                let (at, joined) = (lowest & 15, lowest >> 4);
+                let (at, joined) = (lowest % PARTS as u32, lowest >> PLACE_BITS);
                 let (left, parts) = (&mut left[piece], &mut self.parts[piece]);
-                let gone = (*left & u32::MAX << (at + 1)).trailing_zeros();
+                let gone = (*left & u64::MAX << at << 1).trailing_zeros() % PARTS as u32;
                 *left &= !(1 << gone);
-                let after = (*left & u32::MAX << gone).trailing_zeros();
-                let before = 31 - (*left & ((1 << at) - 1)).leading_zeros();
-                parts[at as usize & 15] = joined;
-                let with_after = pairs.rank(joined, parts[after as usize % (PARTS_MAX + 2)]);
-                let with_before = pairs.rank(parts[before as usize & 15], joined);
-                let lanes = &mut lanes[piece];
-                set(lanes, gone, NONE);
-                set(lanes, at, lane(with_after, at));
-                set(lanes, before, lane(with_before, before));
+                let after = (*left & u64::MAX << gone).trailing_zeros();
+                let before = 63 - (*left & ((1 << at) - 1)).leading_zeros();
+                parts[at as usize % PARTS] = joined;
+                let with_after = pairs.rank(joined, parts[after as usize % PARTS]);
+                let with_before = pairs.rank(parts[before as usize % PARTS], joined);
+                lanes[piece] = lanes[piece]
+                    .set(gone, NONE)
+                    .set(at, lane(with_after, at))
+                    .set(before, lane(with_before, before));
             }
         }
         for (piece, left) in left.into_iter().enumerate() {
@@ -125,28 +155,228 @@ impl Group {
             *count = 0;
             while rest != 0 {
                 *count += 1;
-                parts[*count] = parts[rest.trailing_zeros() as usize % (PARTS_MAX + 2)];
+                parts[*count] = parts[rest.trailing_zeros() as usize % PARTS];
                 rest &= rest - 1;
             }
         }
     }
 }
 
+/// In a lane, the rank is above the place of the pair. All bits are set where no pair merges.
+const PLACE_BITS: u32 = PARTS.ilog2();
+const NONE: u32 = u32::MAX;
+
 #[inline(always)]
 fn lane(rank: Id, at: u32) -> u32 {
-    if rank == Id::MAX { NONE } else { rank << 4 | at }
+    if rank == Id::MAX { NONE } else { rank << PLACE_BITS | at }
 }
 
-#[inline(always)]
-fn lowest(lanes: &Lanes) -> u32 {
-    lanes.iter().fold(NONE, |lowest, &lane| lowest.min(lane))
+/// The lanes of one piece.
+trait Lanes: Copy {
+    fn none() -> Self;
+    /// Takes the first ranks, as many as there are lanes.
+    fn load(ranks: &[u32; PARTS]) -> Self;
+    fn lowest(self) -> u32;
+    /// Sets one of the lanes; all stay as they are if it has none for that place.
+    fn set(self, at: u32, value: u32) -> Self;
 }
 
-/// Sets one of the lanes, none if it has no such place. All are written: a vector is not stored and
-/// read back in parts.
-#[inline(always)]
-fn set(lanes: &mut Lanes, at: u32, value: u32) {
-    for (number, lane) in (0..).zip(lanes) {
-        *lane = if number == at { value } else { *lane };
+impl<const LANES: usize> Lanes for [u32; LANES] {
+    #[inline(always)]
+    fn none() -> Self {
+        [NONE; LANES]
+    }
+
+    #[inline(always)]
+    fn load(ranks: &[u32; PARTS]) -> Self {
+        std::array::from_fn(|lane| ranks[lane])
+    }
+
+    #[inline(always)]
+    fn lowest(self) -> u32 {
+        self.into_iter().fold(NONE, u32::min)
+    }
+
+    #[inline(always)]
+    fn set(mut self, at: u32, value: u32) -> Self {
+        if let Some(lane) = self.get_mut(at as usize) {
+            *lane = value;
+        }
+        self
+    }
+}
+
+/// Sixteen lanes a vector.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx512 {
+    use std::arch::x86_64::{
+        __m512i, _mm512_loadu_si512, _mm512_mask_set1_epi32, _mm512_min_epu32,
+        _mm512_reduce_min_epu32, _mm512_set1_epi32,
+    };
+
+    use super::{Lanes, PARTS};
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Vectors<const COUNT: usize>([__m512i; COUNT]);
+
+    // SAFETY, for all blocks: they are inlined into a function that asks for the instructions, and
+    // nobody else names this type. The one load reads sixteen ranks of an array that has them.
+    impl<const COUNT: usize> Lanes for Vectors<COUNT> {
+        #[inline(always)]
+        fn none() -> Self {
+            Self([unsafe { _mm512_set1_epi32(-1) }; COUNT])
+        }
+
+        #[inline(always)]
+        fn load(ranks: &[u32; PARTS]) -> Self {
+            let mut vectors = Self::none();
+            for (vector, ranks) in vectors.0.iter_mut().zip(ranks.chunks_exact(16)) {
+                *vector = unsafe { _mm512_loadu_si512(ranks.as_ptr().cast()) };
+            }
+            vectors
+        }
+
+        #[inline(always)]
+        fn lowest(self) -> u32 {
+            let mut lowest = self.0[0];
+            for vector in &self.0[1..] {
+                lowest = unsafe { _mm512_min_epu32(lowest, *vector) };
+            }
+            unsafe { _mm512_reduce_min_epu32(lowest) }
+        }
+
+        #[inline(always)]
+        fn set(mut self, at: u32, value: u32) -> Self {
+            let bit = 1_u64 << at;
+            for (number, vector) in self.0.iter_mut().enumerate() {
+                let mask = (bit >> (16 * number)) as u16;
+                *vector = unsafe { _mm512_mask_set1_epi32(*vector, mask, value as i32) };
+            }
+            self
+        }
+    }
+}
+
+/// Eight lanes a vector.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx2 {
+    use std::arch::x86_64::{
+        __m256i, _mm_cvtsi128_si32, _mm_min_epu32, _mm_shuffle_epi32, _mm256_add_epi32,
+        _mm256_blendv_epi8, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_extracti128_si256,
+        _mm256_loadu_si256, _mm256_min_epu32, _mm256_set1_epi32, _mm256_setr_epi32,
+    };
+
+    use super::{Lanes, PARTS};
+
+    #[derive(Clone, Copy)]
+    pub(super) struct Vectors<const COUNT: usize>([__m256i; COUNT]);
+
+    // SAFETY, for all blocks: they are inlined into a function that asks for the instructions, and
+    // nobody else names this type. The one load reads eight ranks of an array that has them.
+    impl<const COUNT: usize> Lanes for Vectors<COUNT> {
+        #[inline(always)]
+        fn none() -> Self {
+            Self([unsafe { _mm256_set1_epi32(-1) }; COUNT])
+        }
+
+        #[inline(always)]
+        fn load(ranks: &[u32; PARTS]) -> Self {
+            let mut vectors = Self::none();
+            for (vector, ranks) in vectors.0.iter_mut().zip(ranks.chunks_exact(8)) {
+                *vector = unsafe { _mm256_loadu_si256(ranks.as_ptr().cast()) };
+            }
+            vectors
+        }
+
+        #[inline(always)]
+        fn lowest(self) -> u32 {
+            let mut lowest = self.0[0];
+            for vector in &self.0[1..] {
+                lowest = unsafe { _mm256_min_epu32(lowest, *vector) };
+            }
+            unsafe {
+                let (low, high) =
+                    (_mm256_castsi256_si128(lowest), _mm256_extracti128_si256::<1>(lowest));
+                let lowest = _mm_min_epu32(low, high);
+                let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b01_00_11_10>(lowest));
+                let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b10_11_00_01>(lowest));
+                _mm_cvtsi128_si32(lowest) as u32
+            }
+        }
+
+        #[inline(always)]
+        fn set(mut self, at: u32, value: u32) -> Self {
+            unsafe {
+                let (at, value) = (_mm256_set1_epi32(at as i32), _mm256_set1_epi32(value as i32));
+                let mut places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+                for vector in &mut self.0 {
+                    *vector = _mm256_blendv_epi8(*vector, value, _mm256_cmpeq_epi32(places, at));
+                    places = _mm256_add_epi32(places, _mm256_set1_epi32(8));
+                }
+            }
+            self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Random, vocab_of};
+
+    fn merged<const LANES: usize>(vocab: &Vocab, pieces: &[Vec<u8>], tier: u8) -> Vec<Vec<Id>> {
+        let pairs = vocab.pairs().narrow().unwrap();
+        let mut group = Group::<LANES>::default();
+        for (name, piece) in pieces.iter().enumerate() {
+            assert!(group.put(name, vocab, piece));
+        }
+        // SAFETY: each is called where the machine has what it asks for.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        match tier {
+            2 if is_x86_feature_detected!("avx512vl") => unsafe { group.merge_by_avx512(pairs) },
+            1 if is_x86_feature_detected!("avx2") => unsafe { group.merge_by_avx2(pairs) },
+            _ => group.merge_by::<[u32; LANES]>(pairs),
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        group.merge_by::<[u32; LANES]>(pairs);
+        (0..pieces.len()).map(|at| group.parts[at][1..=group.counts[at]].to_vec()).collect()
+    }
+
+    #[test]
+    fn all_tiers_merge_as_the_scan_does() {
+        let mut random = Random(9);
+        for round in 0..2000 {
+            let letters = 2 + random.below(3);
+            let mut spell = |least: usize, most: usize| -> Vec<u8> {
+                let length = least + random.below(most - least);
+                (0..length).map(|_| b"abcd"[random.below(letters)]).collect()
+            };
+            let tokens: std::collections::BTreeSet<Vec<u8>> =
+                (0..30).map(|_| spell(2, 7)).collect();
+            let tokens: Vec<String> =
+                tokens.into_iter().map(|token| String::from_utf8(token).unwrap()).collect();
+            let vocab = vocab_of(tokens.iter().map(String::as_str));
+            let most = [16, 32, 63][round % 3];
+            let pieces: Vec<Vec<u8>> = (0..1 + round % PIECES).map(|_| spell(1, most)).collect();
+            let expected: Vec<Vec<Id>> = pieces
+                .iter()
+                .map(|piece| {
+                    let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+                    super::super::scan::merge(vocab.pairs(), &mut parts, &mut Vec::new(), 1000);
+                    parts
+                })
+                .collect();
+            for tier in 0..3 {
+                let found = match most {
+                    16 => merged::<16>(&vocab, &pieces, tier),
+                    32 => merged::<32>(&vocab, &pieces, tier),
+                    _ => merged::<64>(&vocab, &pieces, tier),
+                };
+                assert_eq!(found, expected, "tier {tier}, {pieces:?}");
+            }
+        }
     }
 }

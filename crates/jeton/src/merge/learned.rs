@@ -7,12 +7,12 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::short::{Key, LONG_MAX, LongKey, SHORT_MAX};
 use crate::vocab::Id;
 
-/// Slots of the tables at most: 8 MiB for each of the two.
-const SHORT_SLOTS_MAX: usize = 1 << 18;
+/// Slots of the tables at most: 16 MiB for each of the two.
+const SHORT_SLOTS_MAX: usize = 1 << 19;
 const LONG_SLOTS_MAX: usize = 1 << 17;
 
 /// What one thread has met. At first it takes no memory to speak of.
@@ -104,18 +104,18 @@ impl Slot for ShortSlot {
     }
 }
 
-/// A piece of up to [`LONG_MAX`] bytes: a line of the cache.
+/// A piece of up to [`LONG_MAX`] bytes: two lines of the cache.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub(crate) struct LongSlot {
     key: LongKey,
-    ids: [Id; 7],
+    ids: [Id; 19],
     count: u32,
 }
 
 impl Slot for LongSlot {
     type Key = LongKey;
-    const IDS: usize = 7;
+    const IDS: usize = 19;
 
     fn new(key: LongKey, given: &[Id]) -> Self {
         let mut ids = [0; Self::IDS];
@@ -165,6 +165,12 @@ impl<S: Slot> Table<S> {
         home(hash, self.slots.len() / 2) * 2
     }
 
+    /// Asks for the home of a piece.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: S::Key) {
+        prefetch(&self.slots[self.home(S::hash(key))]);
+    }
+
     /// Returns the slot of a piece, if it is known.
     #[inline]
     pub(crate) fn find(&mut self, key: S::Key) -> Option<&S> {
@@ -203,7 +209,7 @@ impl<S: Slot> Table<S> {
 
     #[cold]
     fn grow(&mut self) {
-        let larger = Huge::zeros((self.slots.len() * 4).max(1 << 10).min(self.slots_max));
+        let larger = Huge::zeros((self.slots.len() * 2).max(1 << 10));
         let slots = std::mem::replace(&mut self.slots, larger);
         for slot in slots.iter().filter(|slot| !slot.ids().is_empty()) {
             self.put_slot(*slot);
@@ -232,7 +238,7 @@ mod tests {
             let length = 1 + random.below(LONG_MAX + 5);
             let letters = if length > 9 { 2 } else { 7 };
             let piece: Vec<u8> = (0..length).map(|_| random.below(letters) as u8).collect();
-            let count = 1 + length / 5;
+            let count = 1 + length / 4;
             let expected: Vec<Id> = piece[..count].iter().map(|&byte| Id::from(byte)).collect();
             let mut ids = vec![7];
             if learned.get(&piece, &mut ids) {
@@ -256,7 +262,7 @@ mod tests {
         }
         assert_eq!(learned.short.slots.len(), SHORT_SLOTS_MAX);
         assert_eq!(learned.long.slots.len(), LONG_SLOTS_MAX);
-        assert_eq!(size_of_val(&learned.short.slots[..]), 8 << 20);
-        assert_eq!(size_of_val(&learned.long.slots[..]), 8 << 20);
+        assert_eq!(size_of_val(&learned.short.slots[..]), 16 << 20);
+        assert_eq!(size_of_val(&learned.long.slots[..]), 16 << 20);
     }
 }

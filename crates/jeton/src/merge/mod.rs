@@ -12,7 +12,7 @@ mod pool;
 mod scan;
 
 pub(crate) use bridges::Bridges;
-pub(crate) use lanes::{Group, PIECES as GROUPED};
+pub(crate) use lanes::Group;
 pub(crate) use learned::{Learned, Slot, home};
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
