@@ -7,7 +7,7 @@ use super::pairs::Narrow;
 use crate::vocab::{Id, Vocab};
 
 /// Pieces that are merged together.
-const PIECES: usize = 4;
+const PIECES: usize = 8;
 
 /// The parts of four pieces, fewer than `LANES` each. A piece without parts stays without.
 #[derive(Clone, Debug)]
@@ -128,6 +128,9 @@ impl<const LANES: usize> Group<LANES> {
         }
         let mut busy = (1_u32 << PIECES) - 1;
         while busy != 0 {
+            // One join in every piece, and the ranks of its new pairs are asked for; then they are
+            // there, or nearly.
+            let mut joins = [None; PIECES];
             for piece in 0..PIECES {
                 let lowest = lanes[piece].lowest();
                 if lowest == NONE {
@@ -141,12 +144,18 @@ impl<const LANES: usize> Group<LANES> {
                 let after = (*left & u64::MAX << gone).trailing_zeros();
                 let before = 63 - (*left & ((1 << at) - 1)).leading_zeros();
                 parts[at as usize % PARTS] = joined;
-                let with_after = pairs.rank(joined, parts[after as usize % PARTS]);
-                let with_before = pairs.rank(parts[before as usize % PARTS], joined);
+                let with_after = pairs.ask(joined, parts[after as usize % PARTS]);
+                let with_before = pairs.ask(parts[before as usize % PARTS], joined);
+                joins[piece] = Some((gone, (at, with_after), (before, with_before)));
+            }
+            for piece in 0..PIECES {
+                let Some((gone, (at, with_after), (before, with_before))) = joins[piece] else {
+                    continue;
+                };
                 lanes[piece] = lanes[piece]
                     .set(gone, NONE)
-                    .set(at, lane(with_after, at))
-                    .set(before, lane(with_before, before));
+                    .set(at, lane(pairs.answer(with_after), at))
+                    .set(before, lane(pairs.answer(with_before), before));
             }
         }
         for (piece, left) in left.into_iter().enumerate() {

@@ -143,6 +143,9 @@ impl Slot for LongSlot {
 #[derive(Clone, Debug)]
 pub(crate) struct Table<S: Pod> {
     slots: Huge<S>,
+    /// For each slot of a group some bits of its hash, 0 if it is empty: a piece that is not known
+    /// is not looked for in slots.
+    tags: Vec<[u16; 4]>,
     slots_max: usize,
     /// Slots that were given up since the table grew.
     given_up: usize,
@@ -150,7 +153,7 @@ pub(crate) struct Table<S: Pod> {
 
 impl<S: Slot> Table<S> {
     fn new(slots_max: usize) -> Self {
-        Self { slots: Huge::zeros(4), slots_max, given_up: 0 }
+        Self { slots: Huge::zeros(4), tags: vec![[0; 4]], slots_max, given_up: 0 }
     }
 
     /// Returns all slots: two make a home, their number is a power of two.
@@ -165,23 +168,27 @@ impl<S: Slot> Table<S> {
         home(hash, self.slots.len() / 2) * 2
     }
 
-    /// Asks for the home of a piece.
+    /// Asks for what is looked at first by [`Table::find`].
     #[inline]
     pub(crate) fn prefetch(&self, key: S::Key) {
-        prefetch(&self.slots[self.home(S::hash(key))]);
+        prefetch(&self.tags[self.home(S::hash(key)) / 4]);
     }
 
     /// Returns the slot of a piece, if it is known.
     #[inline]
     pub(crate) fn find(&mut self, key: S::Key) -> Option<&S> {
-        let home = self.home(S::hash(key));
-        for at in [home, home + 1] {
-            if self.slots[at].key() == key {
-                return Some(&self.slots[at]);
-            }
+        let hash = S::hash(key);
+        let (home, tag) = (self.home(hash), tag(hash));
+        let tags = self.tags[home / 4];
+        let at = (0..4).map(|step| home ^ step).find(|at| {
+            let at = *at;
+            tags[at % 4] == tag && self.slots[at].key() == key
+        })?;
+        if at / 2 == home / 2 {
+            return Some(&self.slots[at]);
         }
-        let at = [home ^ 2, home ^ 3].into_iter().find(|&at| self.slots[at].key() == key)?;
         self.slots.swap(home + 1, at);
+        self.tags[home / 4].swap((home + 1) % 4, at % 4);
         Some(&self.slots[home + 1])
     }
 
@@ -199,23 +206,31 @@ impl<S: Slot> Table<S> {
     fn put_slot(&mut self, slot: S) {
         let hash = S::hash(slot.key());
         let home = self.home(hash);
-        let group = [home, home + 1, home ^ 2, home ^ 3];
-        let free = group.into_iter().find(|&at| self.slots[at].ids().is_empty());
+        let tags = &mut self.tags[home / 4];
+        let free = (0..4).map(|step| home ^ step).find(|at| tags[at % 4] == 0);
         self.given_up += usize::from(free.is_none());
         // Which one is given up does not matter much: what is in use comes back.
-        let at = free.unwrap_or(group[(hash >> 62) as usize]);
+        let at = free.unwrap_or(home ^ (hash >> 62) as usize);
+        tags[at % 4] = tag(hash);
         self.slots[at] = slot;
     }
 
     #[cold]
     fn grow(&mut self) {
-        let larger = Huge::zeros((self.slots.len() * 2).max(1 << 10));
-        let slots = std::mem::replace(&mut self.slots, larger);
+        let count = (self.slots.len() * 2).max(1 << 10);
+        let slots = std::mem::replace(&mut self.slots, Huge::zeros(count));
+        self.tags = vec![[0; 4]; count / 4];
         for slot in slots.iter().filter(|slot| !slot.ids().is_empty()) {
             self.put_slot(*slot);
         }
         self.given_up = 0;
     }
+}
+
+/// Some bits of a hash, others than those of its home, and never 0.
+#[inline]
+fn tag(hash: u64) -> u16 {
+    (hash as u16).max(1)
 }
 
 /// Which of so many homes, a power of two, a hash has.

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use bytemuck::Pod;
 use foldhash::fast::RandomState;
 
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::vocab::Id;
 
 /// The pairs that merge, each in one of two places: a look-up is two loads and no branch.
@@ -161,6 +161,13 @@ pub(crate) struct Table<E: Pod> {
     len: usize,
 }
 
+/// A pair that is looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<E> {
+    places: [usize; 2],
+    pair: E,
+}
+
 /// Pairs that are moved for one before all are put into a larger table.
 const MOVES_MAX: usize = 500;
 
@@ -199,6 +206,23 @@ impl<E: Entry> Table<E> {
         let [a, b] = self.places(left, right);
         let entries: &[E] = &self.entries;
         E::joined([entries[a], entries[b]], E::pack(left, right, 0))
+    }
+
+    /// Asks for what a pair becomes: [`Table::answer`] has it after a while.
+    #[inline(always)]
+    pub(crate) fn ask(&self, left: Id, right: Id) -> Asked<E> {
+        let places = self.places(left, right);
+        let entries: &[E] = &self.entries;
+        prefetch(&entries[places[0]]);
+        prefetch(&entries[places[1]]);
+        Asked { places, pair: E::pack(left, right, 0) }
+    }
+
+    /// Returns what was asked for, as [`Table::rank`] does.
+    #[inline(always)]
+    pub(crate) fn answer(&self, Asked { places: [a, b], pair }: Asked<E>) -> Id {
+        let entries: &[E] = &self.entries;
+        E::joined([entries[a], entries[b]], pair)
     }
 
     /// The same, quicker for bytes.
