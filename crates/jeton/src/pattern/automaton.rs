@@ -172,12 +172,6 @@ impl Automaton {
     pub fn classes(&self) -> usize {
         self.columns
     }
-
-    /// The bytes that the tables take.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.table.len() * size_of::<Step>() + self.points.bytes()
-    }
 }
 
 /// No thread is left.

@@ -76,11 +76,6 @@ impl Points {
         classes.for_each(|class| *class = name(*class));
     }
 
-    /// The bytes that the table takes.
-    pub(super) fn bytes(&self) -> usize {
-        128 + self.index.len() * 2 + self.blocks.len() * 128
-    }
-
     /// Makes the table of stretches, each beginning where the one before it ends.
     fn of(stretches: &[(u32, u8)]) -> Self {
         let mut all = vec![0; POINTS as usize];

@@ -6,6 +6,7 @@
 //! [`Unfit`] and goes to the engine that steps back.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use fancy_regex::{Assertion, Expr, LookAround};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
@@ -49,9 +50,9 @@ impl Program {
                 return Err(unknown(expr));
             }
             for fragment in fragments(expr) {
-                if !numbers.contains_key(&fragment) {
-                    sets.push(set_of(&fragment).ok_or("it does not compile")?);
-                    numbers.insert(fragment, sets.len() - 1);
+                if let Entry::Vacant(number) = numbers.entry(fragment) {
+                    sets.push(set_of(number.key()).ok_or("it does not compile")?);
+                    number.insert(sets.len() - 1);
                 }
             }
             rest.extend(expr.children_iter());

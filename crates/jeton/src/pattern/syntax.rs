@@ -1,7 +1,7 @@
 //! The text of a pattern becomes a tree, as far as the family of patterns needs.
 //!
 //! Everything this reader does not know (ranges, lazy repeats, look-behind, flags but for `i`, …)
-//! makes it answer `None`, and the pattern goes to the regex engine: it never guesses.
+//! makes it answer `None`, and the pattern goes another way: it never guesses.
 
 use super::set::Set;
 
