@@ -262,9 +262,11 @@ impl Engine {
     /// Returns how the pattern is run, and why, as plain values.
     fn read_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let path = self.tokenizer.splitter().path();
-        let (states, classes, vectors) = match path {
-            Path::Transducer { states, classes, vectors } => (Some(states), Some(classes), vectors),
-            Path::Automaton { states, classes } => (Some(states), Some(classes), None),
+        let (states, classes, vectors) = match &path {
+            Path::Transducer { states, classes, vectors } => {
+                (Some(states), Some(classes), *vectors)
+            }
+            Path::Automaton { states, classes, .. } => (Some(states), Some(classes), None),
             Path::Backtracking { .. } => (None, None, None),
         };
         let values = PyDict::new(py);

@@ -18,6 +18,7 @@ pub use automaton::Automaton;
 pub(crate) use automaton::{Refusal, Step as AutomatonStep};
 pub use grammar::{Case, Contractions, Grammar, Place};
 pub use set::Set;
+pub(crate) use syntax::unknown;
 pub use transducer::{Actions, Step, Transducer};
 
 /// The longest pattern that is accepted, in bytes.

@@ -65,7 +65,11 @@ pub(super) fn split<'t>(
             each(&text[start..mark]);
             (start, at, row) = (mark, mark, Automaton::START);
             if again > text.len() {
-                return split_remembering(automaton, pattern, text, start, each);
+                let remembered = split_remembering(automaton, text, start, REMEMBERED_MAX, each);
+                return remembered.ok_or_else(|| Error::PatternBound {
+                    pattern: pattern.to_owned(),
+                    reason: "too much of it is read in vain".to_owned(),
+                });
             }
         }
     }
@@ -76,23 +80,22 @@ pub(super) fn split<'t>(
 }
 
 /// Bytes of memory that are spent at most on what is remembered of one text.
-const REMEMBERED_BYTES_MAX: usize = 1 << 28;
+const REMEMBERED_MAX: usize = 1 << 28;
 
 /// The same from `start` on, where a piece begins, in time that grows with the text only.
 ///
 /// Whether a match goes on to another end depends on the state and the text that is left. So where
 /// reading on from a state at a place was in vain once, it is not tried again: each state reads each
-/// place at most once in vain.
+/// place at most once in vain. `None` where that needs more memory, in bytes, than it may have.
 fn split_remembering<'t>(
     automaton: &Automaton,
-    pattern: &str,
     text: &'t [u8],
     mut start: usize,
+    mut memory: usize,
     mut each: impl FnMut(&'t [u8]),
-) -> Result<(), Error> {
+) -> Option<()> {
     let first = start;
     let mut vain: Vec<Vec<u64>> = vec![Vec::new(); automaton.states()];
-    let mut bytes = 0;
     while start < text.len() {
         let (mut at, mut row) = (start, Automaton::START);
         // The last end that was found, and the state there.
@@ -121,13 +124,7 @@ fn split_remembering<'t>(
             let bits = &mut vain[automaton.state_of(row)];
             if bits.is_empty() {
                 let words = (text.len() - first) / 64 + 1;
-                bytes += words * 8;
-                if bytes > REMEMBERED_BYTES_MAX {
-                    return Err(Error::PatternBound {
-                        pattern: pattern.to_owned(),
-                        reason: "too much of the text is read in vain".to_owned(),
-                    });
-                }
+                memory = memory.checked_sub(words * 8)?;
                 bits.resize(words, 0);
             }
             bits[(place - first) / 64] |= 1 << ((place - first) % 64);
@@ -138,7 +135,7 @@ fn split_remembering<'t>(
         each(&text[start..mark]);
         start = mark;
     }
-    Ok(())
+    Some(())
 }
 
 #[cfg(test)]
@@ -182,7 +179,7 @@ mod tests {
         r"[\w&&[^\d_]]+|\d{1,3}|[^\w]|_",
         r"\p{Greek}+|\p{Han}{1,2}|\P{L}|\p{L}+",
         r"[[:alpha:]]+|[[:^alpha:]]",
-        r"a|a*b|(?s:.)",
+        r"a*b|(?:aa)+c|a|(?s:.)",
         r"a*?b|(?:aa)+|(?s:.)",
         r"\w+(?:'\w+)?|\W",
         r"(?:\w+(?=i)ing|\w)|(?s:.)",
@@ -226,10 +223,9 @@ mod tests {
             assert_eq!(pieces(&splitter, text.as_bytes()), expected, "{pattern} on {text:?}");
             let remembered = &mut Vec::new();
             let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
-            split_remembering(automaton, pattern, text.as_bytes(), 0, |piece| {
+            split_remembering(automaton, text.as_bytes(), 0, REMEMBERED_MAX, |piece| {
                 remembered.push(piece.to_vec());
-            })
-            .unwrap();
+            });
             assert_eq!(*remembered, expected, "{pattern} on {text:?}, remembering");
             let parts = splitter.parts(text.as_bytes(), 1 + random.below(6));
             let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
@@ -381,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_match_that_looks_far_ahead_takes_linear_time() {
-        let splitter = automaton(r"a|a*b|(?:aa)+c|(?s:.)");
+        let splitter = automaton(r"a*b|(?:aa)+c|a|(?s:.)");
         for text in ["a".repeat(1 << 20), "ab".repeat(1 << 10) + &"a".repeat(1 << 20)] {
             let found = pieces(&splitter, text.as_bytes());
             assert_eq!(found.concat(), text.as_bytes());
@@ -389,6 +385,15 @@ mod tests {
         }
         let lazy = automaton(r"a+?b|a|(?s:.)");
         assert_eq!(pieces(&lazy, "a".repeat(1 << 20).as_bytes()).len(), 1 << 20);
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_bound() {
+        let automaton = Automaton::of("a*b|a|(?s:.)").unwrap();
+        let text = [b'a'; 1000];
+        let within = |memory| split_remembering(&automaton, &text, 0, memory, |_| ()).is_some();
+        assert!(within(1000));
+        assert!(!within(100));
     }
 
     #[test]

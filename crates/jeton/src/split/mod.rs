@@ -7,7 +7,7 @@ mod regex;
 mod scalar;
 mod vector;
 
-pub use path::Path;
+pub use path::{Outside, Path};
 use vector::{Rules, Tier};
 
 use crate::error::Error;
@@ -94,10 +94,14 @@ impl Splitter {
                 classes: transducer.class_count(),
                 vectors: fast.as_ref().map(|(tier, _)| tier.name()),
             },
-            Engine::Automaton(automaton) => {
-                Path::Automaton { states: automaton.states(), classes: automaton.classes() }
+            Engine::Automaton(automaton) => Path::Automaton {
+                states: automaton.states(),
+                classes: automaton.classes(),
+                outside: Outside::of(&self.pattern),
+            },
+            Engine::Regex { unfit, .. } => {
+                Path::Backtracking { outside: Outside::of(&self.pattern), unfit }
             }
-            Engine::Regex { unfit, .. } => Path::Backtracking { unfit },
         }
     }
 

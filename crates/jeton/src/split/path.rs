@@ -1,7 +1,9 @@
 //! Which way a pattern goes, for people who ask.
 
+use crate::pattern::unknown;
+
 /// How a pattern is run.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Path {
     /// A pattern of the family, as a table of states by classes of characters, one step a character.
     Transducer {
@@ -18,9 +20,13 @@ pub enum Path {
         states: usize,
         /// The classes of characters, the end of the text being one.
         classes: usize,
+        /// What keeps it out of the family.
+        outside: Outside,
     },
     /// Any other pattern, on an engine that steps back.
     Backtracking {
+        /// What keeps it out of the family.
+        outside: Outside,
         /// Why it is no automaton, as the end of a sentence about the pattern.
         unfit: &'static str,
     },
@@ -29,7 +35,7 @@ pub enum Path {
 impl Path {
     /// Returns the path in one word.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Transducer { .. } => "transducer",
             Self::Automaton { .. } => "automaton",
@@ -40,27 +46,47 @@ impl Path {
     /// Returns why the pattern takes it, in one sentence.
     ///
     /// ```
-    /// let splitter = jeton::Splitter::new(r"(\w)\1|(?s:.)")?;
-    /// assert_eq!(splitter.path().name(), "backtracking");
-    /// assert_eq!(splitter.path().why(), "the pattern is outside the family, and it refers back to a group");
+    /// let why = |pattern| jeton::Splitter::new(pattern).map(|splitter| splitter.path().why());
+    /// assert_eq!(
+    ///     why(r"\w+|\W")?,
+    ///     r"outside the family, at `\w+|\W`; it looks at most one character ahead"
+    /// );
+    /// assert_eq!(
+    ///     why(r" |(\w)\1|(?s:.)")?,
+    ///     r"outside the family, at `(\w)\1|(?s:.)`; no table: it refers back to a group"
+    /// );
     /// # Ok::<(), jeton::Error>(())
     /// ```
     #[must_use]
-    pub fn why(self) -> String {
-        let why = match self {
+    pub fn why(&self) -> String {
+        match self {
             Self::Transducer { vectors: Some(_), .. } => {
-                "the pattern is of the family: contractions, words, numbers, punctuation, white space"
+                "of the family: contractions, words, numbers, punctuation, white space".to_owned()
             }
             Self::Transducer { vectors: None, .. } => {
-                "the pattern is of the family, with choices that the vectors do not know"
+                "of the family, with choices that the vectors do not know".to_owned()
             }
-            Self::Automaton { .. } => {
-                "the pattern is outside the family, and looks at most one character ahead"
+            Self::Automaton { outside, .. } => {
+                format!("{}; it looks at most one character ahead", outside.0)
             }
-            Self::Backtracking { unfit } => {
-                return format!("the pattern is outside the family, and {unfit}");
+            Self::Backtracking { outside, unfit } => format!("{}; no table: {unfit}", outside.0),
+        }
+    }
+}
+
+/// What keeps a pattern out of the family, in a few words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Outside(String);
+
+impl Outside {
+    pub(super) fn of(pattern: &str) -> Self {
+        Self(match unknown(pattern) {
+            Some(rest) => {
+                let shown: String = rest.chars().take(16).collect();
+                let more = if shown.len() < rest.len() { "…" } else { "" };
+                format!("outside the family, at `{shown}{more}`")
             }
-        };
-        why.to_owned()
+            None => "outside the family, whose rules have another form or order".to_owned(),
+        })
     }
 }
