@@ -258,7 +258,7 @@ mod tests {
             return atoms[random.below(atoms.len())].to_owned();
         }
         let deeper = depth - 1;
-        match random.below(12) {
+        match random.below(14) {
             0..=3 => (0..2 + random.below(2)).map(|_| pattern_of(random, deeper)).collect(),
             4..=5 => {
                 let (left, right) = (pattern_of(random, deeper), pattern_of(random, deeper));
@@ -278,7 +278,20 @@ mod tests {
                     _ => format!("{look}{}", pattern_of(random, deeper)),
                 }
             }
-            _ => format!("(?>{})", pattern_of(random, deeper)),
+            11 => format!("(?>{})", pattern_of(random, deeper)),
+            // What the oracle's engine rewrites, and its neighbours.
+            _ => {
+                let depth = random.below(2).min(deeper);
+                let edge = pattern_of(random, depth);
+                let middle = pattern_of(random, 0);
+                let mut bound = || ["*", "+", "+", "?", "+?", "{2,}"][random.below(6)];
+                let (left, inner, right, outer) = (bound(), bound(), bound(), bound());
+                match random.below(3) {
+                    0 => format!("(?:{edge}){left}(?:{middle})?(?:{edge}){right}"),
+                    1 => format!("(?:(?:{edge}){left}(?:(?:{middle})(?:{edge}){right})?){outer}"),
+                    _ => format!("((?:{edge}){inner}){outer}"),
+                }
+            }
         }
     }
 
