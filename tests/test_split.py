@@ -18,6 +18,12 @@ from conftest import (
 )
 from jeton import reference
 
+OUTSIDE = [
+    r"\w+|\W",
+    r"\s++$|\w+?(?!\w)|[^\w\s]++|\s",
+    r"\p{N}{1,3}|[一-龥]+|[!-/][A-Za-z]+|[^\r\n\p{L}]?\p{L}+|\s*[\r\n]+|\s+(?!\S)|\s+|\S",
+]
+
 
 def vectors() -> list[tuple[str, str, str]]:
     lines = (VECTORS / "split.txt").read_text().splitlines()
@@ -49,10 +55,10 @@ def test_bytes_that_are_not_utf8_are_split_as_the_reference_does(name: str, text
 
 
 @given(text=odd_bytes)
-def test_bytes_that_are_not_utf8_are_signs_for_a_regex_too(text: bytes) -> None:
-    pattern = r"\p{L}+|\s+|[^\p{L}\s]"
+def test_bytes_that_are_not_utf8_are_signs_for_the_backtracking_engine_too(text: bytes) -> None:
+    pattern = r"\p{L}+|\s+|(?<!x)[^\p{L}\s]|x?[^\p{L}\s]"
     tok = jeton.Tokenizer(BYTES, pattern=pattern)
-    assert tok.grammar is None
+    assert tok.info.split == "backtracking"
     assert tok.split(text) == reference.split(reference.read(text), pattern)
 
 
@@ -61,10 +67,21 @@ def test_most_of_the_family_is_scanned_and_the_rest_is_exact_all_the_same(
     pattern: str, text: str
 ) -> None:
     tok = jeton.Tokenizer(BYTES, pattern=pattern)
-    # One more alternative, which never matches, sends the same pattern to the regex engine.
-    by_regex = jeton.Tokenizer(BYTES, pattern=rf"{pattern}|(?=a)b")
-    assert by_regex.grammar is None
-    assert tok.split(text) == by_regex.split(text)
+    # One more alternative, which never matches, sends the same pattern another way.
+    for never, way in [("(?=a)b", "automaton"), ("(?<=a)(?<!a)b", "backtracking")]:
+        other = jeton.Tokenizer(BYTES, pattern=rf"{pattern}|{never}")
+        assert other.info.split == way
+        assert tok.split(text) == other.split(text)
+
+
+@given(text=odd_bytes)
+@pytest.mark.parametrize("pattern", OUTSIDE)
+def test_patterns_outside_the_family_are_split_as_the_reference_does(
+    pattern: str, text: bytes
+) -> None:
+    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    assert tok.info.split == "automaton"
+    assert tok.split(text) == reference.split(reference.read(text), pattern)
 
 
 def test_every_scalar_has_the_class_that_tiktoken_gives_it() -> None:
@@ -97,8 +114,14 @@ def test_refuses_a_pattern_that_does_not_compile_in_one_line(pattern: str) -> No
     assert len(str(refusal.value).splitlines()) == 1
 
 
-def test_refuses_a_text_on_which_a_pattern_exceeds_its_bound() -> None:
+def test_a_table_reads_what_a_backtracking_engine_gives_up() -> None:
     tok = jeton.Tokenizer(BYTES, pattern=r"(?:a|aa)+(?!a)b|(?s).")
+    assert tok.split("a" * 10_000) == [b"a"] * 10_000
+    assert tok.split("a" * 10_000 + "b") == [b"a" * 10_000 + b"b"]
+
+
+def test_refuses_a_text_on_which_a_pattern_exceeds_its_bound() -> None:
+    tok = jeton.Tokenizer(BYTES, pattern=r"(?<!x)(?:a|aa)+(?!a)b|(?s).")
     assert tok.encode("aab") == [97, 97, 98]
     with pytest.raises(jeton.errors.PatternError, match="exceeds a bound"):
         tok.encode("a" * 10_000)

@@ -12,6 +12,7 @@ from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 if TYPE_CHECKING:
     from jeton import chat, nanochat, rustbpe, tiktoken
     from jeton.grammar import Grammar, Transducer
+    from jeton.info import Info
     from jeton.training import train, train_files
 
 __version__ = VERSION
@@ -20,6 +21,7 @@ __all__ = [
     "DEFAULT_PATTERN",
     "Error",
     "Grammar",
+    "Info",
     "Tokenizer",
     "Transducer",
     "__version__",
@@ -37,6 +39,7 @@ __all__ = [
 
 _LATER = {
     "Grammar": "jeton.grammar",
+    "Info": "jeton.info",
     "Transducer": "jeton.grammar",
     "train": "jeton.training",
     "train_files": "jeton.training",

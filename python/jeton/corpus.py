@@ -67,7 +67,7 @@ def parts(
 ) -> Iterator[str | bytes]:
     """Read texts in bounded memory: a long one comes in parts, cut where `cut` says it is safe.
 
-    Where it is never safe, as for a pattern that runs on the regex engine, a text comes whole.
+    Where it is never safe, as for a pattern on the backtracking engine, a text comes whole.
 
     `cut` returns how much of the bytes so far may stand alone, or 0 if nothing may.
     """

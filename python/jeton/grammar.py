@@ -54,7 +54,7 @@ class Grammar:
 
 
 def read_grammar(engine: Engine) -> Grammar | None:
-    """Return the grammar of a tokenizer's pattern; None if it runs on the regex engine."""
+    """Return the grammar of a tokenizer's pattern; None if it is not of the family."""
     values = engine.read_grammar()
     if values is None:
         return None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from jeton.grammar import Grammar
+    from jeton.info import Info
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
 
@@ -84,10 +85,17 @@ class Tokenizer(Engine):
 
     @property
     def grammar(self) -> "Grammar | None":
-        """What the pattern means, and the transducer that runs it; None for a regex."""
+        """What the pattern means, and its transducer; None for a pattern outside the family."""
         from jeton.grammar import read_grammar  # noqa: PLC0415 - few programs ask.
 
         return read_grammar(self)
+
+    @property
+    def info(self) -> "Info":
+        """How the pattern is run, and why."""
+        from jeton.info import read_info  # noqa: PLC0415 - few programs ask.
+
+        return read_info(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a `.jeton` file, or `tokenizer.jeton` into a folder; return where it is.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
+use jeton::split::Path;
 use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -256,6 +257,25 @@ impl Engine {
             merges.set_item(pair, id)?;
         }
         Ok(merges)
+    }
+
+    /// Returns how the pattern is run, and why, as plain values.
+    fn read_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let path = self.tokenizer.splitter().path();
+        let (states, classes, vectors) = match &path {
+            Path::Transducer { states, classes, vectors } => {
+                (Some(states), Some(classes), *vectors)
+            }
+            Path::Automaton { states, classes, .. } => (Some(states), Some(classes), None),
+            Path::Backtracking { .. } => (None, None, None),
+        };
+        let values = PyDict::new(py);
+        values.set_item("split", path.name())?;
+        values.set_item("why", path.why())?;
+        values.set_item("states", states)?;
+        values.set_item("classes", classes)?;
+        values.set_item("vectors", vectors)?;
+        Ok(values)
     }
 
     /// Returns the grammar's choices and its transducer as plain values, if the pattern has one.

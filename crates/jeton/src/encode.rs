@@ -246,7 +246,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::testing::{PARTS, Random, patterns};
+    use crate::testing::{OUTSIDE, PARTS, Random, patterns};
 
     fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
         let count = random.below(parts_max);
@@ -303,7 +303,8 @@ mod tests {
     fn compare_all_paths(seed: u64, time: Duration) -> usize {
         let (start, mut texts) = (Instant::now(), 0);
         let mut random = Random(seed);
-        let patterns: Vec<String> = patterns().into_values().collect();
+        let outside = OUTSIDE.map(str::to_owned);
+        let patterns: Vec<String> = patterns().into_values().chain(outside).collect();
         while start.elapsed() < time {
             let splitter = Splitter::new(&patterns[random.below(patterns.len())]).unwrap();
             let specials = vec![(9000, "<|end|>".to_owned())];

@@ -36,6 +36,7 @@ def described(name: str, tokenizer: jeton.Tokenizer) -> dict[str, object]:
     vocab = tokenizer.ranks()
     merges = len(tokenizer.merges())
     template = Template.of(tokenizer)
+    path = tokenizer.info
     return {
         "name": name,
         "vocab_size": tokenizer.vocab_size,
@@ -43,7 +44,8 @@ def described(name: str, tokenizer: jeton.Tokenizer) -> dict[str, object]:
         "merges": merges,
         "unreached": len(vocab) - 256 - merges,
         "longest_bytes": max(map(len, vocab)),
-        "split": "scanned" if tokenizer.grammar is not None else "regex",
+        "split": path.way,
+        "why": path.why,
         "pattern": tokenizer.pattern,
         "specials": tokenizer.specials,
         "chat": None if template is None else f"{template.name}: {', '.join(template.roles)}",

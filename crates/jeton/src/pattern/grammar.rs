@@ -68,7 +68,7 @@ pub enum Place {
     Suffix,
 }
 
-/// Endings that a set of contractions may have at most; more go to the regex engine.
+/// Endings that a set of contractions may have at most; a pattern with more is not of the family.
 const ENDINGS_MAX: usize = 32;
 
 impl Grammar {

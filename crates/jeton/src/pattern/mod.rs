@@ -1,17 +1,24 @@
-//! A pattern becomes a grammar, and a grammar becomes a transducer.
+//! A pattern becomes a grammar and then a transducer, or else a program and then an automaton.
 //!
 //! `syntax` reads the pattern's text, `grammar` says what it means, `states` how it reads a text, and
 //! `transducer` turns that into the table which the splitter interprets. A pattern that is not of the family stops at
-//! `grammar`, and the splitter falls back to a regex engine.
+//! `grammar`. Then `program` writes what it does with the classes of characters that `points` finds, and `automaton`
+//! turns that into a table. What stops there too is left to a backtracking engine.
 
+mod automaton;
 mod grammar;
+mod points;
+mod program;
 mod set;
 mod states;
 mod syntax;
 mod transducer;
 
+pub use automaton::Automaton;
+pub(crate) use automaton::{Refusal, Step as AutomatonStep};
 pub use grammar::{Case, Contractions, Grammar, Place};
 pub use set::Set;
+pub(crate) use syntax::unknown;
 pub use transducer::{Actions, Step, Transducer};
 
 /// The longest pattern that is accepted, in bytes.

@@ -1,7 +1,7 @@
 //! The text of a pattern becomes a tree, as far as the family of patterns needs.
 //!
 //! Everything this reader does not know (ranges, lazy repeats, look-behind, flags but for `i`, …)
-//! makes it answer `None`, and the pattern goes to the regex engine: it never guesses.
+//! makes it answer `None`, and the pattern goes another way: it never guesses.
 
 use super::set::Set;
 
@@ -32,17 +32,32 @@ const DEPTH_MAX: u32 = 16;
 
 /// Reads a pattern into its top-level alternatives.
 pub(super) fn read(pattern: &str) -> Option<Vec<Node>> {
-    let mut reader = Reader { rest: pattern, depth: 0 };
-    let alternatives = reader.alternatives(false)?;
-    reader.rest.is_empty().then_some(alternatives)
+    Reader::of(pattern).whole()
+}
+
+/// Returns what is left of a pattern from the first part on that this reader does not know.
+pub(crate) fn unknown(pattern: &str) -> Option<&str> {
+    let mut reader = Reader::of(pattern);
+    reader.whole().is_none().then_some(reader.last)
 }
 
 struct Reader<'p> {
     rest: &'p str,
+    /// What was left at the last atom, or member of a class.
+    last: &'p str,
     depth: u32,
 }
 
-impl Reader<'_> {
+impl<'p> Reader<'p> {
+    fn of(pattern: &'p str) -> Self {
+        Self { rest: pattern, last: pattern, depth: 0 }
+    }
+
+    fn whole(&mut self) -> Option<Vec<Node>> {
+        let alternatives = self.alternatives(false)?;
+        self.rest.is_empty().then_some(alternatives)
+    }
+
     fn take(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -77,6 +92,7 @@ impl Reader<'_> {
     }
 
     fn atom(&mut self, ignore_case: bool) -> Option<Node> {
+        self.last = self.rest;
         if self.take(r"(?!\S)") {
             return Some(Node::NoTextAhead);
         }
@@ -136,6 +152,7 @@ impl Reader<'_> {
 
     /// One character or property, alone or inside a class.
     fn member(&mut self, ignore_case: bool) -> Option<Node> {
+        self.last = self.rest;
         let set = match self.take_char()? {
             '\\' => return self.escape(ignore_case),
             ' ' => Set::BLANK,
@@ -244,6 +261,14 @@ mod tests {
                 Node::Concat(vec![repeat(Set::SPACE, 1, UNBOUNDED, true), Node::End]),
             ]
         );
+    }
+
+    #[test]
+    fn says_what_it_does_not_know() {
+        assert_eq!(unknown(r"\p{L}+|[\p{N}\p{Han}]| "), Some(r"\p{Han}]| "));
+        assert_eq!(unknown(r" ?\w+"), Some(r"\w+"));
+        assert_eq!(unknown(" [A-Z]"), Some("A-Z]"));
+        assert_eq!(unknown(r"\p{L}+"), None);
     }
 
     #[test]

@@ -1,20 +1,23 @@
 //! Text becomes pieces that no merge crosses. Joined, the pieces are the text.
 
+mod automaton;
 mod block;
+mod path;
 mod regex;
 mod scalar;
 mod vector;
 
+pub use path::{Outside, Path};
 use vector::{Rules, Tier};
 
 use crate::error::Error;
-use crate::pattern::{Grammar, PATTERN_BYTES_MAX, Transducer};
+use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
 use crate::unicode::read_char;
 
 /// A pattern, ready to split text.
 ///
-/// A pattern of the family runs as a transducer; any other runs on a regex engine. Both give the
-/// pieces of the pattern itself, in one pass from left to right.
+/// A pattern of the family runs as a transducer, most others as an automaton, and the rest on a
+/// backtracking engine. All give the pieces of the pattern itself, from left to right.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     pattern: String,
@@ -31,8 +34,17 @@ impl Eq for Splitter {}
 
 #[derive(Clone, Debug)]
 enum Engine {
-    Scanner { grammar: Grammar, transducer: Box<Transducer>, fast: Option<(Tier, Box<Rules>)> },
-    Regex(Box<regex::Regex>),
+    Scanner {
+        grammar: Grammar,
+        transducer: Box<Transducer>,
+        fast: Option<(Tier, Box<Rules>)>,
+    },
+    Automaton(Box<Automaton>),
+    Regex {
+        regex: Box<regex::Regex>,
+        /// Why it is no automaton.
+        unfit: &'static str,
+    },
 }
 
 impl Splitter {
@@ -53,7 +65,7 @@ impl Splitter {
         });
         let engine = match scanner {
             Some(scanner) => scanner,
-            None => Engine::Regex(Box::new(regex::Regex::new(pattern)?)),
+            None => Engine::outside_the_family(pattern)?,
         };
         Ok(Self { pattern: pattern.to_owned(), engine })
     }
@@ -69,7 +81,27 @@ impl Splitter {
     pub fn grammar(&self) -> Option<(&Grammar, &Transducer)> {
         match &self.engine {
             Engine::Scanner { grammar, transducer, .. } => Some((grammar, transducer)),
-            Engine::Regex(_) => None,
+            Engine::Automaton(_) | Engine::Regex { .. } => None,
+        }
+    }
+
+    /// Says how the pattern is run, and why.
+    #[must_use]
+    pub fn path(&self) -> Path {
+        match &self.engine {
+            Engine::Scanner { transducer, fast, .. } => Path::Transducer {
+                states: transducer.state_names().len(),
+                classes: transducer.class_count(),
+                vectors: fast.as_ref().map(|(tier, _)| tier.name()),
+            },
+            Engine::Automaton(automaton) => Path::Automaton {
+                states: automaton.states(),
+                classes: automaton.classes(),
+                outside: Outside::of(&self.pattern),
+            },
+            Engine::Regex { unfit, .. } => {
+                Path::Backtracking { outside: Outside::of(&self.pattern), unfit }
+            }
         }
     }
 
@@ -77,7 +109,8 @@ impl Splitter {
     ///
     /// # Errors
     ///
-    /// Only for a pattern outside the family: when matching exceeds its bound, or drops text.
+    /// Only for a pattern outside the family: when matching exceeds its bound; and on the
+    /// backtracking engine, when it drops text.
     pub fn split<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) -> Result<(), Error> {
         match &self.engine {
             Engine::Scanner { transducer, fast, .. } => {
@@ -87,40 +120,37 @@ impl Splitter {
                 }
                 Ok(())
             }
-            Engine::Regex(regex) => regex.split(text, each),
+            Engine::Automaton(automaton) => automaton::split(automaton, &self.pattern, text, each),
+            Engine::Regex { regex, .. } => regex.split(text, each),
         }
     }
 
-    /// The same by the scanner alone, for tests; the pattern is of the family.
+    /// The same by the scanner alone, or else by the backtracking engine, for tests.
     #[cfg(test)]
     pub(crate) fn split_plainly<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) {
-        let (_, transducer) = self.grammar().expect("a pattern of the family");
-        scalar::split(transducer, text, each);
+        match self.grammar() {
+            Some((_, transducer)) => scalar::split(transducer, text, each),
+            None => regex::Regex::compile(&self.pattern).unwrap().split(text, each).unwrap(),
+        }
     }
 
     /// Returns the last position in `text` at which it may be cut in two, whatever follows: the
     /// pieces of both parts are the pieces of the whole.
     #[must_use]
     pub fn last_safe_cut(&self, text: &[u8]) -> Option<usize> {
-        let (_, transducer) = self.grammar()?;
-        let mut after: Option<(usize, u8)> = None;
-        // A byte that continues no character is skipped here: it is never next to a safe cut.
-        for at in (0..text.len()).rev().filter(|&at| text[at] & 0xC0 != 0x80) {
-            let Some((point, length)) = read_char(&text[at..]) else {
-                after = None;
-                continue;
-            };
-            let class = transducer.class_of(point);
-            match after {
-                Some((next, next_class))
-                    if at + length == next && transducer.is_safe_cut(class, next_class) =>
-                {
-                    return Some(next);
-                }
-                _ => after = Some((at, class)),
-            }
+        match &self.engine {
+            Engine::Scanner { transducer, .. } => last_safe_cut(
+                text,
+                |point| transducer.class_of(point),
+                |before, after| transducer.is_safe_cut(before, after),
+            ),
+            Engine::Automaton(automaton) => last_safe_cut(
+                text,
+                |point| automaton.class_of(point),
+                |before, after| automaton.is_safe_cut(before, after),
+            ),
+            Engine::Regex { .. } => None,
         }
-        None
     }
 
     /// Cuts a text into parts of about `bytes`, each of which splits as it does within the whole.
@@ -142,6 +172,44 @@ impl Splitter {
     }
 }
 
+impl Engine {
+    fn outside_the_family(pattern: &str) -> Result<Self, Error> {
+        match Automaton::of(pattern) {
+            Ok(automaton) => Ok(Self::Automaton(Box::new(automaton))),
+            Err(Refusal::Drops(text)) => {
+                Err(Error::PatternDrops { pattern: pattern.to_owned(), text })
+            }
+            Err(Refusal::Unfit(unfit)) => {
+                Ok(Self::Regex { regex: Box::new(regex::Regex::new(pattern)?), unfit })
+            }
+        }
+    }
+}
+
+/// Finds the last place between two characters that may be cut there, by their classes.
+fn last_safe_cut(
+    text: &[u8],
+    class_of: impl Fn(u32) -> u8,
+    is_safe_cut: impl Fn(u8, u8) -> bool,
+) -> Option<usize> {
+    let mut after: Option<(usize, u8)> = None;
+    // A byte that continues no character is skipped here: it is never next to a safe cut.
+    for at in (0..text.len()).rev().filter(|&at| text[at] & 0xC0 != 0x80) {
+        let Some((point, length)) = read_char(&text[at..]) else {
+            after = None;
+            continue;
+        };
+        let class = class_of(point);
+        match after {
+            Some((next, next_class)) if at + length == next && is_safe_cut(class, next_class) => {
+                return Some(next);
+            }
+            _ => after = Some((at, class)),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +229,8 @@ mod tests {
 
     /// The same pattern on the regex engine, whatever its grammar.
     fn by_regex(pattern: &str) -> Splitter {
-        let engine = Engine::Regex(Box::new(regex::Regex::new(pattern).unwrap()));
+        let regex = Box::new(regex::Regex::new(pattern).unwrap());
+        let engine = Engine::Regex { regex, unfit: "" };
         Splitter { pattern: pattern.to_owned(), engine }
     }
 

@@ -1,4 +1,4 @@
-//! Patterns outside the family: a regex engine, the one that the oracle uses.
+//! Patterns that are left: a backtracking engine, the one that the oracle uses.
 
 use std::borrow::Cow;
 
@@ -21,17 +21,22 @@ pub(super) struct Regex {
 impl Regex {
     /// Compiles a pattern, and tries it on short texts of every kind of character.
     pub(super) fn new(pattern: &str) -> Result<Self, Error> {
+        let regex = Self::compile(pattern)?;
+        for text in probes(pattern) {
+            regex.split(text.as_bytes(), |_| ())?;
+        }
+        Ok(regex)
+    }
+
+    /// Compiles a pattern, whatever it drops.
+    pub(super) fn compile(pattern: &str) -> Result<Self, Error> {
         let compiled =
             fancy_regex::RegexBuilder::new(pattern).backtrack_limit(BACKTRACKS_MAX).build();
         let regex = compiled.map_err(|error| Error::PatternSyntax {
             pattern: pattern.to_owned(),
             reason: error.to_string(),
         })?;
-        let regex = Self { pattern: pattern.to_owned(), regex };
-        for text in probes(pattern) {
-            regex.split(text.as_bytes(), |_| ())?;
-        }
-        Ok(regex)
+        Ok(Self { pattern: pattern.to_owned(), regex })
     }
 
     pub(super) fn split<'t>(

@@ -171,6 +171,20 @@ pub(super) enum Tier {
 }
 
 impl Tier {
+    /// What the instructions are called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse2 => "SSE2",
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Plain => "plain",
+        }
+    }
+
     /// Returns those that this machine has.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn all() -> Vec<Self> {

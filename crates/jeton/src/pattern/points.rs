@@ -1,0 +1,169 @@
+//! The classes of characters that a pattern tells apart.
+//!
+//! Two characters are of one class when every set in the pattern holds both or neither, so a
+//! pattern cannot tell them apart. Sets of characters become sets of classes, and a text becomes
+//! a row of classes with the end of the text as the last.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+/// Classes that a pattern has at most, the end of the text being one.
+pub(super) const CLASSES_MAX: usize = 256;
+
+/// A set of classes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Classes([u64; CLASSES_MAX / 64]);
+
+impl Classes {
+    /// No class.
+    pub(super) const NONE: Self = Self([0; CLASSES_MAX / 64]);
+    /// Every class.
+    pub(super) const ALL: Self = Self([u64::MAX; CLASSES_MAX / 64]);
+
+    pub(super) fn of(class: usize) -> Self {
+        let mut set = Self::NONE;
+        set.insert(class);
+        set
+    }
+
+    pub(super) fn insert(&mut self, class: usize) {
+        self.0[class / 64] |= 1 << (class % 64);
+    }
+
+    pub(super) fn holds(self, class: usize) -> bool {
+        self.0[class / 64] >> (class % 64) & 1 == 1
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at] & other.0[at]))
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at] | other.0[at]))
+    }
+
+    pub(super) fn not(self) -> Self {
+        Self(self.0.map(|bits| !bits))
+    }
+}
+
+/// The class of every character, as a table of two levels.
+#[derive(Clone, Debug)]
+pub(super) struct Points {
+    ascii: [u8; 128],
+    index: Vec<u16>,
+    blocks: Vec<[u8; 128]>,
+}
+
+impl Points {
+    /// The class of an ASCII character.
+    #[inline]
+    pub(super) fn class_of_ascii(&self, byte: u8) -> u8 {
+        self.ascii[usize::from(byte & 127)]
+    }
+
+    /// The class of a scalar.
+    #[inline]
+    pub(super) fn class_of(&self, point: u32) -> u8 {
+        let block = self.index[(point >> 7) as usize];
+        self.blocks[usize::from(block)][(point & 127) as usize]
+    }
+
+    /// Gives classes other names.
+    pub(super) fn rename(&mut self, name: impl Fn(u8) -> u8) {
+        let classes = self.ascii.iter_mut().chain(self.blocks.iter_mut().flatten());
+        classes.for_each(|class| *class = name(*class));
+    }
+
+    /// Makes the table of stretches, each beginning where the one before it ends.
+    fn of(stretches: &[(u32, u8)]) -> Self {
+        let mut all = vec![0; POINTS as usize];
+        for (at, &(start, class)) in stretches.iter().enumerate() {
+            let end = stretches.get(at + 1).map_or(POINTS, |next| next.0);
+            all[start as usize..end as usize].fill(class);
+        }
+        let (mut blocks, mut known) = (Vec::new(), HashMap::new());
+        let index = all.as_chunks::<128>().0.iter().map(|block| {
+            *known.entry(block).or_insert_with(|| {
+                blocks.push(*block);
+                (blocks.len() - 1) as u16
+            })
+        });
+        let index = index.collect();
+        Self { ascii: std::array::from_fn(|byte| all[byte]), index, blocks }
+    }
+}
+
+/// One more than the last code point.
+const POINTS: u32 = 0x11_0000;
+
+/// What stands for its class in a message, if it is the first here that is in it.
+const EXAMPLES: &str = " a1!\nZ中\u{301}'_\t\r\u{a0}/ǅʰ½²😀é";
+
+/// The classes that sets of characters make.
+pub(super) struct Partition {
+    pub(super) points: Points,
+    /// A character of each class; there are as many classes, and the end of the text.
+    pub(super) examples: Vec<char>,
+    /// The classes of each set.
+    pub(super) sets: Vec<Classes>,
+}
+
+impl Partition {
+    /// Finds the classes; `None` if there are too many.
+    pub(super) fn of(sets: &[ClassUnicode]) -> Option<Self> {
+        // Where a set begins or ends, one bit of the signature changes. Surrogates are no characters.
+        let mut changes: Vec<(u32, Option<usize>)> =
+            [0, 0xD800, 0xE000].map(|point| (point, None)).to_vec();
+        for (number, set) in sets.iter().enumerate() {
+            for range in set.ranges() {
+                changes.push((range.start() as u32, Some(number)));
+                changes.push((range.end() as u32 + 1, Some(number)));
+            }
+        }
+        changes.sort_unstable();
+
+        let mut signature = vec![0_u64; sets.len().div_ceil(64)];
+        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
+        let (mut stretches, mut examples) = (Vec::new(), Vec::new());
+        for (at, &(start, set)) in changes.iter().enumerate() {
+            if let Some(set) = set {
+                signature[set / 64] ^= 1 << (set % 64);
+            }
+            let end = changes.get(at + 1).map_or(POINTS, |next| next.0);
+            if start == end || start == POINTS {
+                continue;
+            }
+            let class = match (0xD800..0xE000).contains(&start) {
+                true => 0,
+                false => *known.entry(signature.clone()).or_insert_with(|| {
+                    examples.push(char::from_u32(start).expect("no surrogate"));
+                    examples.len() - 1
+                }),
+            };
+            if class + 1 >= CLASSES_MAX {
+                return None;
+            }
+            stretches.push((start, class as u8));
+        }
+        let points = Points::of(&stretches);
+        for example in EXAMPLES.chars().rev() {
+            examples[usize::from(points.class_of(example as u32))] = example;
+        }
+        let mut classes = vec![Classes::NONE; sets.len()];
+        for (signature, class) in known {
+            for (number, set) in classes.iter_mut().enumerate() {
+                if signature[number / 64] >> (number % 64) & 1 == 1 {
+                    set.insert(class);
+                }
+            }
+        }
+        Some(Self { points, examples, sets: classes })
+    }
+
+    /// The class of the end of the text.
+    pub(super) fn end(&self) -> usize {
+        self.examples.len()
+    }
+}
