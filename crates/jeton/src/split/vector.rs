@@ -1,11 +1,11 @@
-//! The scanner's twin for ASCII: the pieces of sixty-four bytes at once, by algebra on bit masks.
+//! The scanner's twin: the pieces of sixty-four bytes at once, by algebra on bit masks.
 //!
-//! A block begins where a piece begins, so nothing is carried from block to block. Bit i of `cuts`
-//! says that a piece ends before byte i. Where a byte's neighbours do not settle that (a character
-//! beyond ASCII, what may be a contraction, a long number, white space that goes on after the
-//! block), the algebra stops before the doubt and the scanner goes on until it is past.
+//! A block begins where a piece begins or within a word, so little is carried from block to block.
+//! Bit i of `cuts` says that a piece ends before byte i. Where a byte's neighbours do not settle
+//! that (what may be a contraction, a long number, white space that goes on after the block, bytes
+//! that are not UTF-8), the algebra stops before the doubt and the scanner goes on until it is past.
 
-use super::block::{self, Block};
+use super::block::{self, Block, Wide, whole};
 use super::scalar;
 use crate::pattern::{Case, Grammar, Place, Set, Transducer};
 
@@ -17,6 +17,7 @@ pub(super) struct Rules {
     word_takes_blank: bool,
     word_takes_white: bool,
     word_takes_sign: bool,
+    marks: Marks,
     number_takes_blank: bool,
     digits_max: Option<u32>,
     punctuation_takes_blank: bool,
@@ -24,7 +25,39 @@ pub(super) struct Rules {
     punctuation_takes_slashes: bool,
     space_to_newline: bool,
     /// By a byte after an apostrophe: whether the two may begin a contraction.
-    contracts: Option<Box<[bool; 128]>>,
+    contracts: Option<Box<[bool; 256]>>,
+}
+
+/// What marks are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Marks {
+    /// Letters without case.
+    Letters,
+    /// Signs.
+    Signs,
+    /// Signs where punctuation goes on, and else letters.
+    Either,
+    /// The algebra does not know.
+    Doubts,
+}
+
+/// Where a block begins within a word: bit 0 or nothing.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Carry {
+    /// The character before the block is a letter of a word.
+    word: u64,
+    /// A capital would end it.
+    lower: u64,
+}
+
+/// What the algebra makes of a block.
+struct Found {
+    /// Where pieces end.
+    cuts: u64,
+    /// Up to where that is known. At the block's end nothing is in doubt.
+    doubt: u32,
+    /// What a block from there on begins with, if nothing is in doubt.
+    carry: Carry,
 }
 
 impl Rules {
@@ -37,6 +70,14 @@ impl Rules {
             [false, false, false] => false,
             _ => return None,
         };
+        let marks = match (grammar.word_marks, grammar.punctuation_marks) {
+            (true, true) => Marks::Either,
+            (true, false) => Marks::Letters,
+            (false, true) if grammar.word_prefix.meets(Set::MARK) == word_takes_sign => {
+                Marks::Signs
+            }
+            _ => Marks::Doubts,
+        };
         let tail = grammar.punctuation_tail;
         let known = grammar.space_leaves_last
             && !grammar.word_prefix.meets(Set::NEWLINE | Set::NUMBER)
@@ -46,10 +87,15 @@ impl Rules {
             && grammar.number_digits_max.is_none_or(|digits| (1..=8).contains(&digits));
         let contractions = &grammar.contractions;
         let contracts = (contractions.place != Place::Nowhere).then(|| {
-            let mut contracts = Box::new([false; 128]);
+            let mut contracts = Box::new([false; 256]);
             for first in contractions.endings.iter().filter_map(|ending| ending.bytes().next()) {
                 contracts[usize::from(first)] = true;
-                contracts[usize::from(first.to_ascii_uppercase())] |= contractions.ignore_case;
+                if contractions.ignore_case {
+                    contracts[usize::from(first.to_ascii_uppercase())] = true;
+                    // The first bytes of `ſ` and of the Kelvin sign.
+                    contracts[0xC5] |= first == b's';
+                    contracts[0xE2] |= first == b'k';
+                }
             }
             contracts
         });
@@ -58,6 +104,7 @@ impl Rules {
             word_takes_blank: grammar.word_prefix.meets(Set::BLANK),
             word_takes_white: grammar.word_prefix.meets(Set::WHITE),
             word_takes_sign,
+            marks,
             number_takes_blank: grammar.number_blank,
             digits_max: grammar.number_digits_max,
             punctuation_takes_blank: grammar.punctuation_blank,
@@ -68,46 +115,82 @@ impl Rules {
         })
     }
 
-    /// Returns where pieces end in a block that begins with one, and the first doubt, 64 if none.
+    /// Returns where pieces end in a block. `WIDE`: there are characters beyond ASCII in it.
     #[inline(always)]
-    fn cuts(&self, bytes: &[u8; 64], block: Block) -> (u64, u32) {
-        let Block { letters, numbers, blanks, white, newlines, .. } = block;
+    fn cuts<const WIDE: bool>(
+        &self,
+        bytes: &[u8; 64],
+        block: &Block,
+        wide: &Wide,
+        carry: Carry,
+    ) -> Found {
+        let Block { blanks, newlines, .. } = *block;
+        let classes = &wide.classes;
+        let mut letters = block.letters | classes.letters;
+        let capitals = block.capitals | classes.capitals;
+        let mut caseless = classes.caseless;
+        let numbers = block.numbers | classes.numbers;
+        let white = block.white | classes.white;
         let gaps = blanks | white;
         let space = gaps | newlines;
-        let signs = !(letters | numbers | space | block.high);
         let text = !space;
+        let mut signs = !(letters | numbers | space);
 
         // Bit i of `after(mask)`: byte i - 1 is in the mask.
         let after = |mask: u64| mask << 1;
         let before = |mask: u64| mask >> 1;
         let when = |yes: bool, mask: u64| if yes { mask } else { 0 };
+        let joined = when(self.punctuation_takes_blank, after(blanks));
+
+        if WIDE && self.marks != Marks::Signs {
+            let marks = match self.marks {
+                Marks::Either => classes.marks & !self.punctuation(signs, wide, joined),
+                _ => classes.marks,
+            };
+            letters |= marks;
+            caseless |= marks;
+            signs &= !marks;
+        }
 
         // Between text and text.
-        let joined = when(self.punctuation_takes_blank, after(blanks));
-        let first_signs = signs & !after(signs) & !joined;
+        let after_letters = after(letters) | carry.word;
+        let first_signs = whole(signs & !after(signs) & !joined, wide.continuations);
         let prefixed = when(self.word_takes_sign, letters & after(first_signs));
         let mut cuts = letters & after(numbers | signs) & !prefixed
-            | numbers & after(letters | signs)
-            | signs & after(letters | numbers)
-            | when(self.case_splits, block.capitals & after(letters & !block.capitals))
-            | when(self.digits_max == Some(1), numbers & after(numbers));
+            | numbers & (after_letters | after(signs))
+            | signs & (after_letters | after(numbers))
+            | when(self.digits_max == Some(1), numbers & after(numbers) & !wide.continuations);
+
+        // A capital after lower case, and after letters without case that follow lower case.
+        let mut doubts = 0;
+        let mut lower = letters & !capitals & !caseless;
+        if self.case_splits {
+            if WIDE {
+                let from = caseless & (after(lower) | carry.lower);
+                lower |= caseless & !caseless.wrapping_add(from);
+            }
+            let after_lower = after(lower) | carry.lower;
+            cuts |= capitals & after_lower;
+            doubts |= capitals & (after(caseless) | carry.word) & !after_lower;
+        }
 
         // From text to white space; newlines right after punctuation belong to it.
         let tail_starts = when(self.punctuation_takes_newlines, newlines & after(signs));
         let tails = newlines & !newlines.wrapping_add(tail_starts);
-        cuts |= space & after(text) & !tail_starts;
+        cuts |= space & (after(text) | carry.word) & !tail_starts;
         cuts |= !newlines & after(tails);
 
         // Within white space: after its last newline, and before its last character.
         let rest = newlines & !tails;
+        let last = first_bytes(space & before(text), wide.continuations);
         if self.space_to_newline {
             let runs = gaps.reverse_bits();
             let ends = (gaps & before(newlines)).reverse_bits();
             let to_newline = (runs & !runs.wrapping_add(ends)).reverse_bits();
             cuts |= gaps & after(rest) & !to_newline;
-            cuts |= gaps & after(gaps) & before(text);
+            cuts |= gaps & after(gaps) & last;
         } else {
-            cuts |= (gaps | rest) & after(gaps | rest) & before(text);
+            cuts |= (gaps | rest) & after(gaps | rest) & last;
         }
 
         // From white space to text, which may take the last of it in.
@@ -117,16 +200,44 @@ impl Rules {
             | signs & joined;
         cuts |= text & after(space) & !taken;
 
-        let doubt = self.doubts(&block, bytes).trailing_zeros();
-        (cuts & known(space, doubt), doubt)
+        doubts |= self.doubts(block, wide, numbers, bytes);
+        let doubt = doubts.trailing_zeros().min(wide.broken);
+        let last = wide.end - 1;
+        Found {
+            cuts: cuts & known(space, doubt.min(wide.end)),
+            doubt,
+            carry: Carry {
+                word: when(!self.case_splits, letters) >> last & 1
+                    | when(self.case_splits, letters & !capitals) >> last & 1,
+                lower: lower >> last & 1,
+            },
+        }
+    }
+
+    /// Of signs and marks, those of punctuation that goes on: a second sign, or one that a blank
+    /// before it belongs to, and all that follows it.
+    #[inline(always)]
+    fn punctuation(&self, signs: u64, wide: &Wide, joined: u64) -> u64 {
+        let marks = wide.classes.marks;
+        let plain = signs & !marks;
+        let starts = if self.word_takes_sign {
+            plain & (plain << 1 & !wide.continuations | joined)
+        } else {
+            plain
+        };
+        let starts = if self.word_takes_blank { starts } else { starts | marks & joined };
+        signs & !signs.wrapping_add(starts) | starts
     }
 
     /// Returns the bytes before which, or at which, neighbours do not settle what happens.
     #[inline(always)]
-    fn doubts(&self, block: &Block, bytes: &[u8; 64]) -> u64 {
-        let mut doubts = block.high;
+    fn doubts(&self, block: &Block, wide: &Wide, numbers: u64, bytes: &[u8; 64]) -> u64 {
+        let mut doubts = 0;
+        if self.marks == Marks::Doubts {
+            doubts |= wide.classes.marks;
+        }
         if let Some(digits) = self.digits_max.filter(|&digits| digits > 1) {
-            doubts |= (1..=digits).fold(block.numbers, |runs, shift| runs & block.numbers << shift);
+            doubts |= (1..=digits).fold(numbers, |runs, shift| runs & numbers << shift);
         }
         if self.punctuation_takes_slashes {
             doubts |= block.slashes & block.newlines << 1;
@@ -135,8 +246,7 @@ impl Rules {
             let mut asked = block.apostrophes & ((block.letters | block.high) >> 1 | 1 << 63);
             while asked != 0 {
                 let at = asked.trailing_zeros() as usize;
-                let next = bytes.get(at + 1).map(|&byte| usize::from(byte));
-                if next.is_none_or(|next| contracts.get(next) != Some(&false)) {
+                if bytes.get(at + 1).is_none_or(|&next| contracts[usize::from(next)]) {
                     doubts |= 1 << at;
                 }
                 asked &= asked - 1;
@@ -144,6 +254,14 @@ impl Rules {
         }
         doubts
     }
+}
+
+/// The first bytes of the characters of white space with these last bytes.
+#[inline(always)]
+fn first_bytes(lasts: u64, continuations: u64) -> u64 {
+    let back = |bits: u64| bits & !continuations | (bits & continuations) >> 1;
+    // None has more than three bytes.
+    back(back(lasts))
 }
 
 /// The bits of a block up to a doubt; if white space goes up to it, only to where that begins.
@@ -176,7 +294,11 @@ impl Tier {
     pub(super) fn all() -> Vec<Self> {
         let bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("lzcnt");
         let tiers = [
-            (Self::Avx512, bits && is_x86_feature_detected!("avx512bw")),
+            (
+                Self::Avx512,
+                bits && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512bitalg"),
+            ),
             (Self::Avx2, bits && is_x86_feature_detected!("avx2")),
             (Self::Sse2, true),
         ];
@@ -219,18 +341,25 @@ pub(super) fn split<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, Block::one_by_one);
+    split_by(rules, transducer, text, each, Block::one_by_one, Wide::one_by_one);
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,bmi1,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bitalg,bmi1,lzcnt")]
 fn split_by_avx512<'t>(
     rules: &Rules,
     transducer: &Transducer,
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::avx512::classify(bytes));
+    split_by(
+        rules,
+        transducer,
+        text,
+        each,
+        |bytes| block::avx512::classify(bytes),
+        |bytes, high| block::avx512::widen(bytes, high),
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -241,7 +370,14 @@ fn split_by_avx2<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::avx2::classify(bytes));
+    split_by(
+        rules,
+        transducer,
+        text,
+        each,
+        |bytes| block::avx2::classify(bytes),
+        |bytes, high| block::avx2::widen(bytes, high),
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -252,7 +388,7 @@ fn split_by_sse2<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::sse2::classify(bytes));
+    split_by(rules, transducer, text, each, |bytes| block::sse2::classify(bytes), Wide::one_by_one);
 }
 
 /// The loop over blocks, which each tier compiles with its own instructions.
@@ -263,37 +399,47 @@ fn split_by<'t>(
     text: &'t [u8],
     mut each: impl FnMut(&'t [u8]),
     classify: impl Fn(&[u8; 64]) -> Block,
+    widen: impl Fn(&[u8; 64], u64) -> Wide,
 ) {
-    let mut start = 0;
-    while let Some(bytes) = text[start..].first_chunk() {
-        let first = start;
-        let (mut cuts, doubt) = rules.cuts(bytes, classify(bytes));
+    // The piece in hand begins at `start`; the block at `first`, later if it is within a word.
+    let (mut start, mut first, mut carry) = (0, 0, Carry::default());
+    while let Some(bytes) = text[first..].first_chunk() {
+        let block = classify(bytes);
+        let (found, end, broken) = if block.high == 0 {
+            (rules.cuts::<false>(bytes, &block, &Wide::NONE, carry), 64, 64)
+        } else {
+            let wide = widen(bytes, block.high);
+            (rules.cuts::<true>(bytes, &block, &wide, carry), wide.end, wide.broken)
+        };
+        let mut cuts = found.cuts;
         while cuts != 0 {
             let end = first + cuts.trailing_zeros() as usize;
             each(&text[start..end]);
             start = end;
             cuts &= cuts - 1;
         }
-        if doubt < 64 || start == first {
-            let past = first + doubt as usize % 64;
+        carry = found.carry;
+        if found.doubt < end || carry.word == 0 && found.cuts == 0 {
+            // Where bytes are not UTF-8, others near them are not either.
+            let past = match found.doubt {
+                doubt if doubt >= end => first,
+                doubt if doubt == broken => first + 64,
+                doubt => first + doubt as usize,
+            };
             scalar::scan(transducer, text, start, |end| {
                 each(&text[start..end]);
                 start = end;
-                end <= past || !is_ascii_ahead(&text[end..])
+                end <= past
             });
+            carry = Carry::default();
         }
+        first = if carry.word != 0 { first + end as usize } else { start };
     }
     scalar::scan(transducer, text, start, |end| {
         each(&text[start..end]);
         start = end;
         true
     });
-}
-
-/// Whether the next few bytes are worth a block.
-#[inline]
-fn is_ascii_ahead(text: &[u8]) -> bool {
-    text.first_chunk::<8>().is_some_and(|bytes| bytes.is_ascii())
 }
 
 #[cfg(test)]
@@ -333,13 +479,38 @@ mod tests {
         assert_eq!(published().len(), patterns().len());
     }
 
+    /// Words, marks, numbers, white space and signs of many scripts, of two to four bytes.
+    #[rustfmt::skip]
+    const SCRIPTS: [&str; 64] = [
+        "é", "É", "ß", "ſ", "\u{212A}", "ǅ", "ʰ", "ª", "Übung", "naïveTé", "việt", "ŁÓDŹ", "e\u{301}", "\u{301}",
+        "слово", "Слово", "СЛОВО", "иЯ", "λόγος", "Λόγος", "ἄνθρωπος", "שלום", "שָׁלוֹם", "كلمة", "كَلِمَة",
+        "हिन्दी", "क", "ि", "१२", "٣", "٠١٢٣", "ไทย", "ที่", "๑", "中", "中文字", "ひらがな", "カタカナー",
+        "한국어", "가", "힣", "㐀", "鿿", "䷀", "豈", "ａＡ１", "ꙮ", "𐐀𐐨", "𝟘", "𠀀",
+        "½", "Ⅷ", "，", "。", "「", "—", "’", "\u{FE0F}", "😀", "❤\u{FE0F}", "👩\u{200D}🚀",
+        "\u{a0}", "\u{3000}", "\u{2003}",
+    ];
+
+    /// A text of so many parts, some texts of all parts and some of a few only.
+    fn random_text(random: &mut Random, count: usize) -> String {
+        let few: Vec<usize> = (0..1 + random.below(8)).map(|_| random.below(200)).collect();
+        let mixed = random.below(2) == 0;
+        let parts = (0..count).map(|_| {
+            let part = if mixed { random.below(200) } else { few[random.below(few.len())] };
+            match part {
+                0..100 => PARTS[part % PARTS.len()],
+                _ => SCRIPTS[part % SCRIPTS.len()],
+            }
+        });
+        parts.collect()
+    }
+
     #[test]
     fn equals_the_scanner_on_random_text() {
         let mut random = Random(11);
         for (grammar, rules, transducer) in published() {
-            for _ in 0..3000 {
-                let parts = (0..random.below(120)).map(|_| PARTS[random.below(PARTS.len())]);
-                let text: String = parts.collect();
+            for _ in 0..8000 {
+                let count = random.below(120);
+                let text = random_text(&mut random, count);
                 assert_twins(&grammar, &rules, &transducer, text.as_bytes());
             }
         }
@@ -350,11 +521,38 @@ mod tests {
         let mut random = Random(12);
         for (grammar, rules, transducer) in published() {
             for phase in 0..64 {
-                for filler in ["a", " ", "1", ".", "\n"] {
-                    let parts = (0..40).map(|_| PARTS[random.below(PARTS.len())]);
-                    let text = filler.repeat(phase) + &parts.collect::<String>();
-                    assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                for filler in ["a", " ", "1", ".", "\n", "é", "中", "\u{301}", "\u{3000}", "😀"]
+                {
+                    let filled = filler.repeat(phase) + &random_text(&mut random, 40);
+                    let moved = "x ".repeat(phase / 2) + &"\n".repeat(phase % 2) + &filled;
+                    assert_twins(&grammar, &rules, &transducer, filled.as_bytes());
+                    assert_twins(&grammar, &rules, &transducer, moved.as_bytes());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn equals_the_scanner_on_every_scalar() {
+        let published = published();
+        let scalars: Vec<char> = ('\0'..=char::MAX).collect();
+        for chunk in scalars.chunks(1 << 14) {
+            let mut text = String::new();
+            for &scalar in chunk {
+                // Planes without a single character that is assigned have one class.
+                let contexts: &[&str] = match scalar as u32 {
+                    0x3_2400..0xE_0000 | 0xE_0200.. => &["a*b"],
+                    _ => &["a*b ", " *A", "1*1", ".*a", ".*. ", "\n*\n", "'*", "** a", "\t *"],
+                };
+                for part in contexts.iter().flat_map(|context| context.split_inclusive('*')) {
+                    match part.strip_suffix('*') {
+                        Some(before) => text.extend(before.chars().chain([scalar])),
+                        None => text.push_str(part),
+                    }
+                }
+            }
+            for (grammar, rules, transducer) in &published {
+                assert_twins(grammar, rules, transducer, text.as_bytes());
             }
         }
     }
@@ -371,6 +569,9 @@ mod tests {
                 contractions: pick().contractions,
                 word_prefix: pick().word_prefix,
                 word_case: pick().word_case,
+                word_marks: pick().word_marks,
+                punctuation_blank: pick().punctuation_blank,
+                punctuation_marks: pick().punctuation_marks,
                 number_blank: pick().number_blank,
                 number_digits_max: pick().number_digits_max,
                 punctuation_tail: pick().punctuation_tail,
@@ -383,9 +584,10 @@ mod tests {
                 continue;
             };
             tried += 1;
-            let parts = (0..80).map(|_| PARTS[random.below(PARTS.len())]);
-            let text: String = parts.collect();
-            assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+            for _ in 0..4 {
+                let text = random_text(&mut random, 80);
+                assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+            }
         }
         assert!(tried > 1000);
     }
@@ -403,6 +605,42 @@ mod tests {
                     })
                     .collect();
                 assert_twins(&grammar, &rules, &transducer, &bytes);
+
+                // Text of many scripts with bytes changed, moved or missing.
+                let mut bytes = random_text(&mut random, 60).into_bytes();
+                for _ in 0..random.below(6) {
+                    let at = random.below(bytes.len());
+                    match random.below(3) {
+                        0 => bytes[at] = random.below(256) as u8,
+                        1 => bytes.insert(at, random.below(256) as u8),
+                        _ => drop(bytes.drain(at..(at + 2).min(bytes.len()))),
+                    }
+                }
+                assert_twins(&grammar, &rules, &transducer, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn equals_the_scanner_on_long_pieces() {
+        for (grammar, rules, transducer) in published() {
+            for filler in ["a", "A", "я", "Я", "中", "ไ", "ा", " ", ".", "…", "\n", "\u{3000}", "7"]
+            {
+                for next in [
+                    "b", "B", "é", "É", "文", "\u{301}", "1", " ", ".", "'s", "\n", "\u{a0}",
+                    "\u{ff}",
+                ] {
+                    for count in [20, 63, 64, 65, 200] {
+                        let text = format!("x {}{next}{next}a y", filler.repeat(count));
+                        assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                        assert_twins(
+                            &grammar,
+                            &rules,
+                            &transducer,
+                            &text.repeat(3).as_bytes()[2..],
+                        );
+                    }
+                }
             }
         }
     }
