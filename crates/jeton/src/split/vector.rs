@@ -126,11 +126,11 @@ impl Rules {
     ) -> Found {
         let Block { blanks, newlines, .. } = *block;
         let classes = &wide.classes;
-        let mut letters = block.letters | classes.letters;
-        let capitals = block.capitals | classes.capitals;
-        let mut caseless = classes.caseless;
-        let numbers = block.numbers | classes.numbers;
-        let white = block.white | classes.white;
+        let mut letters = block.letters | classes.letters();
+        let capitals = block.capitals | classes.capitals();
+        let mut caseless = classes.caseless();
+        let numbers = block.numbers | classes.numbers();
+        let white = block.white | classes.white();
         let gaps = blanks | white;
         let space = gaps | newlines;
         let text = !space;
@@ -144,8 +144,8 @@ impl Rules {
 
         if WIDE && self.marks != Marks::Signs {
             let marks = match self.marks {
-                Marks::Either => classes.marks & !self.punctuation(signs, wide, joined),
-                _ => classes.marks,
+                Marks::Either => classes.marks() & !self.punctuation(signs, wide, joined),
+                _ => classes.marks(),
             };
             letters |= marks;
             caseless |= marks;
@@ -218,7 +218,7 @@ impl Rules {
     /// before it belongs to, and all that follows it.
     #[inline(always)]
     fn punctuation(&self, signs: u64, wide: &Wide, joined: u64) -> u64 {
-        let marks = wide.classes.marks;
+        let marks = wide.classes.marks();
         let plain = signs & !marks;
         let starts = if self.word_takes_sign {
             plain & (plain << 1 & !wide.continuations | joined)
@@ -234,7 +234,7 @@ impl Rules {
     fn doubts(&self, block: &Block, wide: &Wide, numbers: u64, bytes: &[u8; 64]) -> u64 {
         let mut doubts = 0;
         if self.marks == Marks::Doubts {
-            doubts |= wide.classes.marks;
+            doubts |= wide.classes.marks();
         }
         if let Some(digits) = self.digits_max.filter(|&digits| digits > 1) {
             doubts |= (1..=digits).fold(numbers, |runs, shift| runs & numbers << shift);

@@ -3,20 +3,10 @@
 use super::Class;
 use super::tables::{BLOCKS, INDEX};
 
-/// Which of sixty-four code points are what; bit i stands for the i-th. Those in no mask are
-/// [`Class::Other`].
+/// What sixty-four characters are: three bits each, in three masks. The first says that it is of
+/// a word (a letter or a mark); the others tell its class.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Row {
-    /// Letters of any kind.
-    pub(crate) letters: u64,
-    /// Of these, [`Class::Upper`].
-    pub(crate) capitals: u64,
-    /// Of these, [`Class::Letter`].
-    pub(crate) caseless: u64,
-    pub(crate) marks: u64,
-    pub(crate) numbers: u64,
-    pub(crate) white: u64,
-}
+pub(crate) struct Row(pub(crate) [u64; 3]);
 
 /// Two rows for each of [`BLOCKS`].
 static ROWS: [Row; BLOCKS.len() * 2] = rows();
@@ -29,29 +19,69 @@ pub(crate) fn row(number: u32) -> Option<&'static Row> {
     ROWS.get(usize::from(block) * 2 + (number & 1) as usize)
 }
 
+impl Row {
+    pub(crate) fn letters(&self) -> u64 {
+        let [word, a, b] = self.0;
+        word & !(a & b)
+    }
+
+    /// Those of [`Class::Upper`].
+    pub(crate) fn capitals(&self) -> u64 {
+        let [word, a, b] = self.0;
+        word & a & !b
+    }
+
+    /// Those of [`Class::Letter`].
+    pub(crate) fn caseless(&self) -> u64 {
+        let [word, a, b] = self.0;
+        word & !a & b
+    }
+
+    pub(crate) fn marks(&self) -> u64 {
+        let [word, a, b] = self.0;
+        word & a & b
+    }
+
+    pub(crate) fn numbers(&self) -> u64 {
+        let [word, a, _] = self.0;
+        !word & a
+    }
+
+    pub(crate) fn white(&self) -> u64 {
+        let [word, _, b] = self.0;
+        !word & b
+    }
+}
+
+/// The three bits of a class, by its letter.
+pub(crate) const fn bits_of(letter: u8) -> u8 {
+    const CLASSES: [(Class, u8); 6] = [
+        (Class::Lower, 0b001),
+        (Class::Upper, 0b011),
+        (Class::Letter, 0b101),
+        (Class::Mark, 0b111),
+        (Class::Number, 0b010),
+        (Class::White, 0b100),
+    ];
+    let mut at = 0;
+    while at < CLASSES.len() {
+        if letter == CLASSES[at].0 as u8 {
+            return CLASSES[at].1;
+        }
+        at += 1;
+    }
+    0
+}
+
 const fn rows() -> [Row; BLOCKS.len() * 2] {
-    const EMPTY: Row = Row { letters: 0, capitals: 0, caseless: 0, marks: 0, numbers: 0, white: 0 };
-    let mut rows = [EMPTY; BLOCKS.len() * 2];
+    let mut rows = [Row([0; 3]); BLOCKS.len() * 2];
     let mut at = 0;
     while at < BLOCKS.len() * 128 {
-        let letter = BLOCKS[at / 128][at % 128];
-        let row = &mut rows[at / 64];
-        let bit = 1 << (at % 64);
-        if letter == Class::Upper as u8 {
-            row.letters |= bit;
-            row.capitals |= bit;
-        } else if letter == Class::Lower as u8 {
-            row.letters |= bit;
-        } else if letter == Class::Letter as u8 {
-            row.letters |= bit;
-            row.caseless |= bit;
-        } else if letter == Class::Mark as u8 {
-            row.marks |= bit;
-        } else if letter == Class::Number as u8 {
-            row.numbers |= bit;
-        } else if letter == Class::White as u8 {
-            row.white |= bit;
-        }
+        let bits = bits_of(BLOCKS[at / 128][at % 128]) as u64;
+        let row = &mut rows[at / 64].0;
+        row[0] |= (bits & 1) << (at % 64);
+        row[1] |= (bits >> 1 & 1) << (at % 64);
+        row[2] |= (bits >> 2) << (at % 64);
         at += 1;
     }
     rows
@@ -67,16 +97,13 @@ mod tests {
         for point in 0..0x11_0000 {
             let row = row(point >> 6).unwrap();
             let has = |mask: u64| mask >> (point & 63) & 1 == 1;
-            let found = match () {
-                () if has(row.capitals) => b'U',
-                () if has(row.caseless) => b'o',
-                () if has(row.letters) => b'l',
-                () if has(row.marks) => b'm',
-                () if has(row.numbers) => b'n',
-                () if has(row.white) => b's',
-                () => b'.',
-            };
-            assert_eq!(found, class_letter(point), "{point:#x}");
+            let letter = class_letter(point);
+            assert_eq!(has(row.letters()), b"Ulo".contains(&letter), "{point:#x}");
+            assert_eq!(has(row.capitals()), letter == b'U', "{point:#x}");
+            assert_eq!(has(row.caseless()), letter == b'o', "{point:#x}");
+            assert_eq!(has(row.marks()), letter == b'm', "{point:#x}");
+            assert_eq!(has(row.numbers()), letter == b'n', "{point:#x}");
+            assert_eq!(has(row.white()), letter == b's', "{point:#x}");
         }
         assert_eq!(row(0x11_0000 >> 6), None);
     }

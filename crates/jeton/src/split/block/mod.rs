@@ -70,7 +70,6 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unicode::Row;
 
     #[test]
     #[cfg(target_arch = "x86_64")]
@@ -106,9 +105,7 @@ mod tests {
         let seen = |wide: &Wide| {
             let limit = wide.end.min(wide.broken);
             let see = |mask: u64| mask & below(limit);
-            let Row { letters, capitals, caseless, marks, numbers, white } = wide.classes;
-            let masks = [letters, capitals, caseless, marks, numbers, white, wide.continuations];
-            (masks.map(see), limit)
+            (wide.classes.0.map(see), see(wide.continuations), limit)
         };
         // SAFETY: each is called where the machine has what it asks for.
         unsafe {

@@ -3,7 +3,7 @@
 //! Every byte of a character has the bits of the character's class, so the byte before a character
 //! speaks of the character before it, whatever their lengths.
 
-use crate::unicode::{Class, Row, class_letter, read_char, row};
+use crate::unicode::{Row, bits_of, class_letter, read_char, row};
 
 /// The characters beyond ASCII of one block by what they are. Those in no class are signs.
 ///
@@ -22,12 +22,8 @@ pub(in crate::split) struct Wide {
 
 impl Wide {
     /// What a block of ASCII has.
-    pub(in crate::split) const NONE: Self = Self {
-        classes: Row { letters: 0, capitals: 0, caseless: 0, marks: 0, numbers: 0, white: 0 },
-        continuations: 0,
-        end: 64,
-        broken: 64,
-    };
+    pub(in crate::split) const NONE: Self =
+        Self { classes: Row([0; 3]), continuations: 0, end: 64, broken: 64 };
 
     /// The plain way, which every other equals; `high` are the bytes beyond ASCII.
     #[inline]
@@ -44,15 +40,10 @@ impl Wide {
                 break;
             };
             let character = ((1 << length) - 1) << at;
-            let letter = class_letter(point);
-            let when = |class: Class| if letter == class as u8 { character } else { 0 };
-            let classes = &mut wide.classes;
-            classes.letters |= when(Class::Upper) | when(Class::Lower) | when(Class::Letter);
-            classes.capitals |= when(Class::Upper);
-            classes.caseless |= when(Class::Letter);
-            classes.marks |= when(Class::Mark);
-            classes.numbers |= when(Class::Number);
-            classes.white |= when(Class::White);
+            let bits = bits_of(class_letter(point));
+            for (bit, mask) in wide.classes.0.iter_mut().enumerate() {
+                *mask |= if bits >> bit & 1 == 1 { character } else { 0 };
+            }
             wide.continuations |= character & (character << 1);
             high &= !character;
         }
@@ -100,8 +91,8 @@ impl Wide {
             rest &= !(equal(0xF0) & equal(0x9F) >> 1 & within(0x8C, 0x1C) >> 2);
         }
 
-        // By their first bytes, so far.
-        let mut classes = Row { letters, caseless: letters, ..Self::NONE.classes };
+        // By their first bytes, so far; the two ranges are letters without case.
+        let mut classes = [letters, 0, letters];
         while rest != 0 {
             let at = rest.trailing_zeros();
             let [first, second, third] = three_from(bytes, at);
@@ -123,23 +114,11 @@ impl Wide {
             };
             let alike = alike & rest;
             rest &= !alike;
-            let members = |mask: u64| set(mask) >> (length - 1) & alike;
-            classes.letters |= members(row.letters);
-            classes.capitals |= members(row.capitals);
-            classes.caseless |= members(row.caseless);
-            classes.marks |= members(row.marks);
-            classes.numbers |= members(row.numbers);
-            classes.white |= members(row.white);
+            for (mask, row) in classes.iter_mut().zip(row.0) {
+                *mask |= set(row) >> (length - 1) & alike;
+            }
         }
-        let all = |firsts| whole(firsts, continuations);
-        let classes = Row {
-            letters: all(classes.letters),
-            capitals: all(classes.capitals),
-            caseless: all(classes.caseless),
-            marks: all(classes.marks),
-            numbers: all(classes.numbers),
-            white: all(classes.white),
-        };
+        let classes = Row(classes.map(|firsts| whole(firsts, continuations)));
         Self { classes, continuations, end, broken }
     }
 }
