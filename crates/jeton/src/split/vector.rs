@@ -5,9 +5,9 @@
 //! that (what may be a contraction, a long number, white space that goes on after the block, bytes
 //! that are not UTF-8), the algebra stops before the doubt and the scanner goes on until it is past.
 
-use super::block::{self, Block, Wide, whole};
+use super::block::{self, Block, Wide, below, whole};
 use super::scalar;
-use crate::pattern::{Case, Grammar, Place, Set, Transducer};
+use crate::pattern::{self, Case, Grammar, Place, Set, Transducer};
 
 /// What the algebra needs to know of a grammar.
 #[derive(Clone, Debug)]
@@ -24,8 +24,30 @@ pub(super) struct Rules {
     punctuation_takes_newlines: bool,
     punctuation_takes_slashes: bool,
     space_to_newline: bool,
-    /// By a byte after an apostrophe: whether the two may begin a contraction.
-    contracts: Option<Box<[bool; 256]>>,
+    contractions: Option<Contractions>,
+}
+
+/// What the algebra needs to know of contractions.
+#[derive(Clone, Debug)]
+struct Contractions {
+    /// Whether they end a word and belong to it, or else are pieces.
+    end_words: bool,
+    ignore_case: bool,
+    /// By a byte after an apostrophe.
+    endings: Box<[Ending; 256]>,
+}
+
+/// How a contraction goes on that begins with a certain letter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Ending {
+    /// There is none.
+    None,
+    /// That is all of it.
+    Complete,
+    /// With this letter, and that is all.
+    With(u8),
+    /// The algebra does not know.
+    Doubt,
 }
 
 /// What marks are.
@@ -85,20 +107,6 @@ impl Rules {
             && tail.meets(Set::CR) == tail.meets(Set::LF)
             && (tail.meets(Set::LF) || !tail.meets(Set::SLASH))
             && grammar.number_digits_max.is_none_or(|digits| (1..=8).contains(&digits));
-        let contractions = &grammar.contractions;
-        let contracts = (contractions.place != Place::Nowhere).then(|| {
-            let mut contracts = Box::new([false; 256]);
-            for first in contractions.endings.iter().filter_map(|ending| ending.bytes().next()) {
-                contracts[usize::from(first)] = true;
-                if contractions.ignore_case {
-                    contracts[usize::from(first.to_ascii_uppercase())] = true;
-                    // The first bytes of `ſ` and of the Kelvin sign.
-                    contracts[0xC5] |= first == b's';
-                    contracts[0xE2] |= first == b'k';
-                }
-            }
-            contracts
-        });
         known.then_some(Self {
             case_splits: grammar.word_case == Case::Splits,
             word_takes_blank: grammar.word_prefix.meets(Set::BLANK),
@@ -111,7 +119,7 @@ impl Rules {
             punctuation_takes_newlines: tail.meets(Set::LF),
             punctuation_takes_slashes: tail.meets(Set::SLASH),
             space_to_newline: grammar.space_to_newline,
-            contracts,
+            contractions: Contractions::of(&grammar.contractions),
         })
     }
 
@@ -159,7 +167,7 @@ impl Rules {
         let mut cuts = letters & after(numbers | signs) & !prefixed
             | numbers & (after_letters | after(signs))
             | signs & (after_letters | after(numbers))
-            | when(self.digits_max == Some(1), numbers & after(numbers) & !wide.continuations);
+            | self.between_digits(numbers, wide);
 
         // A capital after lower case, and after letters without case that follow lower case.
         let mut doubts = 0;
@@ -184,10 +192,9 @@ impl Rules {
         let rest = newlines & !tails;
         let last = first_bytes(space & before(text), wide.continuations);
         if self.space_to_newline {
-            let runs = gaps.reverse_bits();
-            let ends = (gaps & before(newlines)).reverse_bits();
-            let to_newline = (runs & !runs.wrapping_add(ends)).reverse_bits();
-            cuts |= gaps & after(rest) & !to_newline;
+            let starts = gaps & after(rest);
+            let ends = gaps.wrapping_add(starts) & newlines;
+            cuts |= if ends == 0 { starts } else { starts & !up_to(gaps, ends) };
             cuts |= gaps & after(gaps) & last;
         } else {
             cuts |= (gaps | rest) & after(gaps | rest) & last;
@@ -200,7 +207,32 @@ impl Rules {
             | signs & joined;
         cuts |= text & after(space) & !taken;
 
-        doubts |= self.doubts(block, wide, numbers, bytes);
+        if let Some(contractions) = &self.contractions {
+            let from = if contractions.end_words { after_letters } else { first_signs };
+            let mut asked = from & block.apostrophes;
+            asked &= (block.letters | block.high) >> 1 | 1 << 63;
+            let mut end_before = u32::MAX;
+            while asked != 0 {
+                let at = asked.trailing_zeros();
+                asked &= asked - 1;
+                match contractions.end(bytes, at) {
+                    // What is after a contraction is not after a word.
+                    _ if contractions.end_words && at == end_before => (),
+                    Some(end) if end == at => (),
+                    // Letters without case that follow would be taken for its word's.
+                    Some(end)
+                        if end < wide.end && !(self.case_splits && block.high >> end & 1 == 1) =>
+                    {
+                        let first = at + u32::from(!contractions.end_words);
+                        cuts = cuts & !(below(end) & !below(first)) | 1 << end;
+                        end_before = end;
+                    }
+                    _ => doubts |= 1 << at,
+                }
+            }
+        }
+
+        doubts |= self.doubts(block, wide, numbers);
         let doubt = doubts.trailing_zeros().min(wide.broken);
         let last = wide.end - 1;
         Found {
@@ -211,6 +243,25 @@ impl Rules {
                     | when(self.case_splits, letters & !capitals) >> last & 1,
                 lower: lower >> last & 1,
             },
+        }
+    }
+
+    /// Where a number ends because it has as many digits as it may, if all are ASCII.
+    #[inline(always)]
+    fn between_digits(&self, numbers: u64, wide: &Wide) -> u64 {
+        match self.digits_max {
+            None => 0,
+            Some(1) => numbers & numbers << 1 & !wide.continuations,
+            Some(digits) if numbers & numbers << digits == 0 => 0,
+            Some(digits) => {
+                let full = (1..=digits).fold(numbers, |full, shift| full & numbers << shift);
+                let (mut cuts, mut ends) = (0, numbers & !(numbers << 1));
+                while ends != 0 {
+                    ends = ends << digits & full;
+                    cuts |= ends;
+                }
+                cuts
+            }
         }
     }
 
@@ -231,28 +282,69 @@ impl Rules {
 
     /// Returns the bytes before which, or at which, neighbours do not settle what happens.
     #[inline(always)]
-    fn doubts(&self, block: &Block, wide: &Wide, numbers: u64, bytes: &[u8; 64]) -> u64 {
+    fn doubts(&self, block: &Block, wide: &Wide, numbers: u64) -> u64 {
         let mut doubts = 0;
         if self.marks == Marks::Doubts {
             doubts |= wide.classes.marks();
         }
-        if let Some(digits) = self.digits_max.filter(|&digits| digits > 1) {
+        if let Some(digits) = self.digits_max.filter(|&digits| digits > 1)
+            && wide.classes.numbers() != 0
+        {
+            // A digit has several bytes, so some of these have no digit too many.
             doubts |= (1..=digits).fold(numbers, |runs, shift| runs & numbers << shift);
         }
         if self.punctuation_takes_slashes {
             doubts |= block.slashes & block.newlines << 1;
         }
-        if let Some(contracts) = &self.contracts {
-            let mut asked = block.apostrophes & ((block.letters | block.high) >> 1 | 1 << 63);
-            while asked != 0 {
-                let at = asked.trailing_zeros() as usize;
-                if bytes.get(at + 1).is_none_or(|&next| contracts[usize::from(next)]) {
-                    doubts |= 1 << at;
-                }
-                asked &= asked - 1;
+        doubts
+    }
+}
+
+impl Contractions {
+    fn of(contractions: &pattern::Contractions) -> Option<Self> {
+        let mut endings = Box::new([Ending::None; 256]);
+        let ignore_case = contractions.ignore_case;
+        // `ſ` and the Kelvin sign are letters of contractions too.
+        let folds = |letter: &u8| ignore_case && matches!(letter, b's' | b'k');
+        for ending in contractions.endings.iter().map(String::as_bytes) {
+            let first = ending[0];
+            let found = match ending {
+                [_] => Ending::Complete,
+                [_, second] if !folds(second) => Ending::With(*second),
+                _ => Ending::Doubt,
+            };
+            let alone = endings[usize::from(first)] == Ending::None;
+            let found = if alone { found } else { Ending::Doubt };
+            endings[usize::from(first)] = found;
+            if ignore_case {
+                endings[usize::from(first.to_ascii_uppercase())] = found;
+            }
+            if folds(&first) {
+                endings[if first == b's' { 0xC5 } else { 0xE2 }] = Ending::Doubt;
             }
         }
-        doubts
+        (contractions.place != Place::Nowhere).then_some(Self {
+            end_words: contractions.place == Place::Suffix,
+            ignore_case,
+            endings,
+        })
+    }
+
+    /// Returns where a contraction ends that begins at an apostrophe, which is there if there is
+    /// none; `None` if the block does not tell.
+    #[inline(always)]
+    fn end(&self, bytes: &[u8; 64], at: u32) -> Option<u32> {
+        let letter = |at: u32| bytes.get(at as usize).copied();
+        match self.endings[usize::from(letter(at + 1)?)] {
+            Ending::None => Some(at),
+            Ending::Complete => Some(at + 2),
+            Ending::With(second) => {
+                let found = letter(at + 2)?;
+                let found = if self.ignore_case { found.to_ascii_lowercase() } else { found };
+                Some(if found == second { at + 3 } else { at })
+            }
+            Ending::Doubt => None,
+        }
     }
 }
 
@@ -262,6 +354,13 @@ fn first_bytes(lasts: u64, continuations: u64) -> u64 {
     let back = |bits: u64| bits & !continuations | (bits & continuations) >> 1;
     // None has more than three bytes.
     back(back(lasts))
+}
+
+/// The runs of bits that go up to one of `ends`.
+#[cold]
+fn up_to(runs: u64, ends: u64) -> u64 {
+    let (runs, lasts) = (runs.reverse_bits(), (runs & ends >> 1).reverse_bits());
+    (runs & !runs.wrapping_add(lasts)).reverse_bits()
 }
 
 /// The bits of a block up to a doubt; if white space goes up to it, only to where that begins.
