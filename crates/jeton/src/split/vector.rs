@@ -487,7 +487,14 @@ fn split_by_sse2<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::sse2::classify(bytes), Wide::one_by_one);
+    split_by(
+        rules,
+        transducer,
+        text,
+        each,
+        |bytes| block::sse2::classify(bytes),
+        |bytes, high| block::sse2::widen(bytes, high),
+    );
 }
 
 /// The loop over blocks, which each tier compiles with its own instructions.

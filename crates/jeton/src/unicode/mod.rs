@@ -3,7 +3,7 @@
 mod rows;
 mod tables;
 
-pub(crate) use rows::{Row, bits_of, row};
+pub(crate) use rows::{Row, row};
 
 /// What a pattern may ask of a character: Unicode 16's general categories, folded.
 ///

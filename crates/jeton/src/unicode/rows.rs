@@ -54,7 +54,7 @@ impl Row {
 }
 
 /// The three bits of a class, by its letter.
-pub(crate) const fn bits_of(letter: u8) -> u8 {
+const fn bits_of(letter: u8) -> u8 {
     const CLASSES: [(Class, u8); 6] = [
         (Class::Lower, 0b001),
         (Class::Upper, 0b011),

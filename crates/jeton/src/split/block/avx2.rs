@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_sub_epi8,
 };
 
-use super::{Block, Wide};
+use super::{Block, Row, Wide};
 
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -31,13 +31,16 @@ pub(in crate::split) fn widen(bytes: &[u8; 64], high: u64) -> Wide {
         high,
         |first, count| within(halves, first, count),
         |byte| equal(halves, byte),
-        |row| {
-            let row = _mm256_set1_epi64x(row as i64);
-            let set = |half: usize| {
-                let eight = _mm256_shuffle_epi8(row, byte_of[half]);
-                _mm256_cmpeq_epi8(_mm256_and_si256(eight, bit_of[half]), bit_of[half])
+        |row, asked| {
+            let set = |bits: u64| {
+                let bits = _mm256_set1_epi64x(bits as i64);
+                let set = |half: usize| {
+                    let eight = _mm256_shuffle_epi8(bits, byte_of[half]);
+                    _mm256_cmpeq_epi8(_mm256_and_si256(eight, bit_of[half]), bit_of[half])
+                };
+                mask([set(0), set(1)])
             };
-            mask([set(0), set(1)])
+            Row(row.0.map(|bits| set(bits) & asked))
         },
     )
 }

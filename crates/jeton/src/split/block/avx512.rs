@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm512_sub_epi8,
 };
 
-use super::{Block, Wide};
+use super::{Block, Row, Wide};
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -26,7 +26,11 @@ pub(in crate::split) fn widen(bytes: &[u8; 64], high: u64) -> Wide {
         high,
         |first, count| within(lanes, first, count),
         |byte| equal(lanes, byte),
-        |row| _mm512_bitshuffle_epi64_mask(_mm512_set1_epi64(row as i64), lanes),
+        |row, asked| {
+            let set =
+                |mask: u64| _mm512_bitshuffle_epi64_mask(_mm512_set1_epi64(mask as i64), lanes);
+            Row(row.0.map(|mask| set(mask) & asked))
+        },
     )
 }
 

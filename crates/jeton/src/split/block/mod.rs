@@ -30,6 +30,9 @@ mod wide;
 
 pub(super) use wide::{Wide, below, whole};
 
+#[cfg(target_arch = "x86_64")]
+use crate::unicode::Row;
+
 /// The bytes of one block by what they are. All but `high` are ASCII; [`Wide`] says what those are.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Block {
@@ -109,6 +112,7 @@ mod tests {
         };
         // SAFETY: each is called where the machine has what it asks for.
         unsafe {
+            assert_eq!(seen(&sse2::widen(bytes, high)), seen(&plain), "{bytes:x?}");
             if is_x86_feature_detected!("avx2") {
                 assert_eq!(seen(&avx2::widen(bytes, high)), seen(&plain), "{bytes:x?}");
             }

@@ -5,19 +5,40 @@ use std::arch::x86_64::{
     _mm_or_si128, _mm_set1_epi8,
 };
 
-use super::Block;
+use super::{Block, Wide, wide};
 
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(in crate::split) fn classify(bytes: &[u8; 64]) -> Block {
-    // SAFETY: four times sixteen bytes are read, aligned or not, from where sixty-four are.
-    #[allow(unsafe_code)]
-    let quarters = unsafe {
-        let start = bytes.as_ptr().cast::<__m128i>();
-        [0, 1, 2, 3].map(|at| _mm_loadu_si128(start.add(at)))
-    };
+    let quarters = load(bytes);
     let small = quarters.map(|quarter| _mm_or_si128(quarter, _mm_set1_epi8(0x20)));
     classes!(small, quarters, mask(quarters))
+}
+
+/// What the bytes beyond ASCII are.
+#[inline]
+#[target_feature(enable = "sse2")]
+pub(in crate::split) fn widen(bytes: &[u8; 64], high: u64) -> Wide {
+    let quarters = load(bytes);
+    Wide::by_rows(
+        bytes,
+        high,
+        |first, count| within(quarters, first, count),
+        |byte| equal(quarters, byte),
+        // There is nothing to look bytes up by.
+        |row, asked| wide::look_up(row, bytes, asked),
+    )
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn load(bytes: &[u8; 64]) -> [__m128i; 4] {
+    // SAFETY: four times sixteen bytes are read, aligned or not, from where sixty-four are.
+    #[allow(unsafe_code)]
+    unsafe {
+        let start = bytes.as_ptr().cast::<__m128i>();
+        [0, 1, 2, 3].map(|at| _mm_loadu_si128(start.add(at)))
+    }
 }
 
 /// The bytes from `first` on, so many of them.

@@ -3,7 +3,9 @@
 //! Every byte of a character has the bits of the character's class, so the byte before a character
 //! speaks of the character before it, whatever their lengths.
 
-use crate::unicode::{Row, bits_of, class_letter, read_char, row};
+#[cfg(any(test, not(target_arch = "x86_64")))]
+use crate::unicode::read_char;
+use crate::unicode::{Row, row};
 
 /// The characters beyond ASCII of one block by what they are. Those in no class are signs.
 ///
@@ -26,7 +28,7 @@ impl Wide {
         Self { classes: Row([0; 3]), continuations: 0, end: 64, broken: 64 };
 
     /// The plain way, which every other equals; `high` are the bytes beyond ASCII.
-    #[inline]
+    #[cfg(any(test, not(target_arch = "x86_64")))]
     pub(in crate::split) fn one_by_one(bytes: &[u8; 64], mut high: u64) -> Self {
         let mut wide = Self::NONE;
         while high != 0 {
@@ -40,9 +42,9 @@ impl Wide {
                 break;
             };
             let character = ((1 << length) - 1) << at;
-            let bits = bits_of(class_letter(point));
-            for (bit, mask) in wide.classes.0.iter_mut().enumerate() {
-                *mask |= if bits >> bit & 1 == 1 { character } else { 0 };
+            let row = row(point >> 6).expect("a row for every code point").0;
+            for (mask, row) in wide.classes.0.iter_mut().zip(row) {
+                *mask |= character * (row >> (point & 63) & 1);
             }
             wide.continuations |= character & (character << 1);
             high &= !character;
@@ -50,8 +52,8 @@ impl Wide {
         wide
     }
 
-    /// The same by comparisons of all bytes at once: those `within` a range of so many, those
-    /// `equal` to one, and those whose last six bits are the number of a `set` bit.
+    /// The same by comparisons of all bytes at once: those `within` a range of so many, and those
+    /// `equal` to one. `look_up` says what a row has for the last six bits of certain bytes.
     ///
     /// Characters that differ in their last byte alone share a row of bits, so a block takes as
     /// many rounds as it has rows: Russian two or three. Han and Hangul, which have hundreds of rows,
@@ -63,7 +65,7 @@ impl Wide {
         high: u64,
         within: impl Fn(u8, u8) -> u64,
         equal: impl Fn(u8) -> u64,
-        set: impl Fn(u64) -> u64,
+        look_up: impl Fn(&Row, u64) -> Row,
     ) -> Self {
         let leads = within(0xC0, 64);
         let of_three = within(0xE0, 32);
@@ -114,13 +116,30 @@ impl Wide {
             };
             let alike = alike & rest;
             rest &= !alike;
-            for (mask, row) in classes.iter_mut().zip(row.0) {
-                *mask |= set(row) >> (length - 1) & alike;
+            let Row(found) = look_up(row, alike << (length - 1));
+            for (mask, found) in classes.iter_mut().zip(found) {
+                *mask |= found >> (length - 1);
             }
         }
         let classes = Row(classes.map(|firsts| whole(firsts, continuations)));
         Self { classes, continuations, end, broken }
     }
+}
+
+/// What a row has for the last six bits of certain bytes, one by one.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn look_up(row: &Row, bytes: &[u8; 64], mut asked: u64) -> Row {
+    let mut found = Row([0; 3]);
+    while asked != 0 {
+        let at = asked.trailing_zeros();
+        let bit = bytes[at as usize] & 63;
+        for (mask, row) in found.0.iter_mut().zip(row.0) {
+            *mask |= (row >> bit & 1) << at;
+        }
+        asked &= asked - 1;
+    }
+    found
 }
 
 /// All bytes of the characters with these first bytes.
@@ -137,6 +156,7 @@ pub(in crate::split) fn below(place: u32) -> u64 {
 }
 
 /// The bytes of a character that begins with this one, if any does.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 fn length_of(first: u8) -> usize {
     match first {
         0xC2..0xE0 => 2,
