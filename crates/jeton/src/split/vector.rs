@@ -46,6 +46,8 @@ enum Ending {
     Complete,
     /// With this letter, and that is all.
     With(u8),
+    /// The algebra does not know, if this byte comes next.
+    DoubtIf(u8),
     /// The algebra does not know.
     Doubt,
 }
@@ -150,7 +152,7 @@ impl Rules {
         let when = |yes: bool, mask: u64| if yes { mask } else { 0 };
         let joined = when(self.punctuation_takes_blank, after(blanks));
 
-        if WIDE && self.marks != Marks::Signs {
+        if WIDE && matches!(self.marks, Marks::Letters | Marks::Either) {
             let marks = match self.marks {
                 Marks::Either => classes.marks() & !self.punctuation(signs, wide, joined),
                 _ => classes.marks(),
@@ -167,7 +169,7 @@ impl Rules {
         let mut cuts = letters & after(numbers | signs) & !prefixed
             | numbers & (after_letters | after(signs))
             | signs & (after_letters | after(numbers))
-            | self.between_digits(numbers, wide);
+            | self.between_digits(numbers, wide.continuations);
 
         // A capital after lower case, and after letters without case that follow lower case.
         let mut doubts = 0;
@@ -179,7 +181,15 @@ impl Rules {
             }
             let after_lower = after(lower) | carry.lower;
             cuts |= capitals & after_lower;
-            doubts |= capitals & (after(caseless) | carry.word) & !after_lower;
+            // Capitals after other letters without case are a word, unless more of it follows.
+            let end = wide.end.min(wide.broken);
+            let starts = capitals & (after(caseless) | carry.word) & !after_lower & below(end);
+            if starts != 0 {
+                let run = (capitals << (64 - end)).leading_ones();
+                doubts |= starts & 1_u64.checked_shl(end - run).unwrap_or(0);
+                let joined = capitals.wrapping_add(starts) & letters & !capitals;
+                cuts |= starts & !up_to(capitals, joined);
+            }
         }
 
         // From text to white space; newlines right after punctuation belong to it.
@@ -232,7 +242,7 @@ impl Rules {
             }
         }
 
-        doubts |= self.doubts(block, wide, numbers);
+        doubts |= self.doubts(block, wide);
         let doubt = doubts.trailing_zeros().min(wide.broken);
         let last = wide.end - 1;
         Found {
@@ -246,22 +256,22 @@ impl Rules {
         }
     }
 
-    /// Where a number ends because it has as many digits as it may, if all are ASCII.
+    /// Where a number ends because it has as many digits as it may.
     #[inline(always)]
-    fn between_digits(&self, numbers: u64, wide: &Wide) -> u64 {
+    fn between_digits(&self, numbers: u64, continuations: u64) -> u64 {
+        // From first bytes to those of the next characters: a carry runs through continuations.
+        let next = |firsts: u64| (firsts << 1).wrapping_add(continuations) & !continuations;
         match self.digits_max {
-            None => 0,
-            Some(1) => numbers & numbers << 1 & !wide.continuations,
-            Some(digits) if numbers & numbers << digits == 0 => 0,
-            Some(digits) => {
-                let full = (1..=digits).fold(numbers, |full, shift| full & numbers << shift);
-                let (mut cuts, mut ends) = (0, numbers & !(numbers << 1));
-                while ends != 0 {
-                    ends = ends << digits & full;
-                    cuts |= ends;
+            Some(1) => numbers & numbers << 1 & !continuations,
+            Some(digits) if numbers & numbers << digits != 0 => {
+                let (mut cuts, mut firsts) = (0, numbers & !(numbers << 1));
+                while firsts != 0 {
+                    firsts = (0..digits).fold(firsts, |firsts, _| next(firsts) & numbers);
+                    cuts |= firsts;
                 }
                 cuts
             }
+            _ => 0,
         }
     }
 
@@ -282,16 +292,10 @@ impl Rules {
 
     /// Returns the bytes before which, or at which, neighbours do not settle what happens.
     #[inline(always)]
-    fn doubts(&self, block: &Block, wide: &Wide, numbers: u64) -> u64 {
+    fn doubts(&self, block: &Block, wide: &Wide) -> u64 {
         let mut doubts = 0;
         if self.marks == Marks::Doubts {
             doubts |= wide.classes.marks();
-        }
-        if let Some(digits) = self.digits_max.filter(|&digits| digits > 1)
-            && wide.classes.numbers() != 0
-        {
-            // A digit has several bytes, so some of these have no digit too many.
-            doubts |= (1..=digits).fold(numbers, |runs, shift| runs & numbers << shift);
         }
         if self.punctuation_takes_slashes {
             doubts |= block.slashes & block.newlines << 1;
@@ -320,7 +324,8 @@ impl Contractions {
                 endings[usize::from(first.to_ascii_uppercase())] = found;
             }
             if folds(&first) {
-                endings[if first == b's' { 0xC5 } else { 0xE2 }] = Ending::Doubt;
+                let (first, second) = if first == b's' { (0xC5, 0xBF) } else { (0xE2, 0x84) };
+                endings[first] = Ending::DoubtIf(second);
             }
         }
         (contractions.place != Place::Nowhere).then_some(Self {
@@ -343,6 +348,7 @@ impl Contractions {
                 let found = if self.ignore_case { found.to_ascii_lowercase() } else { found };
                 Some(if found == second { at + 3 } else { at })
             }
+            Ending::DoubtIf(second) => (letter(at + 2)? != second).then_some(at),
             Ending::Doubt => None,
         }
     }
@@ -357,7 +363,7 @@ fn first_bytes(lasts: u64, continuations: u64) -> u64 {
 }
 
 /// The runs of bits that go up to one of `ends`.
-#[cold]
+#[inline(always)]
 fn up_to(runs: u64, ends: u64) -> u64 {
     let (runs, lasts) = (runs.reverse_bits(), (runs & ends >> 1).reverse_bits());
     (runs & !runs.wrapping_add(lasts)).reverse_bits()
@@ -509,6 +515,7 @@ fn split_by<'t>(
 ) {
     // The piece in hand begins at `start`; the block at `first`, later if it is within a word.
     let (mut start, mut first, mut carry) = (0, 0, Carry::default());
+    let mut was_broken = false;
     while let Some(bytes) = text[first..].first_chunk() {
         let block = classify(bytes);
         let (found, end, broken) = if block.high == 0 {
@@ -525,13 +532,11 @@ fn split_by<'t>(
             cuts &= cuts - 1;
         }
         carry = found.carry;
+        let is_broken = found.doubt < end && found.doubt == broken;
         if found.doubt < end || carry.word == 0 && found.cuts == 0 {
-            // Where bytes are not UTF-8, others near them are not either.
-            let past = match found.doubt {
-                doubt if doubt >= end => first,
-                doubt if doubt == broken => first + 64,
-                doubt => first + doubt as usize,
-            };
+            let mut past = first + if found.doubt < end { found.doubt as usize } else { 0 };
+            // Where many bytes are not UTF-8, blocks are not worth their while.
+            past += if is_broken && was_broken { 64 } else { 0 };
             scalar::scan(transducer, text, start, |end| {
                 each(&text[start..end]);
                 start = end;
@@ -539,6 +544,7 @@ fn split_by<'t>(
             });
             carry = Carry::default();
         }
+        was_broken = is_broken;
         first = if carry.word != 0 { first + end as usize } else { start };
     }
     scalar::scan(transducer, text, start, |end| {
