@@ -1,11 +1,14 @@
 //! Text becomes pieces that no merge crosses. Joined, the pieces are the text.
 
 mod block;
+mod contractions;
 mod regex;
+mod rules;
 mod scalar;
 mod vector;
 
-use vector::{Rules, Tier};
+use rules::Rules;
+use vector::Tier;
 
 use crate::error::Error;
 use crate::pattern::{Grammar, PATTERN_BYTES_MAX, Transducer};
