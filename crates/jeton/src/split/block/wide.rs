@@ -57,7 +57,7 @@ impl Wide {
     ///
     /// Characters that differ in their last byte alone share a row of bits, so a block takes as
     /// many rounds as it has rows: Russian two or three. Han and Hangul, which have hundreds of rows,
-    /// and emoji are told by ranges.
+    /// kana and emoji are told by ranges.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn by_rows(
@@ -89,11 +89,20 @@ impl Wide {
             letters = rest & (han | hangul);
             rest &= !letters;
         }
+        let kana = equal(0xE3) & within(0x81, 3) >> 1 & rest;
+        if kana != 0 {
+            let other = equal(0x81) & equal(0x80) >> 1
+                | equal(0x82) & (within(0x97, 6) | equal(0xA0)) >> 1
+                | equal(0x83) & equal(0xBB) >> 1;
+            let kana = kana & !(other >> 1);
+            letters |= kana;
+            rest &= !kana;
+        }
         if of_four != 0 {
             rest &= !(equal(0xF0) & equal(0x9F) >> 1 & within(0x8C, 0x1C) >> 2);
         }
 
-        // By their first bytes, so far; the two ranges are letters without case.
+        // By their first bytes, so far; those told by ranges are letters without case.
         let mut classes = [letters, 0, letters];
         while rest != 0 {
             let at = rest.trailing_zeros();
