@@ -5,7 +5,9 @@
 //! after a newline, white space or a contraction that goes on after the block, bytes that are not
 //! UTF-8), the scanner goes on until it is past.
 
-use super::block::{self, Block, Wide};
+#[cfg(target_arch = "x86_64")]
+use super::block;
+use super::block::{Block, Wide};
 use super::rules::{Carry, Rules};
 use super::scalar;
 use crate::pattern::Transducer;
