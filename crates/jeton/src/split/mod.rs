@@ -2,13 +2,16 @@
 
 mod automaton;
 mod block;
+mod contractions;
 mod path;
 mod regex;
+mod rules;
 mod scalar;
 mod vector;
 
 pub use path::{Outside, Path};
-use vector::{Rules, Tier};
+use rules::Rules;
+use vector::Tier;
 
 use crate::error::Error;
 use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};

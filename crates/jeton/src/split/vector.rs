@@ -1,161 +1,16 @@
-//! The scanner's twin for ASCII: the pieces of sixty-four bytes at once, by algebra on bit masks.
+//! The scanner's twin: the pieces of sixty-four bytes at once.
 //!
-//! A block begins where a piece begins, so nothing is carried from block to block. Bit i of `cuts`
-//! says that a piece ends before byte i. Where a byte's neighbours do not settle that (a character
-//! beyond ASCII, what may be a contraction, a long number, white space that goes on after the
-//! block), the algebra stops before the doubt and the scanner goes on until it is past.
+//! A block begins where a piece begins or within a word, so little is carried from block to block.
+//! `block` says what its bytes are, and `rules` where pieces end. Where that is in doubt (a slash
+//! after a newline, white space or a contraction that goes on after the block, bytes that are not
+//! UTF-8), the scanner goes on until it is past.
 
-use super::block::{self, Block};
+#[cfg(target_arch = "x86_64")]
+use super::block;
+use super::block::{Block, Wide};
+use super::rules::{Carry, Rules};
 use super::scalar;
-use crate::pattern::{Case, Grammar, Place, Set, Transducer};
-
-/// What the algebra needs to know of a grammar.
-#[derive(Clone, Debug)]
-pub(super) struct Rules {
-    case_splits: bool,
-    /// Whether a word takes a blank, other white space, or one sign before it in.
-    word_takes_blank: bool,
-    word_takes_white: bool,
-    word_takes_sign: bool,
-    number_takes_blank: bool,
-    digits_max: Option<u32>,
-    punctuation_takes_blank: bool,
-    punctuation_takes_newlines: bool,
-    punctuation_takes_slashes: bool,
-    space_to_newline: bool,
-    /// By a byte after an apostrophe: whether the two may begin a contraction.
-    contracts: Option<Box<[bool; 128]>>,
-}
-
-impl Rules {
-    /// Reads a grammar; `None` if it makes choices that the algebra does not know.
-    pub(super) fn of(grammar: &Grammar) -> Option<Self> {
-        let signs = [Set::APOSTROPHE, Set::SLASH, Set::OTHER];
-        let takes = |set: Set| signs.map(|sign| set.meets(sign));
-        let word_takes_sign = match takes(grammar.word_prefix) {
-            [true, true, true] => true,
-            [false, false, false] => false,
-            _ => return None,
-        };
-        let tail = grammar.punctuation_tail;
-        let known = grammar.space_leaves_last
-            && !grammar.word_prefix.meets(Set::NEWLINE | Set::NUMBER)
-            && !tail.meets(!(Set::NEWLINE | Set::SLASH))
-            && tail.meets(Set::CR) == tail.meets(Set::LF)
-            && (tail.meets(Set::LF) || !tail.meets(Set::SLASH))
-            && grammar.number_digits_max.is_none_or(|digits| (1..=8).contains(&digits));
-        let contractions = &grammar.contractions;
-        let contracts = (contractions.place != Place::Nowhere).then(|| {
-            let mut contracts = Box::new([false; 128]);
-            for first in contractions.endings.iter().filter_map(|ending| ending.bytes().next()) {
-                contracts[usize::from(first)] = true;
-                contracts[usize::from(first.to_ascii_uppercase())] |= contractions.ignore_case;
-            }
-            contracts
-        });
-        known.then_some(Self {
-            case_splits: grammar.word_case == Case::Splits,
-            word_takes_blank: grammar.word_prefix.meets(Set::BLANK),
-            word_takes_white: grammar.word_prefix.meets(Set::WHITE),
-            word_takes_sign,
-            number_takes_blank: grammar.number_blank,
-            digits_max: grammar.number_digits_max,
-            punctuation_takes_blank: grammar.punctuation_blank,
-            punctuation_takes_newlines: tail.meets(Set::LF),
-            punctuation_takes_slashes: tail.meets(Set::SLASH),
-            space_to_newline: grammar.space_to_newline,
-            contracts,
-        })
-    }
-
-    /// Returns where pieces end in a block that begins with one, and the first doubt, 64 if none.
-    #[inline(always)]
-    fn cuts(&self, bytes: &[u8; 64], block: Block) -> (u64, u32) {
-        let Block { letters, numbers, blanks, white, newlines, .. } = block;
-        let gaps = blanks | white;
-        let space = gaps | newlines;
-        let signs = !(letters | numbers | space | block.high);
-        let text = !space;
-
-        // Bit i of `after(mask)`: byte i - 1 is in the mask.
-        let after = |mask: u64| mask << 1;
-        let before = |mask: u64| mask >> 1;
-        let when = |yes: bool, mask: u64| if yes { mask } else { 0 };
-
-        // Between text and text.
-        let joined = when(self.punctuation_takes_blank, after(blanks));
-        let first_signs = signs & !after(signs) & !joined;
-        let prefixed = when(self.word_takes_sign, letters & after(first_signs));
-        let mut cuts = letters & after(numbers | signs) & !prefixed
-            | numbers & after(letters | signs)
-            | signs & after(letters | numbers)
-            | when(self.case_splits, block.capitals & after(letters & !block.capitals))
-            | when(self.digits_max == Some(1), numbers & after(numbers));
-
-        // From text to white space; newlines right after punctuation belong to it.
-        let tail_starts = when(self.punctuation_takes_newlines, newlines & after(signs));
-        let tails = newlines & !newlines.wrapping_add(tail_starts);
-        cuts |= space & after(text) & !tail_starts;
-        cuts |= !newlines & after(tails);
-
-        // Within white space: after its last newline, and before its last character.
-        let rest = newlines & !tails;
-        if self.space_to_newline {
-            let runs = gaps.reverse_bits();
-            let ends = (gaps & before(newlines)).reverse_bits();
-            let to_newline = (runs & !runs.wrapping_add(ends)).reverse_bits();
-            cuts |= gaps & after(rest) & !to_newline;
-            cuts |= gaps & after(gaps) & before(text);
-        } else {
-            cuts |= (gaps | rest) & after(gaps | rest) & before(text);
-        }
-
-        // From white space to text, which may take the last of it in.
-        let taken = when(self.word_takes_blank, letters & after(blanks))
-            | when(self.word_takes_white, letters & after(white))
-            | when(self.number_takes_blank, numbers & after(blanks))
-            | signs & joined;
-        cuts |= text & after(space) & !taken;
-
-        let doubt = self.doubts(&block, bytes).trailing_zeros();
-        (cuts & known(space, doubt), doubt)
-    }
-
-    /// Returns the bytes before which, or at which, neighbours do not settle what happens.
-    #[inline(always)]
-    fn doubts(&self, block: &Block, bytes: &[u8; 64]) -> u64 {
-        let mut doubts = block.high;
-        if let Some(digits) = self.digits_max.filter(|&digits| digits > 1) {
-            doubts |= (1..=digits).fold(block.numbers, |runs, shift| runs & block.numbers << shift);
-        }
-        if self.punctuation_takes_slashes {
-            doubts |= block.slashes & block.newlines << 1;
-        }
-        if let Some(contracts) = &self.contracts {
-            let mut asked = block.apostrophes & ((block.letters | block.high) >> 1 | 1 << 63);
-            while asked != 0 {
-                let at = asked.trailing_zeros() as usize;
-                let next = bytes.get(at + 1).map(|&byte| usize::from(byte));
-                if next.is_none_or(|next| contracts.get(next) != Some(&false)) {
-                    doubts |= 1 << at;
-                }
-                asked &= asked - 1;
-            }
-        }
-        doubts
-    }
-}
-
-/// The bits of a block up to a doubt; if white space goes up to it, only to where that begins.
-#[inline(always)]
-fn known(space: u64, doubt: u32) -> u64 {
-    if doubt == 0 {
-        return 0;
-    }
-    let run = (space << (64 - doubt)).leading_ones();
-    let last = if run > 0 { doubt - run } else { doubt - 1 };
-    u64::MAX >> (63 - last)
-}
+use crate::pattern::Transducer;
 
 /// The instructions that blocks are classified by, the best first.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -190,7 +45,11 @@ impl Tier {
     pub(super) fn all() -> Vec<Self> {
         let bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("lzcnt");
         let tiers = [
-            (Self::Avx512, bits && is_x86_feature_detected!("avx512bw")),
+            (
+                Self::Avx512,
+                bits && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512bitalg"),
+            ),
             (Self::Avx2, bits && is_x86_feature_detected!("avx2")),
             (Self::Sse2, true),
         ];
@@ -233,18 +92,25 @@ pub(super) fn split<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, Block::one_by_one);
+    split_by(rules, transducer, text, each, Block::one_by_one, Wide::one_by_one);
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,bmi1,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bitalg,bmi1,lzcnt")]
 fn split_by_avx512<'t>(
     rules: &Rules,
     transducer: &Transducer,
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::avx512::classify(bytes));
+    split_by(
+        rules,
+        transducer,
+        text,
+        each,
+        |bytes| block::avx512::classify(bytes),
+        |bytes, high| block::avx512::widen(bytes, high),
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -255,7 +121,14 @@ fn split_by_avx2<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::avx2::classify(bytes));
+    split_by(
+        rules,
+        transducer,
+        text,
+        each,
+        |bytes| block::avx2::classify(bytes),
+        |bytes, high| block::avx2::widen(bytes, high),
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -266,7 +139,14 @@ fn split_by_sse2<'t>(
     text: &'t [u8],
     each: impl FnMut(&'t [u8]),
 ) {
-    split_by(rules, transducer, text, each, |bytes| block::sse2::classify(bytes));
+    split_by(
+        rules,
+        transducer,
+        text,
+        each,
+        |bytes| block::sse2::classify(bytes),
+        |bytes, high| block::sse2::widen(bytes, high),
+    );
 }
 
 /// The loop over blocks, which each tier compiles with its own instructions.
@@ -277,25 +157,41 @@ fn split_by<'t>(
     text: &'t [u8],
     mut each: impl FnMut(&'t [u8]),
     classify: impl Fn(&[u8; 64]) -> Block,
+    widen: impl Fn(&[u8; 64], u64) -> Wide,
 ) {
-    let mut start = 0;
-    while let Some(bytes) = text[start..].first_chunk() {
-        let first = start;
-        let (mut cuts, doubt) = rules.cuts(bytes, classify(bytes));
+    // The piece in hand begins at `start`; the block at `first`, later if it is within a word.
+    let (mut start, mut first, mut carry) = (0, 0, Carry::default());
+    let mut was_broken = false;
+    while let Some(bytes) = text[first..].first_chunk() {
+        let block = classify(bytes);
+        let (found, end, broken) = if block.high == 0 {
+            (rules.cuts::<false>(bytes, &block, &Wide::NONE, carry), 64, 64)
+        } else {
+            let wide = widen(bytes, block.high);
+            (rules.cuts::<true>(bytes, &block, &wide, carry), wide.end, wide.broken)
+        };
+        let mut cuts = found.cuts;
         while cuts != 0 {
             let end = first + cuts.trailing_zeros() as usize;
             each(&text[start..end]);
             start = end;
             cuts &= cuts - 1;
         }
-        if doubt < 64 || start == first {
-            let past = first + doubt as usize % 64;
+        carry = found.carry;
+        let is_broken = found.doubt < end && found.doubt == broken;
+        if found.doubt < end || carry.word == 0 && found.cuts == 0 {
+            let mut past = first + if found.doubt < end { found.doubt as usize } else { 0 };
+            // Where many bytes are not UTF-8, blocks are not worth their while.
+            past += if is_broken && was_broken { 64 } else { 0 };
             scalar::scan(transducer, text, start, |end| {
                 each(&text[start..end]);
                 start = end;
-                end <= past || !is_ascii_ahead(&text[end..])
+                end <= past
             });
+            carry = Carry::default();
         }
+        was_broken = is_broken;
+        first = if carry.word != 0 { first + end as usize } else { start };
     }
     scalar::scan(transducer, text, start, |end| {
         each(&text[start..end]);
@@ -304,15 +200,10 @@ fn split_by<'t>(
     });
 }
 
-/// Whether the next few bytes are worth a block.
-#[inline]
-fn is_ascii_ahead(text: &[u8]) -> bool {
-    text.first_chunk::<8>().is_some_and(|bytes| bytes.is_ascii())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pattern::Grammar;
     use crate::testing::{PARTS, Random, patterns};
 
     fn ends(split: impl Fn(&mut dyn FnMut(usize))) -> Vec<usize> {
@@ -347,13 +238,38 @@ mod tests {
         assert_eq!(published().len(), patterns().len());
     }
 
+    /// Words, marks, numbers, white space and signs of many scripts, of two to four bytes.
+    #[rustfmt::skip]
+    const SCRIPTS: [&str; 64] = [
+        "é", "É", "ß", "ſ", "\u{212A}", "ǅ", "ʰ", "ª", "Übung", "naïveTé", "việt", "ŁÓDŹ", "e\u{301}", "\u{301}",
+        "слово", "Слово", "СЛОВО", "иЯ", "λόγος", "Λόγος", "ἄνθρωπος", "שלום", "שָׁלוֹם", "كلمة", "كَلِمَة",
+        "हिन्दी", "क", "ि", "१२", "٣", "٠١٢٣", "ไทย", "ที่", "๑", "中", "中文字", "ひらがな", "カタカナー",
+        "한국어", "가", "힣", "㐀", "鿿", "䷀", "豈", "ａＡ１", "ꙮ", "𐐀𐐨", "𝟘", "𠀀",
+        "½", "Ⅷ", "，", "。", "「", "—", "’", "\u{FE0F}", "😀", "❤\u{FE0F}", "👩\u{200D}🚀",
+        "\u{a0}", "\u{3000}", "\u{2003}",
+    ];
+
+    /// A text of so many parts, some texts of all parts and some of a few only.
+    fn random_text(random: &mut Random, count: usize) -> String {
+        let few: Vec<usize> = (0..1 + random.below(8)).map(|_| random.below(200)).collect();
+        let mixed = random.below(2) == 0;
+        let parts = (0..count).map(|_| {
+            let part = if mixed { random.below(200) } else { few[random.below(few.len())] };
+            match part {
+                0..100 => PARTS[part % PARTS.len()],
+                _ => SCRIPTS[part % SCRIPTS.len()],
+            }
+        });
+        parts.collect()
+    }
+
     #[test]
     fn equals_the_scanner_on_random_text() {
         let mut random = Random(11);
         for (grammar, rules, transducer) in published() {
-            for _ in 0..3000 {
-                let parts = (0..random.below(120)).map(|_| PARTS[random.below(PARTS.len())]);
-                let text: String = parts.collect();
+            for _ in 0..8000 {
+                let count = random.below(120);
+                let text = random_text(&mut random, count);
                 assert_twins(&grammar, &rules, &transducer, text.as_bytes());
             }
         }
@@ -364,11 +280,38 @@ mod tests {
         let mut random = Random(12);
         for (grammar, rules, transducer) in published() {
             for phase in 0..64 {
-                for filler in ["a", " ", "1", ".", "\n"] {
-                    let parts = (0..40).map(|_| PARTS[random.below(PARTS.len())]);
-                    let text = filler.repeat(phase) + &parts.collect::<String>();
-                    assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                for filler in ["a", " ", "1", ".", "\n", "é", "中", "\u{301}", "\u{3000}", "😀"]
+                {
+                    let filled = filler.repeat(phase) + &random_text(&mut random, 40);
+                    let moved = "x ".repeat(phase / 2) + &"\n".repeat(phase % 2) + &filled;
+                    assert_twins(&grammar, &rules, &transducer, filled.as_bytes());
+                    assert_twins(&grammar, &rules, &transducer, moved.as_bytes());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn equals_the_scanner_on_every_scalar() {
+        let published = published();
+        let scalars: Vec<char> = ('\0'..=char::MAX).collect();
+        for chunk in scalars.chunks(1 << 14) {
+            let mut text = String::new();
+            for &scalar in chunk {
+                // Planes without a single character that is assigned have one class.
+                let contexts: &[&str] = match scalar as u32 {
+                    0x3_2400..0xE_0000 | 0xE_0200.. => &["a*b"],
+                    _ => &["a*b ", " *A", "1*1", ".*a", ".*. ", "\n*\n", "'*", "** a", "\t *"],
+                };
+                for part in contexts.iter().flat_map(|context| context.split_inclusive('*')) {
+                    match part.strip_suffix('*') {
+                        Some(before) => text.extend(before.chars().chain([scalar])),
+                        None => text.push_str(part),
+                    }
+                }
+            }
+            for (grammar, rules, transducer) in &published {
+                assert_twins(grammar, rules, transducer, text.as_bytes());
             }
         }
     }
@@ -385,6 +328,9 @@ mod tests {
                 contractions: pick().contractions,
                 word_prefix: pick().word_prefix,
                 word_case: pick().word_case,
+                word_marks: pick().word_marks,
+                punctuation_blank: pick().punctuation_blank,
+                punctuation_marks: pick().punctuation_marks,
                 number_blank: pick().number_blank,
                 number_digits_max: pick().number_digits_max,
                 punctuation_tail: pick().punctuation_tail,
@@ -397,9 +343,10 @@ mod tests {
                 continue;
             };
             tried += 1;
-            let parts = (0..80).map(|_| PARTS[random.below(PARTS.len())]);
-            let text: String = parts.collect();
-            assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+            for _ in 0..4 {
+                let text = random_text(&mut random, 80);
+                assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+            }
         }
         assert!(tried > 1000);
     }
@@ -417,6 +364,42 @@ mod tests {
                     })
                     .collect();
                 assert_twins(&grammar, &rules, &transducer, &bytes);
+
+                // Text of many scripts with bytes changed, moved or missing.
+                let mut bytes = random_text(&mut random, 60).into_bytes();
+                for _ in 0..random.below(6) {
+                    let at = random.below(bytes.len());
+                    match random.below(3) {
+                        0 => bytes[at] = random.below(256) as u8,
+                        1 => bytes.insert(at, random.below(256) as u8),
+                        _ => drop(bytes.drain(at..(at + 2).min(bytes.len()))),
+                    }
+                }
+                assert_twins(&grammar, &rules, &transducer, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn equals_the_scanner_on_long_pieces() {
+        for (grammar, rules, transducer) in published() {
+            for filler in ["a", "A", "я", "Я", "中", "ไ", "ा", " ", ".", "…", "\n", "\u{3000}", "7"]
+            {
+                for next in [
+                    "b", "B", "é", "É", "文", "\u{301}", "1", " ", ".", "'s", "\n", "\u{a0}",
+                    "\u{ff}",
+                ] {
+                    for count in [20, 63, 64, 65, 200] {
+                        let text = format!("x {}{next}{next}a y", filler.repeat(count));
+                        assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                        assert_twins(
+                            &grammar,
+                            &rules,
+                            &transducer,
+                            &text.repeat(3).as_bytes()[2..],
+                        );
+                    }
+                }
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Characters and their classes: what the split looks at.
 
+mod rows;
 mod tables;
+
+pub(crate) use rows::{Row, row};
 
 /// What a pattern may ask of a character: Unicode 16's general categories, folded.
 ///
