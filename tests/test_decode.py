@@ -1,6 +1,8 @@
 """Ids -> text."""
 
 import array
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,3 +80,118 @@ def test_a_list_that_never_ends_is_refused() -> None:
 def test_strict_errors_raise() -> None:
     with pytest.raises(UnicodeDecodeError):
         TOK.decode(TOK.encode("中")[:-1] or [TOK.encode(b"\xe4")[0]], errors="strict")
+
+
+def joined(ids: list[int]) -> bytes:
+    """Look up each id alone."""
+    return b"".join(map(TOK.token_bytes, ids))
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 255, 256, 257, 10_000])
+def test_lists_of_any_length_decode_as_their_ids_do(count: int) -> None:
+    ids = [(7919 * number) % 100_256 for number in range(count)]
+    ids[::97] = [100_257] * len(ids[::97])
+    expected = joined(ids)
+    for given_ids in (ids, Plain(ids), tuple(ids), np.array(ids, np.uint32), np.array(ids)):
+        assert TOK.decode_bytes(given_ids) == expected
+        assert TOK.decode(given_ids) == expected.decode(errors="replace")
+        assert TOK.decode_bytes_batch([given_ids, []]) == [expected, b""]
+
+
+class Plain(list[int]):
+    """A list that is read through Python's interface."""
+
+
+class Doubled(list[int]):
+    def __iter__(self) -> Iterator[int]:
+        return (one for one in [*list.__iter__(self)] for _ in range(2))
+
+
+class Number(int):
+    pass
+
+
+class Index:
+    """A number that changes the list that it is in."""
+
+    def __init__(self, ids: list[Any]) -> None:
+        self.ids = ids
+
+    def __index__(self) -> int:
+        del self.ids[5:]
+        return 97
+
+
+def test_numbers_of_all_kinds_are_ids() -> None:
+    mixed: list[Any] = [97, True, Number(98), np.int64(99), np.uint8(100), 0, 256]
+    assert TOK.decode_bytes(mixed) == joined([97, 1, 98, 99, 100, 0, 256])
+    assert TOK.decode_bytes(Doubled([97, 98])) == joined([97, 97, 98, 98])
+
+
+def test_a_list_may_change_while_it_is_read() -> None:
+    ids: list[Any] = [97] * 1000
+    ids[3] = Index(ids)
+    assert TOK.decode_bytes(ids) == joined([97] * 5)
+
+
+def test_arrays_of_all_layouts_are_read() -> None:
+    ids = np.array([97, 98, 99, 100, 101, 102])
+    expected = joined(ids.tolist())
+    for dtype in ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", ">u4", ">i8", "<u2"):
+        assert TOK.decode_bytes(ids.astype(dtype)) == expected, dtype
+    assert TOK.decode_bytes(ids[::2]) == joined([97, 99, 101])
+    assert TOK.decode_bytes(ids[::-1]) == joined(ids.tolist()[::-1])
+    assert TOK.decode_bytes(ids[:0]) == b""
+    assert TOK.decode_bytes(np.array([True, False])) == joined([1, 0])
+    assert TOK.decode_bytes(memoryview(array.array("I", [97, 98]))) == joined([97, 98])
+    assert TOK.decode_bytes(np.ma.array([97, 98])) == joined([97, 98])
+    read_only = ids.copy()
+    read_only.flags.writeable = False
+    assert TOK.decode_bytes(read_only) == expected
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        np.array([[97, 98]]),
+        np.array([97.0]),
+        np.array(97),
+        np.ma.array([97, 98], mask=[False, True]),
+        [97, 98.0],
+        [97, None],
+        # What is no id is refused before an id that stands for nothing.
+        [100_256, "a"],
+        [100_256] * 5000 + ["a"],
+    ],
+)
+def test_refuses_what_holds_no_ids(refused: Any) -> None:
+    for call in (TOK.decode, TOK.decode_bytes, lambda ids: TOK.decode_batch([ids])):
+        with pytest.raises(TypeError):
+            call(refused)
+
+
+@pytest.mark.parametrize("dtype", ["u4", "i4", "u8", "i8"])
+def test_refuses_an_unknown_id_in_an_array(dtype: str) -> None:
+    with pytest.raises(jeton.errors.IdError, match="id 100256 is not in the vocabulary"):
+        TOK.decode(np.array([97] * 500 + [100_256], dtype))
+
+
+@pytest.mark.parametrize("number", [-1, 2**32, 2**32 + 97])
+def test_refuses_a_number_in_an_array_that_no_id_has(number: int) -> None:
+    with pytest.raises(jeton.errors.IdError, match=f"id {number} is not in the vocabulary"):
+        TOK.decode(np.array([97, number]))
+
+
+@pytest.mark.parametrize(
+    "errors", ["replace", "ignore", "backslashreplace", "surrogateescape", "strict", "no such"]
+)
+def test_errors_are_those_of_bytes(errors: str) -> None:
+    for content in (b"abc", "naïve 中文 🙂".encode(), b"a\xffb", b"\xe4\xb8", b"\xed\xa0\x80a"):
+        ids = TOK.encode(content)
+        try:
+            expected = content.decode(errors=errors)
+        except (UnicodeDecodeError, LookupError) as refusal:
+            with pytest.raises(type(refusal)):
+                TOK.decode(ids, errors)
+        else:
+            assert TOK.decode(ids, errors) == expected

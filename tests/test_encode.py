@@ -284,3 +284,41 @@ def test_one_text_on_many_threads_has_the_same_ids(name: str) -> None:
             assert tok.encode_array(text, specials, threads).tolist() == expected
     spaces = " " * 300_000  # No safe cut.
     assert tok.encode_array(spaces, threads=4).tolist() == tok.encode(spaces)
+
+
+def test_a_list_counts_its_references_as_python_does() -> None:
+    tok = jeton.pretrained("gpt2")
+    text = "".join(chr(0x4E00 + number) for number in range(20_000))
+    ids = tok.encode(text)  # Enough for ints to be ready.
+    assert ids == tok.encode_array(text).tolist()
+    high = max(ids)
+    before = sys.getrefcount(high)
+    copies = [tok.encode(text) for _ in range(20)]
+    after = sys.getrefcount(high)
+    assert after == before + 20 * ids.count(high)
+    copies.clear()
+    after = sys.getrefcount(high)
+    assert after == before
+
+
+def test_a_wide_str_keeps_no_utf_8() -> None:
+    tok = jeton.pretrained("gpt2")
+    text = "中文" * 1000
+    size = sys.getsizeof(text)
+    for ids in (tok.encode(text), tok.encode_array(text).tolist(), tok.encode_batch([text])[0]):
+        assert tok.decode(ids) == text
+    assert tok.count(text) > 0
+    assert sys.getsizeof(text) == size
+
+
+def test_arrays_are_memory_of_their_own() -> None:
+    tok = jeton.pretrained("gpt2")
+    for text in ("", "hello world", "hello world " * 10_000):
+        first, second = tok.encode_array(text), tok.encode_array(text)
+        assert first.flags.writeable
+        first[:] = 0
+        assert second.tolist() == tok.encode(text)
+    ids, offsets = tok.encode_batch_array(["hello world", "", "a"])
+    assert ids.flags.writeable
+    assert offsets.flags.writeable
+    assert offsets.tolist() == [0, 2, 2, 3]

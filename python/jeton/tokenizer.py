@@ -63,7 +63,7 @@ class Tokenizer(Engine):
     def encode_array(
         self,
         text: str | bytes,
-        specials: str | Iterable[str] = (),
+        specials: str | Iterable[str] | None = None,
         threads: int | None = None,
     ) -> "NDArray[np.uint32]":
         """Encode a text into a numpy array, a large one on `threads` (None: one for each core)."""
@@ -75,7 +75,7 @@ class Tokenizer(Engine):
         self,
         texts: Iterable[str | bytes],
         threads: int | None = None,
-        specials: str | Iterable[str] = (),
+        specials: str | Iterable[str] | None = None,
     ) -> "tuple[NDArray[np.uint32], NDArray[np.uint64]]":
         """Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`."""
         import numpy as np  # noqa: PLC0415

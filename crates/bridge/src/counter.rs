@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::raise;
-use crate::text::Text;
+use crate::text::HeldText;
 use crate::watch::watch;
 
 /// Counts the pieces of a corpus, then learns merges from the counts.
@@ -34,8 +34,8 @@ impl Counter {
     }
 
     /// Counts more texts.
-    fn add(&self, py: Python<'_>, texts: Vec<Text>) -> PyResult<()> {
-        let texts: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+    fn add(&self, py: Python<'_>, texts: Vec<HeldText>) -> PyResult<()> {
+        let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
         let mut counter = match self.take() {
             State::Counting(counter) => counter,
             _ => return Err(PyRuntimeError::new_err("this counter has finished")),

@@ -7,15 +7,22 @@ use jeton::pattern::{Case, Place};
 use jeton::split::Path;
 use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
 
 use crate::errors::raise;
 use crate::ids::{self, Lists};
-use crate::text::Text;
+use crate::text::{HeldText, Text};
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
 const DETACH_BYTES: usize = 1 << 12;
+
+/// Texts below this size, or batches of them, have one thread.
+const THREADS_BYTES: usize = 1 << 17;
+
+/// Bytes that are made room for, for each id that is decoded; few texts have more.
+const TOKEN_BYTES: usize = 5;
 
 /// A tokenizer that never changes; `jeton.Tokenizer` is built on it.
 #[pyclass(frozen, subclass, eq, skip_from_py_object, module = "jeton._engine")]
@@ -54,35 +61,39 @@ impl Engine {
     fn encode<'py>(
         &self,
         py: Python<'py>,
-        text: Text,
+        text: Text<'_>,
         specials: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let allowed = self.allowed(py, specials)?;
-        let mut ids = Vec::with_capacity(text.bytes().len() / 3 + 2);
-        ids.extend(self.end(prepend)?);
-        self.encode_into(py, &text, &allowed, &mut ids)?;
-        ids.extend(self.end(append)?);
-        self.lists.list(py, &ids, self.tokenizer.vocab_size())
+        ids::with_spare(text.bytes().len(), |ids| {
+            ids.extend(self.end(prepend)?);
+            self.encode_into(py, &text, &allowed, ids)?;
+            ids.extend(self.end(append)?);
+            self.lists.list(py, ids, self.tokenizer.vocab_size())
+        })
     }
 
     /// Returns the ids as 32-bit numbers of this machine.
     fn encode_raw<'py>(
         &self,
         py: Python<'py>,
-        text: Text,
+        text: Text<'_>,
         specials: Option<&Bound<'py, PyAny>>,
         threads: Option<i128>,
-    ) -> PyResult<Bound<'py, PyByteArray>> {
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
         let allowed = self.allowed(py, specials)?;
-        let (text, threads) = (text.bytes(), threads_or_all(threads));
-        let encode = || self.tokenizer.encode_parallel(text, &allowed, threads);
-        let ids = match text.len() < DETACH_BYTES {
-            true => encode(),
-            false => py.detach(encode),
-        };
-        ids::raw(py, ids.map_err(|error| raise(py, &error))?.into_iter(), Id::to_ne_bytes)
+        let bytes = text.bytes();
+        let threads = threads_or_all(threads, bytes.len());
+        if threads > 1 {
+            let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
+            return ids::raw(py, ids.map_err(|error| raise(py, &error))?);
+        }
+        ids::with_spare(bytes.len(), |ids| {
+            self.encode_into(py, &text, &allowed, ids)?;
+            ids::raw(py, ids::taken(ids))
+        })
     }
 
     /// Encode many texts into lists of ids, on `threads` threads (None: one for each core).
@@ -101,9 +112,11 @@ impl Engine {
         let (prepend, append) = (self.end(prepend)?, self.end(append)?);
         let batch = self.encode_texts(py, texts, threads, specials)?;
         let vocab_size = self.tokenizer.vocab_size();
-        let lists = batch.into_iter().map(|ids| {
-            let whole: Vec<Id> = prepend.into_iter().chain(ids).chain(append).collect();
-            self.lists.list(py, &whole, vocab_size)
+        let lists = batch.into_iter().map(|mut ids| {
+            if prepend.is_some() || append.is_some() {
+                ids = prepend.into_iter().chain(ids).chain(append).collect();
+            }
+            self.lists.list(py, &ids, vocab_size)
         });
         PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
     }
@@ -115,18 +128,15 @@ impl Engine {
         texts: &Bound<'py, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+    ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyByteArray>)> {
         let batch = self.encode_texts(py, texts, threads, specials)?;
         let mut offsets = vec![0];
-        offsets.extend(batch.iter().scan(0, |end, ids| {
-            *end += ids.len() as u64;
-            Some(*end)
-        }));
-        let ids = batch.concat();
-        Ok((
-            ids::raw(py, ids.into_iter(), Id::to_ne_bytes)?,
-            ids::raw(py, offsets.into_iter(), u64::to_ne_bytes)?,
-        ))
+        let mut whole = jeton::huge::vec(batch.iter().map(Vec::len).sum());
+        for ids in batch {
+            whole.extend_from_slice(&ids);
+            offsets.push(whole.len() as u64);
+        }
+        Ok((ids::raw(py, whole)?, ids::raw_places(py, &offsets)?))
     }
 
     /// Return how many ids a text has.
@@ -134,13 +144,14 @@ impl Engine {
     fn count(
         &self,
         py: Python<'_>,
-        text: Text,
+        text: Text<'_>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let allowed = self.allowed(py, specials)?;
-        let mut ids = Vec::new();
-        self.encode_into(py, &text, &allowed, &mut ids)?;
-        Ok(ids.len())
+        ids::with_spare(text.bytes().len(), |ids| {
+            self.encode_into(py, &text, &allowed, ids)?;
+            Ok(ids.len())
+        })
     }
 
     /// Return the pieces of a text, as bytes: what the pattern makes of it before any merge.
@@ -158,9 +169,7 @@ impl Engine {
         py: Python<'py>,
         ids: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = ids::read(ids, self.tokenizer.vocab_size())?;
-        let bytes = py.detach(|| self.tokenizer.decode(&ids));
-        Ok(PyBytes::new(py, &bytes.map_err(|error| raise(py, &error))?))
+        Ok(PyBytes::new(py, &self.decode_one(py, ids)?))
     }
 
     /// Decode ids, a list or an array, into a str; `errors` says what to do with bytes that are not
@@ -172,9 +181,7 @@ impl Engine {
         ids: &Bound<'py, PyAny>,
         errors: &str,
     ) -> PyResult<Bound<'py, PyString>> {
-        let ids = ids::read(ids, self.tokenizer.vocab_size())?;
-        let bytes = py.detach(|| self.tokenizer.decode(&ids)).map_err(|error| raise(py, &error))?;
-        as_str(py, &bytes, errors)
+        as_str(py, &self.decode_one(py, ids)?, errors)
     }
 
     /// Decode many lists of ids into strs, on `threads` threads (None: one for each core).
@@ -382,12 +389,19 @@ impl Engine {
     }
 
     /// The one policy on specials: "all", a name, or names; a special that is not listed is text.
+    #[inline(always)]
     pub(crate) fn allowed(
         &self,
         py: Python<'_>,
         names: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Allowed> {
-        let Some(names) = names else { return Ok(Allowed::none()) };
+        match names {
+            None => Ok(Allowed::none()),
+            Some(names) => self.allowed_by_name(py, names),
+        }
+    }
+
+    fn allowed_by_name(&self, py: Python<'_>, names: &Bound<'_, PyAny>) -> PyResult<Allowed> {
         let specials = self.tokenizer.specials();
         let names: Vec<String> = match names.cast::<PyString>() {
             Ok(all) if all == "all" => return Ok(specials.allow_all()),
@@ -398,8 +412,15 @@ impl Engine {
     }
 
     /// What to put before or after a text: an id, or the name of a special.
+    #[inline(always)]
     fn end(&self, end: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Id>> {
-        let Some(end) = end else { return Ok(None) };
+        match end {
+            None => Ok(None),
+            Some(end) => self.end_by_name_or_id(end).map(Some),
+        }
+    }
+
+    fn end_by_name_or_id(&self, end: &Bound<'_, PyAny>) -> PyResult<Id> {
         let id = match end.cast::<PyString>() {
             Ok(name) => self.tokenizer.specials().id(name.to_str()?),
             Err(_) => {
@@ -407,13 +428,13 @@ impl Engine {
                 self.tokenizer.token(id).map(|_| id)
             }
         };
-        id.map(Some).map_err(|error| raise(end.py(), &error))
+        id.map_err(|error| raise(end.py(), &error))
     }
 
     fn encode_into(
         &self,
         py: Python<'_>,
-        text: &Text,
+        text: &Text<'_>,
         allowed: &Allowed,
         ids: &mut Vec<Id>,
     ) -> PyResult<()> {
@@ -436,12 +457,28 @@ impl Engine {
             return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
         }
         let allowed = self.allowed(py, specials)?;
-        let texts: Vec<Text> =
+        let texts: Vec<HeldText> =
             texts.try_iter()?.map(|text| text?.extract()).collect::<PyResult<_>>()?;
-        let texts: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
-        let batch =
-            py.detach(|| self.tokenizer.encode_batch(&texts, &allowed, threads_or_all(threads)));
+        let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
+        let threads = threads_or_all(threads, texts.iter().map(|text| text.len()).sum());
+        let batch = py.detach(|| self.tokenizer.encode_batch(&texts, &allowed, threads));
         batch.map_err(|error| raise(py, &error))
+    }
+
+    /// Returns the bytes of ids. Those of a list are read while they are decoded, with the GIL.
+    fn decode_one(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let decode = |ids: &[Id], left: usize| {
+            if bytes.is_empty() {
+                bytes = jeton::huge::vec(left * TOKEN_BYTES);
+            }
+            self.tokenizer.decode_into(ids, &mut bytes)
+        };
+        if ids::hand_on(ids, decode)? {
+            return Ok(bytes);
+        }
+        let ids = ids::read(ids, self.tokenizer.vocab_size())?;
+        py.detach(|| self.tokenizer.decode(&ids)).map_err(|error| raise(py, &error))
     }
 
     fn decode_lists(
@@ -453,14 +490,18 @@ impl Engine {
         let vocab_size = self.tokenizer.vocab_size();
         let batch: Vec<Vec<Id>> =
             batch.try_iter()?.map(|ids| ids::read(&ids?, vocab_size)).collect::<PyResult<_>>()?;
-        let texts = py.detach(|| self.tokenizer.decode_batch(&batch, threads_or_all(threads)));
+        let bytes = batch.iter().map(Vec::len).sum::<usize>() * TOKEN_BYTES;
+        let threads = threads_or_all(threads, bytes);
+        let texts = py.detach(|| self.tokenizer.decode_batch(&batch, threads));
         texts.map_err(|error| raise(py, &error))
     }
 }
 
-/// The threads asked for, at least one; or one for each core.
-fn threads_or_all(threads: Option<i128>) -> usize {
+/// The threads asked for, at least one; or one for each core. Few bytes have one: to ask the system
+/// for its cores takes as long as to encode them.
+fn threads_or_all(threads: Option<i128>, bytes: usize) -> usize {
     match threads {
+        _ if bytes < THREADS_BYTES => 1,
         Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     }
@@ -478,12 +519,24 @@ fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id,
     specials.into_iter().map(|(name, id)| Ok((read_id(&id)?, name))).collect()
 }
 
-/// Valid UTF-8 becomes a `str` at once; the rest is decoded by Python, under its rules.
+/// Decodes as `bytes.decode` does; `errors` means nothing to bytes without any.
 fn as_str<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text)),
-        Err(_) => {
-            Ok(PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?.cast_into()?)
+    let errors = match errors {
+        "replace" => c"replace",
+        "strict" => c"strict",
+        "ignore" => c"ignore",
+        _ if std::str::from_utf8(bytes).is_ok() => c"strict",
+        _ => {
+            let decoded = PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors))?;
+            return Ok(decoded.cast_into()?);
         }
-    }
+    };
+    // SAFETY: the bytes are readable, so many of them; a new reference to a str, or null and an
+    // exception.
+    let text = unsafe {
+        let start = bytes.as_ptr().cast();
+        let text = ffi::PyUnicode_DecodeUTF8(start, bytes.len() as isize, errors.as_ptr());
+        Bound::from_owned_ptr_or_err(py, text)?
+    };
+    Ok(text.cast_into()?)
 }

@@ -1,17 +1,114 @@
 //! Ids to and from Python.
 
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use jeton::{Error, Id};
+use pyo3::buffer::{Element, ElementType, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyInt, PyList};
+use pyo3::types::{PyByteArray, PyInt, PyList, PyMemoryView, PyType};
 
 use crate::errors::raise;
+use crate::layout::Layout;
+
+/// Ids that are read before they are used.
+const READ_AT_ONCE: usize = 1 << 8;
+
+/// Hands on the ids of a plain list or array, some at a time and with how many are left, and says
+/// whether all went well.
+///
+/// Where it did not, as for an item that is no plain int, [`read`] does it again and knows why.
+pub(crate) fn hand_on(
+    object: &Bound<'_, PyAny>,
+    mut take: impl FnMut(&[Id], usize) -> Result<(), Error>,
+) -> PyResult<bool> {
+    let Ok(list) = object.cast_exact::<PyList>() else {
+        return Ok(is_plain_array(object)? && hand_on_array(object, take));
+    };
+    let Some(layout) = Layout::known(object.py()) else { return Ok(false) };
+    let (mut ids, mut start) = ([0; READ_AT_ONCE], 0);
+    while let Some((count, left)) = layout.read(list, start, &mut ids) {
+        if count == 0 {
+            return Ok(true);
+        }
+        if take(&ids[..count], left).is_err() {
+            break;
+        }
+        start += count;
+    }
+    Ok(false)
+}
+
+/// As [`hand_on`], for an array of one dimension and one stretch of memory.
+fn hand_on_array(
+    object: &Bound<'_, PyAny>,
+    take: impl FnMut(&[Id], usize) -> Result<(), Error>,
+) -> bool {
+    fn numbers<T: Element + TryInto<Id>>(
+        py: Python<'_>,
+        buffer: &PyUntypedBuffer,
+        mut take: impl FnMut(&[Id], usize) -> Result<(), Error>,
+    ) -> Option<()> {
+        let numbers = buffer.as_typed::<T>().ok()?.as_slice(py)?;
+        let mut ids = [0; READ_AT_ONCE];
+        for (at, some) in numbers.chunks(READ_AT_ONCE).enumerate() {
+            for (id, number) in ids.iter_mut().zip(some) {
+                *id = number.get().try_into().ok()?;
+            }
+            take(&ids[..some.len()], numbers.len() - at * READ_AT_ONCE).ok()?;
+        }
+        Some(())
+    }
+    let Ok(buffer) = PyUntypedBuffer::get(object) else { return false };
+    // A format that names an order of bytes may name the other one.
+    let order = buffer.format().to_bytes().first();
+    if buffer.dimensions() != 1 || order.is_some_and(|order| b"<>!".contains(order)) {
+        return false;
+    }
+    let py = object.py();
+    let handed_on = match ElementType::from_format(buffer.format()) {
+        ElementType::UnsignedInteger { bytes: 2 } => numbers::<u16>(py, &buffer, take),
+        ElementType::UnsignedInteger { bytes: 4 } => numbers::<u32>(py, &buffer, take),
+        ElementType::UnsignedInteger { bytes: 8 } => numbers::<u64>(py, &buffer, take),
+        ElementType::SignedInteger { bytes: 4 } => numbers::<i32>(py, &buffer, take),
+        ElementType::SignedInteger { bytes: 8 } => numbers::<i64>(py, &buffer, take),
+        _ => None,
+    };
+    handed_on.is_some()
+}
+
+/// Says whether a buffer holds all there is to an array: a masked one has more.
+fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = object.get_type();
+    if PLAIN.get(object.py()).is_some_and(|plain| class.is(plain)) {
+        return Ok(true);
+    }
+    let name = (class.module()?, class.name()?);
+    let is = |module: &str, class: &str| name.0 == module && name.1 == class;
+    if is("numpy", "ndarray") {
+        let _ = PLAIN.set(object.py(), class.unbind());
+        return Ok(true);
+    }
+    Ok(is("array", "array") || is("numpy", "memmap"))
+}
 
 /// Reads the ids of a list, an array, or anything that can be iterated.
 pub(crate) fn read(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<Id>> {
+    let mut ids = Vec::new();
+    let take = |some: &[Id], left: usize| {
+        ids.reserve(left);
+        ids.extend_from_slice(some);
+        Ok(())
+    };
+    if hand_on(object, take)? {
+        return Ok(ids);
+    }
     if let Ok(ids) = object.extract::<Vec<Id>>() {
         return Ok(ids);
     }
@@ -40,6 +137,37 @@ pub(crate) fn read_one(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult
     }
 }
 
+/// Ids that are kept room for from call to call, on each thread.
+const SPARE_MAX: usize = 1 << 14;
+
+/// Lends an empty vector; what a text of a few kilobytes needs is there already.
+#[inline]
+pub(crate) fn with_spare<R>(bytes: usize, work: impl FnOnce(&mut Vec<Id>) -> R) -> R {
+    thread_local! {
+        static SPARE: Cell<Vec<Id>> = const { Cell::new(Vec::new()) };
+    }
+    // A token has three bytes, or four, or five.
+    let room = bytes / 3 + 2;
+    let mut ids = match room <= SPARE_MAX {
+        true => SPARE.try_with(Cell::take).unwrap_or_default(),
+        false => jeton::huge::vec(room),
+    };
+    ids.clear();
+    let result = work(&mut ids);
+    if ids.capacity() <= SPARE_MAX {
+        let _ = SPARE.try_with(|spare| spare.set(ids));
+    }
+    result
+}
+
+/// Takes what a lent vector holds: a large one is handed over, a small one copied and lent again.
+pub(crate) fn taken(ids: &mut Vec<Id>) -> Vec<Id> {
+    match ids.capacity() <= SPARE_MAX {
+        true => ids.clone(),
+        false => std::mem::take(ids),
+    }
+}
+
 /// Ids that are made into lists before ready-made ints are worth their making.
 const LISTED_FIRST: usize = 1 << 15;
 
@@ -62,27 +190,64 @@ impl Lists {
         ids: &[Id],
         vocab_size: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let before = self.listed.fetch_add(ids.len(), Relaxed);
-        if before + ids.len() < LISTED_FIRST || vocab_size > READY_MAX {
-            return PyList::new(py, ids);
+        let ready = match self.ready.get(py) {
+            Some(ready) => ready,
+            None => {
+                let listed = self.listed.fetch_add(ids.len(), Relaxed) + ids.len();
+                if listed < LISTED_FIRST || vocab_size > READY_MAX {
+                    return PyList::new(py, ids);
+                }
+                let make = |id: usize| Ok(id.into_pyobject(py)?.unbind());
+                self.ready
+                    .get_or_try_init(py, || (0..vocab_size).map(make).collect::<PyResult<_>>())?
+            }
+        };
+        match Layout::known(py) {
+            Some(layout) => layout.list(py, ids, ready),
+            None => PyList::new(py, ids.iter().map(|&id| &ready[id as usize])),
         }
-        let make = |id: usize| Ok(id.into_pyobject(py)?.unbind());
-        let ready = self.ready.get_or_try_init(py, || {
-            (0..vocab_size).map(make).collect::<PyResult<Vec<Py<PyInt>>>>()
-        })?;
-        PyList::new(py, ids.iter().map(|&id| &ready[id as usize]))
     }
 }
 
-/// Numbers as raw bytes of this machine, for numpy to wrap.
-pub(crate) fn raw<'py, const N: usize, T: Copy>(
+/// Hands ids over without a copy, as memory for numpy to wrap and for anybody to write to.
+pub(crate) fn raw(py: Python<'_>, mut ids: Vec<Id>) -> PyResult<Bound<'_, PyMemoryView>> {
+    ids.shrink_to_fit();
+    PyMemoryView::from(Bound::new(py, Ids(Mutex::new(ids)))?.as_any())
+}
+
+/// What such memory belongs to.
+#[pyclass(frozen, module = "jeton._engine")]
+struct Ids(Mutex<Vec<Id>>);
+
+#[pymethods]
+impl Ids {
+    /// # Safety
+    ///
+    /// Python calls it, with a view to be filled.
+    unsafe fn __getbuffer__(
+        this: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let mut ids = this.get().0.lock().expect("nothing panics while it is held");
+        let (memory, bytes) = (ids.as_mut_ptr().cast(), size_of_val(ids.as_slice()) as isize);
+        // SAFETY: the view is Python's to fill; it holds this object, whose vector lives as long
+        // and is never touched again: what it holds belongs to those who have views.
+        match unsafe { ffi::PyBuffer_FillInfo(view, this.as_ptr(), memory, bytes, 0, flags) } {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(this.py())),
+        }
+    }
+}
+
+/// Places as raw bytes of this machine, for numpy to wrap.
+pub(crate) fn raw_places<'py>(
     py: Python<'py>,
-    numbers: impl ExactSizeIterator<Item = T>,
-    bytes_of: impl Fn(T) -> [u8; N],
+    places: &[u64],
 ) -> PyResult<Bound<'py, PyByteArray>> {
-    PyByteArray::new_with(py, numbers.len() * N, |buffer| {
-        for (place, number) in buffer.chunks_exact_mut(N).zip(numbers) {
-            place.copy_from_slice(&bytes_of(number));
+    PyByteArray::new_with(py, size_of_val(places), |buffer| {
+        for (bytes, place) in buffer.chunks_exact_mut(size_of::<u64>()).zip(places) {
+            bytes.copy_from_slice(&place.to_ne_bytes());
         }
         Ok(())
     })

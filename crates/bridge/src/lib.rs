@@ -5,6 +5,7 @@ mod counter;
 mod engine;
 mod errors;
 mod ids;
+mod layout;
 mod text;
 mod tiktoken;
 mod watch;

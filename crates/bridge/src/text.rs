@@ -5,17 +5,31 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyString};
+use pyo3::{ffi, intern};
 
-/// A `str` or bytes; copied only where Python holds no UTF-8 of it.
-pub(crate) enum Text {
+/// The bytes of a `str` or of bytes; copied only where Python holds no UTF-8 of it.
+pub(crate) enum Text<'a> {
+    /// Of an object that never changes, and that the caller holds.
+    Lent(&'a [u8]),
     Str(PyBackedStr),
     Bytes(PyBackedBytes),
     Copied(Vec<u8>),
 }
 
-impl Text {
+/// A text that holds its object.
+pub(crate) struct HeldText(pub(crate) Text<'static>);
+
+/// Characters that a `str` has at least to be asked whether it is ASCII.
+///
+/// Of one that is not, Python would keep the UTF-8 as long as the `str`: a corpus would take twice
+/// its memory once it has been encoded. For a short text, asking costs too much.
+const ASKED_MIN: isize = 1 << 9;
+
+impl Text<'_> {
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
+            Self::Lent(text) => text,
             Self::Str(text) => text.as_bytes(),
             Self::Bytes(text) => text,
             Self::Copied(text) => text,
@@ -23,31 +37,72 @@ impl Text {
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for Text {
+impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
     type Error = PyErr;
 
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(text) = object.cast::<PyString>() {
-            return match PyBackedStr::try_from(text.to_owned()) {
-                Ok(text) => Ok(Self::Str(text)),
-                Err(_) => without_surrogates(&text).map(Self::Str),
-            };
-        }
-        if let Ok(text) = object.cast::<PyBytes>() {
-            return Ok(Self::Bytes(text.to_owned().into()));
-        }
-        match PyBuffer::<u8>::get(&object) {
-            Ok(buffer) => Ok(Self::Copied(buffer.to_vec(object.py())?)),
-            Err(_) => {
-                let class = object.get_type().name()?;
-                Err(PyTypeError::new_err(format!("a text is str or bytes, not {class}")))
-            }
+    #[inline(always)]
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match lent_by(object) {
+            Some(text) => Ok(Self::Lent(text)),
+            None => made_of(object),
         }
     }
 }
 
+/// Returns the bytes of a `str` that is ASCII or short and has no lone surrogates.
+fn lent_by<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
+    let text = object.cast::<PyString>().ok()?;
+    // SAFETY: it is a str.
+    let length = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
+    if length >= ASKED_MIN && !is_ascii(&text) {
+        return None;
+    }
+    <&str>::extract(object).ok().map(str::as_bytes)
+}
+
+#[cold]
+fn made_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<Text<'a>> {
+    if let Ok(text) = object.cast::<PyString>() {
+        let bytes = text.encode_utf8().or_else(|_| without_surrogates(&text)?.encode_utf8())?;
+        return Ok(Text::Bytes(bytes.into()));
+    }
+    if let Ok(text) = <&[u8]>::extract(object) {
+        return Ok(Text::Lent(text));
+    }
+    match PyBuffer::<u8>::get(&object) {
+        Ok(buffer) => Ok(Text::Copied(buffer.to_vec(object.py())?)),
+        Err(_) => {
+            let class = object.get_type().name()?;
+            Err(PyTypeError::new_err(format!("a text is str or bytes, not {class}")))
+        }
+    }
+}
+
+/// Asks in Python's words; a class of somebody's own that answers wrongly gains nothing by it.
+fn is_ascii(text: &Bound<'_, PyString>) -> bool {
+    let answer = text.call_method0(intern!(text.py(), "isascii"));
+    answer.and_then(|answer| answer.is_truthy()).unwrap_or(false)
+}
+
 /// Reads lone surrogates as tiktoken does: pairs become their character, the rest U+FFFD.
-fn without_surrogates(text: &Bound<'_, PyString>) -> PyResult<PyBackedStr> {
+fn without_surrogates<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let wide = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
-    wide.call_method1("decode", ("utf-16", "replace"))?.extract()
+    Ok(wide.call_method1("decode", ("utf-16", "replace"))?.cast_into()?)
+}
+
+impl FromPyObject<'_, '_> for HeldText {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let text = match Text::extract(object)? {
+            Text::Lent(_) => match object.cast::<PyString>() {
+                Ok(text) => Text::Str(text.to_owned().try_into()?),
+                Err(_) => Text::Bytes(object.cast::<PyBytes>()?.to_owned().into()),
+            },
+            Text::Str(text) => Text::Str(text),
+            Text::Bytes(text) => Text::Bytes(text),
+            Text::Copied(text) => Text::Copied(text),
+        };
+        Ok(Self(text))
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use crate::chunk::Chunks;
+use crate::decode::Rows;
 use crate::error::Error;
 use crate::merge::{Lent, Pool, merge_unknown};
 use crate::specials::{Allowed, Specials};
@@ -19,6 +20,7 @@ pub struct Tokenizer {
     splitter: Splitter,
     specials: Specials,
     pool: Pool,
+    rows: Rows,
 }
 
 impl Tokenizer {
@@ -33,7 +35,7 @@ impl Tokenizer {
         specials: Vec<(Id, String)>,
     ) -> Result<Self, Error> {
         let specials = Specials::new(specials, &vocab)?;
-        Ok(Self { vocab, splitter, specials, pool: Pool::default() })
+        Ok(Self { vocab, splitter, specials, pool: Pool::default(), rows: Rows::default() })
     }
 
     /// Returns the tokens.
@@ -52,6 +54,11 @@ impl Tokenizer {
     #[must_use]
     pub fn specials(&self) -> &Specials {
         &self.specials
+    }
+
+    /// Returns the table that decoding reads.
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// Returns one more than the highest id: the rows that an embedding needs.

@@ -3,6 +3,7 @@
 //! A table of 8 MiB lies in 2048 small pages, more than a core remembers the places of: every other
 //! look-up would first look for its page.
 
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
@@ -57,6 +58,37 @@ pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
 }
+
+/// Makes an empty vector that holds so many values, in huge pages if it is large.
+///
+/// The first write to a small page of the system's costs more than all that is written to it.
+#[must_use]
+pub fn vec<T>(capacity: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(capacity);
+    ask_for_huge_pages(values.spare_capacity_mut());
+    values
+}
+
+/// Asks the system to put memory that has not been written yet into huge pages, if it is large.
+pub fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    if size_of_val(memory) < 2 * MAPPED_BYTES {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let range = memory.as_mut_ptr_range();
+        let start = (range.start as usize).next_multiple_of(PAGE_BYTES);
+        let end = range.end as usize / PAGE_BYTES * PAGE_BYTES;
+        // SAFETY: the pages lie within `memory`, and the advice changes nothing of what they hold.
+        // Without huge pages it is slower and nothing else.
+        #[allow(unsafe_code)]
+        let _ = unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
+    }
+}
+
+/// The smallest unit of advice: no page is larger, on the systems that have larger ones it fails.
+#[cfg(target_os = "linux")]
+const PAGE_BYTES: usize = 1 << 12;
 
 impl<T: Pod> Deref for Huge<T> {
     type Target = [T];

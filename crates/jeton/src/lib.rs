@@ -29,7 +29,7 @@ mod testing;
 
 // What all parts share.
 mod error;
-mod huge;
+pub mod huge;
 mod progress;
 mod short;
 pub mod unicode;

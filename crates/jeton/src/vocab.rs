@@ -20,9 +20,6 @@ pub const ID_MAX: Id = i32::MAX as Id;
 /// Tokens that a vocabulary has at most.
 pub const TOKENS_MAX: usize = 1 << 24;
 
-/// Bytes that may be read from the start of every token, whatever its length.
-pub(crate) const PADDED: usize = 16;
-
 /// Bytes that all tokens together have at most.
 pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 
@@ -32,7 +29,7 @@ pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 /// merges follow from the tokens. Everything downstream relies on that; nothing checks it again.
 #[derive(Clone, Debug)]
 pub struct Vocab {
-    /// All tokens, one after the other, in the order of their ids, and [`PADDED`] bytes more.
+    /// All tokens, one after the other, in the order of their ids.
     bytes: Vec<u8>,
     /// Where each ends in `bytes`.
     ends: Vec<u32>,
@@ -67,7 +64,7 @@ impl Vocab {
         }
         tokens.sort_by_key(|(id, _)| *id);
         let mut vocab = Self {
-            bytes: Vec::with_capacity(bytes + PADDED),
+            bytes: Vec::with_capacity(bytes),
             ends: Vec::with_capacity(tokens.len()),
             ids: Vec::with_capacity(tokens.len()),
             short: ShortTokens::with_capacity(tokens.len()),
@@ -85,7 +82,6 @@ impl Vocab {
             let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
             vocab.byte_ids[usize::from(byte)] = id;
         }
-        vocab.bytes.resize(bytes + PADDED, 0);
         vocab.find_pairs();
         let all_reached = vocab.pairs.len() + 256 == vocab.ids.len();
         vocab.bridges = Bridges::of(vocab.iter(), all_reached);
@@ -214,15 +210,6 @@ impl Vocab {
             Some(&dense) if dense == id => Some(id as usize),
             _ => self.ids.binary_search(&id).ok(),
         }
-    }
-
-    /// Returns [`PADDED`] bytes from the start of a token on, and how many of them it has or more.
-    #[inline]
-    pub(crate) fn padded(&self, id: Id) -> Option<(&[u8; PADDED], usize)> {
-        let index = self.index_of(id)?;
-        let start = if index == 0 { 0 } else { self.ends[index - 1] } as usize;
-        let padded = self.bytes[start..].first_chunk()?;
-        Some((padded, self.ends[index] as usize - start))
     }
 
     /// Returns the id of a byte.

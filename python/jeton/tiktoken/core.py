@@ -88,7 +88,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode a text in which specials are ordinary text."""
-        return self.tokenizer.encode(str_of(text))
+        return self.tokenizer.encode(text if isinstance(text, str) else str_of(text))
 
     def encode(
         self,
@@ -321,10 +321,12 @@ class Encoding:
         if found is not None:
             raise_disallowed_special_token(found)
 
-    def _known(self, allowed: AbstractSet[str]) -> str | list[str]:
+    def _known(self, allowed: AbstractSet[str]) -> str | list[str] | None:
         """Return the specials to look for, as the engine wants them; other names mean nothing."""
         if not isinstance(allowed, (set, frozenset)):
             raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}')
+        if not allowed:
+            return None
         if not all(isinstance(name, str) for name in allowed):
             raise TypeError(f"allowed_special holds names, not {allowed!r:.80}")
         known = allowed & self.special_tokens_set

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::Scratch;
 
-/// Scratches that are kept at most, of 3 MiB each once they are full.
+/// Scratches that are kept at most, of 34 MiB each once they are full.
 const KEPT: usize = 8;
 
 /// The scratches that no call uses at the moment. Two tokenizers do not differ by it.
@@ -51,7 +51,8 @@ impl Lent<'_> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let (Some(scratch), Ok(mut kept)) = (self.scratch.take(), self.pool.0.try_lock())
+        if let Some(scratch) = self.scratch.take()
+            && let Ok(mut kept) = self.pool.0.try_lock()
             && kept.len() < KEPT
         {
             kept.push(scratch);

@@ -1,0 +1,206 @@
+//! Lists and ints as CPython lays them out, read and filled in place.
+//!
+//! The stable interface of Python has a call for each item of a list, one for each number and one
+//! for each reference: most of the time of decoding, and a third of that of making a list. What is
+//! behind these calls is the same in CPython 3.11 to 3.14, but for a word of an int, and is used
+//! there without them, after a trial. Elsewhere, and for what is not a list of plain ints, the
+//! calls are made.
+
+use std::mem::MaybeUninit;
+
+use jeton::Id;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyInt, PyList};
+
+/// A layout that this interpreter was found to have.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Layout {
+    /// 3.11: an int has a number of digits, negative where it is; a word counts its references.
+    Sized,
+    /// Since 3.12: an int has a tag; half a word counts its references, and may stand still.
+    Tagged,
+}
+
+/// What every object begins with.
+#[repr(C)]
+struct Head {
+    references: isize,
+    class: *mut ffi::PyTypeObject,
+}
+
+#[repr(C)]
+struct List {
+    head: Head,
+    length: isize,
+    items: *mut *mut ffi::PyObject,
+    room: isize,
+}
+
+#[repr(C)]
+struct Int {
+    head: Head,
+    size_or_tag: usize,
+    digit: u32,
+}
+
+/// The tag of a number of one digit that is above zero, and that of zero.
+const ABOVE_ZERO: usize = 1 << 3;
+const ZERO: usize = 1;
+
+/// The bit of a tag that says nothing about the number: since 3.14, that the int lives for ever.
+const LIVES_ON: usize = 1 << 2;
+
+/// Items that are asked for before they are read: ints lie anywhere in memory.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 24;
+
+impl Layout {
+    /// Returns the layout of this interpreter, if it is a known one.
+    #[inline]
+    pub(crate) fn known(py: Python<'_>) -> Option<Self> {
+        static KNOWN: PyOnceLock<Option<Layout>> = PyOnceLock::new();
+        *KNOWN.get_or_init(py, || Self::find(py).ok().flatten())
+    }
+
+    /// Finds the layout by the version, the sizes of the classes, and a trial.
+    fn find(py: Python<'_>) -> PyResult<Option<Self>> {
+        let version = py.version_info();
+        let layout = match (version.major, version.minor) {
+            (3, 11) => Self::Sized,
+            (3, 12..=14) => Self::Tagged,
+            _ => return Ok(None),
+        };
+        let name: String =
+            py.import("sys")?.getattr("implementation")?.getattr("name")?.extract()?;
+        let size = |class: &str| -> PyResult<(usize, usize)> {
+            let class = py.import("builtins")?.getattr(class)?;
+            Ok((
+                class.getattr("__basicsize__")?.extract()?,
+                class.getattr("__itemsize__")?.extract()?,
+            ))
+        };
+        // An interpreter that is built otherwise, as for threads without the GIL, has larger heads.
+        let usual = size("object")? == (size_of::<Head>(), 0)
+            && size("list")? == (size_of::<List>(), 0)
+            && size("int")? == (std::mem::offset_of!(Int, digit), size_of::<u32>());
+        if name != "cpython"
+            || !usual
+            || cfg!(not(all(target_pointer_width = "64", target_endian = "little")))
+        {
+            return Ok(None);
+        }
+        let numbers = [0, 1, 256, 257, 100_000, (1 << 30) - 1];
+        let list = PyList::new(py, numbers)?;
+        let mut read = [Id::MAX; 6];
+        let whole = layout.read(&list, 0, &mut read) == Some((6, 6)) && read == numbers;
+        let mut refuses = |number: i64| -> PyResult<bool> {
+            Ok(layout.read(&PyList::new(py, [number])?, 0, &mut read).is_none())
+        };
+        let plain = refuses(-1)? && refuses(1 << 30)? && refuses(-(1 << 40))?;
+        Ok((whole && plain).then_some(layout))
+    }
+
+    /// Reads the items of a list from a place on, as many as there are or fit into `ids`; returns
+    /// how many that are and how many there are. None, if one of them is no plain int below 2³⁰.
+    pub(crate) fn read(
+        self,
+        list: &Bound<'_, PyList>,
+        start: usize,
+        ids: &mut [Id],
+    ) -> Option<(usize, usize)> {
+        // SAFETY: the object is a list, of this layout. While the GIL is held and no code of
+        // Python's runs, as here, its items stay where and what they are.
+        let items = unsafe {
+            let list = &*list.as_ptr().cast::<List>();
+            match list.length {
+                0 => &[],
+                length => std::slice::from_raw_parts(list.items.cast_const(), length as usize),
+            }
+        };
+        let items = items.get(start..)?;
+        let class = &raw mut ffi::PyLong_Type;
+        for (at, (id, &item)) in ids.iter_mut().zip(items).enumerate() {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(&later) = items.get(at + AHEAD) {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                // SAFETY: any address may be asked for.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(later.cast_const().cast()) };
+            }
+            // SAFETY: an item of a list is an object, and every object has a head; one whose class
+            // is int has the rest, too. None is null once the list is in the hands of others.
+            let int = unsafe {
+                if (*item.cast::<Head>()).class != class {
+                    return None;
+                }
+                &*item.cast::<Int>()
+            };
+            *id = match self {
+                Self::Sized if int.size_or_tag == 1 => int.digit,
+                Self::Sized if int.size_or_tag == 0 => 0,
+                Self::Tagged if int.size_or_tag & !LIVES_ON == ABOVE_ZERO => int.digit,
+                Self::Tagged if int.size_or_tag & !LIVES_ON == ZERO => 0,
+                _ => return None,
+            };
+        }
+        Some((items.len().min(ids.len()), items.len()))
+    }
+
+    /// Makes a list of ids out of ready-made ints; each id has one.
+    pub(crate) fn list<'py>(
+        self,
+        py: Python<'py>,
+        ids: &[Id],
+        ready: &[Py<PyInt>],
+    ) -> PyResult<Bound<'py, PyList>> {
+        // SAFETY: a new reference to a list, or null and an exception.
+        let list =
+            unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(ids.len() as isize))? };
+        if ids.is_empty() {
+            return Ok(list.cast_into()?);
+        }
+        // SAFETY: the list is new and of this layout: it has room for as many items as asked for,
+        // all null so far, and nobody else knows it.
+        let items = unsafe {
+            let items = (*list.as_ptr().cast::<List>()).items.cast::<MaybeUninit<_>>();
+            std::slice::from_raw_parts_mut(items, ids.len())
+        };
+        jeton::huge::ask_for_huge_pages(items);
+        for (at, (place, &id)) in items.iter_mut().zip(ids).enumerate() {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(later) = ids.get(at + AHEAD).and_then(|&later| ready.get(later as usize)) {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                // SAFETY: any address may be asked for.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(later.as_ptr().cast_const().cast()) };
+            }
+            let int = ready[id as usize].as_ptr();
+            // SAFETY: the int is alive, we hold it, and the GIL keeps others from counting.
+            unsafe { self.count_one_more(int.cast()) };
+            place.write(int);
+        }
+        Ok(list.cast_into()?)
+    }
+
+    /// Counts one more reference, as `Py_INCREF` of this version does.
+    ///
+    /// # Safety
+    ///
+    /// The object is alive and of this layout, and the GIL is held.
+    #[inline]
+    unsafe fn count_one_more(self, object: *mut Head) {
+        // SAFETY: as the caller says. The lower half of a count that stands still is negative.
+        unsafe {
+            let references = &raw mut (*object).references;
+            match self {
+                Self::Sized => *references += 1,
+                Self::Tagged => {
+                    let half = references.cast::<i32>();
+                    if *half >= 0 {
+                        *half = (*half).wrapping_add(1);
+                    }
+                }
+            }
+        }
+    }
+}
