@@ -11,7 +11,7 @@ use crate::encode::Tokenizer;
 use crate::error::Error;
 use crate::specials::SPECIALS_MAX;
 use crate::split::Splitter;
-use crate::vocab::{Id, TOKENS_MAX, Vocab};
+use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
 
 /// The version that is written, and the highest that is read.
 pub const VERSION: u16 = 1;
@@ -108,7 +108,7 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
 
     let mut reader = Reader { rest: &content[HEADER_BYTES..] };
     let splitter = Splitter::new(reader.text()?)?;
-    let vocab = Vocab::new(reader.tokens()?)?;
+    let vocab = Vocab::of(reader.tokens()?)?;
     let specials = reader.specials()?;
     let notes = reader.notes()?;
     if !reader.rest.is_empty() {
@@ -166,7 +166,7 @@ impl<'b> Reader<'b> {
         std::str::from_utf8(bytes).map_err(|_| malformed("a text in it is not UTF-8"))
     }
 
-    fn tokens(&mut self) -> Result<Vec<(Id, Vec<u8>)>, Error> {
+    fn tokens(&mut self) -> Result<Tokens, Error> {
         let count = self.count("tokens", TOKENS_MAX, 4)?;
         let runs = self.count("runs of ids", count, 8)?;
         let mut ids = Vec::with_capacity(count);
@@ -185,12 +185,10 @@ impl<'b> Reader<'b> {
         if ids.len() != count {
             return Err(malformed("its runs of ids do not fit its tokens"));
         }
-        let lengths = self.bytes(count * 4)?;
-        let lengths = lengths.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
-        ids.into_iter()
-            .zip(lengths)
-            .map(|(id, n)| Ok((id, self.bytes(n as usize)?.to_vec())))
-            .collect()
+        let (lengths, _) = self.bytes(count * 4)?.as_chunks();
+        let lengths = lengths.iter().map(|&length| u32::from_le_bytes(length) as usize);
+        let bytes = self.bytes(lengths.clone().sum())?;
+        Tokens::new(ids, lengths, bytes.to_vec())
     }
 
     fn specials(&mut self) -> Result<Vec<(Id, String)>, Error> {

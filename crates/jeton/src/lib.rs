@@ -30,6 +30,7 @@ mod testing;
 // What all parts share.
 mod error;
 mod huge;
+mod long;
 mod progress;
 mod short;
 pub mod unicode;

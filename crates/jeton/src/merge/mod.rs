@@ -6,11 +6,13 @@
 mod bridges;
 mod heap;
 mod learned;
+mod origin;
 mod pairs;
 mod pool;
 mod scan;
 
 pub(crate) use bridges::Bridges;
+pub(crate) use origin::find_pairs;
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
 
