@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::encode::Tokenizer;
 use crate::error::Error;
+use crate::image::{Reader, Shared};
 use crate::specials::SPECIALS_MAX;
 use crate::split::Splitter;
 use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
@@ -87,8 +88,36 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
 ///
 /// When they are not a whole, undamaged, valid file of a version that this crate knows.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_as(bytes, |tokens, _| Vocab::of(tokens).map(Some))
+        .map(|read| read.expect("no image is asked for"))
+}
+
+/// Reads the bytes of a file with the [image](crate::image) that was made of it; nothing if that is
+/// damaged, or was made by another engine or of another file.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_with_image(bytes: &[u8], image: &Shared) -> Result<Option<(Tokenizer, Notes)>, Error> {
+    read_as(bytes, |tokens, checksum| {
+        let reader = Reader::new(image, checksum);
+        Ok(reader.and_then(|mut reader| Vocab::from_image(&tokens, &mut reader)))
+    })
+}
+
+/// Returns the checksum that a file ends with, which is also its name.
+#[must_use]
+pub fn checksum(bytes: &[u8]) -> Option<&[u8; CHECKSUM_BYTES]> {
+    bytes.last_chunk()
+}
+
+/// Reads the bytes of a file; `build` makes the vocabulary of its tokens and its checksum.
+fn read_as(
+    bytes: &[u8],
+    build: impl FnOnce(Tokens, &[u8]) -> Result<Option<Vocab>, Error>,
+) -> Result<Option<(Tokenizer, Notes)>, Error> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
-    let mut reader = Reader { rest };
+    let mut reader = Fields { rest };
     let cut = |_| Error::FileLength {
         found: bytes.len(),
         expected: (HEADER_BYTES + CHECKSUM_BYTES) as u64,
@@ -106,26 +135,26 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
         return Err(Error::FileChecksum);
     }
 
-    let mut reader = Reader { rest: &content[HEADER_BYTES..] };
+    let mut reader = Fields { rest: &content[HEADER_BYTES..] };
     let splitter = Splitter::new(reader.text()?)?;
-    let vocab = Vocab::of(reader.tokens()?)?;
+    let Some(vocab) = build(reader.tokens()?, checksum)? else { return Ok(None) };
     let specials = reader.specials()?;
     let notes = reader.notes()?;
     if !reader.rest.is_empty() {
         return Err(malformed(format!("{} bytes follow its end", reader.rest.len())));
     }
-    Ok((Tokenizer::new(vocab, splitter, specials)?, notes))
+    Ok(Some((Tokenizer::new(vocab, splitter, specials)?, notes)))
 }
 
 fn malformed(what: impl Into<String>) -> Error {
     Error::FileMalformed { what: what.into() }
 }
 
-struct Reader<'b> {
+struct Fields<'b> {
     rest: &'b [u8],
 }
 
-impl<'b> Reader<'b> {
+impl<'b> Fields<'b> {
     fn bytes(&mut self, count: usize) -> Result<&'b [u8], Error> {
         let taken = self.rest.split_at_checked(count);
         let (bytes, rest) = taken.ok_or_else(|| {

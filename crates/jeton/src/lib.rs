@@ -45,9 +45,10 @@ pub mod specials;
 pub mod split;
 pub mod unsettled;
 
-// A corpus becomes a vocabulary, a vocabulary becomes a file.
+// A corpus becomes a vocabulary, a vocabulary becomes a file, and tables that can be mapped.
 pub mod count;
 pub mod file;
+pub mod image;
 pub mod learn;
 
 pub use count::{Counter, Counts};

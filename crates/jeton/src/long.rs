@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 
 use crate::huge::Huge;
+use crate::image::{Reader, Writer};
 
 /// Bytes that are mixed at once; no token here has fewer.
 const STEP: usize = 16;
@@ -29,6 +30,18 @@ impl LongTokens {
             hasher.finish()
         });
         Self { slots, seeds }
+    }
+
+    /// Puts the table into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        self.seeds.iter().for_each(|&seed| image.number(seed));
+        image.row(&self.slots);
+    }
+
+    /// Takes the table out of an image.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        let seeds = [image.number()?, image.number()?];
+        Some(Self { slots: image.table()?, seeds })
     }
 
     /// Adds the index of a token that is not in the table yet.

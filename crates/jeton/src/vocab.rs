@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::Error;
 use crate::huge::Huge;
+use crate::image::{Reader, Writer};
 use crate::long::LongTokens;
 use crate::merge::{self, Bridges, Pairs};
 use crate::short::{Key, SHORT_MAX, ShortTokens};
@@ -20,6 +21,9 @@ pub const TOKENS_MAX: usize = 1 << 24;
 
 /// Bytes that may be read from the start of every token, whatever its length.
 pub(crate) const PADDED: usize = 16;
+
+/// Tokens that are looked for in an image before it is used.
+const PROBES: usize = 512;
 
 /// Bytes that all tokens together have at most.
 pub const VOCAB_BYTES_MAX: usize = 1 << 30;
@@ -81,7 +85,10 @@ impl Tokens {
             "there are lengths for all ids, and bytes for all lengths"
         );
         bytes.resize(bytes.len() + PADDED, 0);
-        let tokens = Self { bytes: bytes.into(), ends: ends.into(), ids: ids.into() };
+        let mut tokens = Self { bytes: bytes.into(), ends: ends.into(), ids: ids.into() };
+        tokens.bytes.share();
+        tokens.ends.share();
+        tokens.ids.share();
         if let Some(&id) = tokens.ids.last().filter(|id| **id > ID_MAX) {
             return Err(Error::IdOutOfRange { id: id.into() });
         }
@@ -126,10 +133,7 @@ impl Vocab {
     /// # Errors
     ///
     /// When a byte is missing, or two tokens are equal.
-    pub(crate) fn of(mut tokens: Tokens) -> Result<Self, Error> {
-        tokens.bytes.share();
-        tokens.ends.share();
-        tokens.ids.share();
+    pub(crate) fn of(tokens: Tokens) -> Result<Self, Error> {
         let count = tokens.ids.len();
         let long = (0..count).filter(|&index| tokens.at(index).len() > SHORT_MAX).count();
         let mut vocab = Self {
@@ -178,6 +182,55 @@ impl Vocab {
             tokens.push((id, joined));
         }
         Self::new(tokens)
+    }
+
+    /// Returns the tokens as they lie in a row.
+    #[cfg(test)]
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Puts all that was made of the tokens into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        self.short.write_image(image);
+        self.long.write_image(image);
+        self.pairs.write_image(image);
+        image.number(u64::from(self.bridges.is_some()));
+        if let Some(bridges) = &self.bridges {
+            bridges.write_image(image);
+        }
+    }
+
+    /// Takes all that was made of these tokens out of an image; nothing if it was not made of them.
+    pub(crate) fn from_image(tokens: &Tokens, image: &mut Reader) -> Option<Self> {
+        let mut vocab = Self {
+            tokens: tokens.clone(),
+            short: ShortTokens::from_image(image)?,
+            long: LongTokens::from_image(image)?,
+            byte_ids: [Id::MAX; 256],
+            pairs: Pairs::from_image(image)?,
+            bridges: match image.number()? {
+                0 => None,
+                _ => Some(Bridges::from_image(image)?),
+            },
+            sorted: OnceLock::new(),
+        };
+        for byte in 0..=u8::MAX {
+            vocab.byte_ids[usize::from(byte)] = vocab.find(&[byte])?;
+        }
+        vocab.is_found().then_some(vocab)
+    }
+
+    /// Returns whether some tokens, from all parts of the vocabulary, are found as they should be.
+    fn is_found(&self) -> bool {
+        let step = (self.tokens.ids.len() / PROBES).max(1);
+        self.iter().step_by(step).all(|(id, token)| {
+            let pair = match *token {
+                [left, right] => self.pairs.get(self.byte(left), self.byte(right)),
+                _ => Some(id),
+            };
+            self.find(token) == Some(id) && pair == Some(id)
+        })
     }
 
     /// Puts all tokens into the tables where they are found by their bytes.

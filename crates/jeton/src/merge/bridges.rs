@@ -4,11 +4,14 @@
 //! has, no merge ever crosses that border, and both sides come out as they would alone. Chinese,
 //! Japanese and Thai are written without spaces: their pieces are long, and few borders are bridged.
 
+use crate::huge::Huge;
+use crate::image::{Reader, Writer};
+
 /// The bytes around every border between characters within tokens, where the right one is beyond
 /// ASCII. As bits by hash: a border may seem bridged that is not, never the other way round.
 #[derive(Clone, Debug)]
 pub(crate) struct Bridges {
-    bits: Vec<u64>,
+    bits: Huge<u64>,
 }
 
 /// Bits for each border, and at most: a megabyte of them.
@@ -32,7 +35,7 @@ impl Bridges {
         };
         let count = tokens.clone().flat_map(borders).count();
         let bits = (count * BITS_EACH).next_power_of_two().clamp(64, BITS_MAX);
-        let mut bridges = Self { bits: vec![0; bits / 64] };
+        let mut bridges = Self { bits: Huge::zeros(bits / 64) };
         for (token, at) in tokens.flat_map(borders) {
             let sides = match (at > 1, at + 1 < token.len()) {
                 (false, false) => Sides::One,
@@ -44,6 +47,16 @@ impl Bridges {
             bridges.bits[word] |= bit;
         }
         bridges
+    }
+
+    /// Puts the borders into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        image.row(&self.bits);
+    }
+
+    /// Takes the borders out of an image.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        Some(Self { bits: image.table()? })
     }
 
     /// Returns whether a token may cross the border before byte `at`, which is not the first.

@@ -10,7 +10,7 @@
 //! merging keeps that border to the end. Where none does, the token is merged after all.
 
 use super::{Pairs, Scratch, merge_parts};
-use crate::vocab::{Id, Vocab};
+use crate::vocab::Vocab;
 
 /// Bytes of the longest tokens whose borders are tried; there are few beyond, and tries grow with
 /// the square of the length.
@@ -348,6 +348,7 @@ mod tests {
 
     use super::*;
     use crate::testing::Random;
+    use crate::vocab::Id;
 
     /// The rule itself: merge every token alone, by length.
     fn find_pairs_plainly(vocab: &Vocab) -> Pairs {

@@ -6,6 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
 use crate::huge::Huge;
+use crate::image::{Reader, Writer};
 use crate::vocab::Id;
 
 /// An open-addressed table, at most half full; it never shrinks and holds no pair twice.
@@ -15,7 +16,7 @@ pub struct Pairs {
     shift: u32,
     /// Eight bits a slot, one of them set for each pair. Most pairs that are asked for do not merge,
     /// and most of those end here: these bits stay in the cache where the slots do not.
-    filter: Vec<u64>,
+    filter: Huge<u64>,
     /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
     seed: u64,
     len: usize,
@@ -40,8 +41,24 @@ impl Pairs {
     pub(crate) fn with_capacity(pairs: usize) -> Self {
         let slots = (pairs * 2).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
-        let filter = vec![0; (slots / 8).max(1)];
+        let filter = Huge::zeros((slots / 8).max(1));
         Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), filter, seed, len: 0 }
+    }
+
+    /// Puts the table into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        image.number(self.seed);
+        image.number(self.len as u64);
+        image.row(&self.slots);
+        image.row(&self.filter);
+    }
+
+    /// Takes the table out of an image.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        let (seed, len) = (image.number()?, usize::try_from(image.number()?).ok()?);
+        let (slots, filter) = (image.table()?, image.table()?);
+        let shift = 64 - slots.len().trailing_zeros();
+        Some(Self { slots, shift, filter, seed, len })
     }
 
     /// Adds a pair that is not in the table yet.
