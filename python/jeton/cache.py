@@ -1,8 +1,8 @@
 """Images of tokenizers in the user's cache folder: what one load has made, the next one maps.
 
-An image is derived from a `.jeton` file and holds the tables that the engine makes of its tokens. It is
-kept under the file's checksum and the engine's name, so it never has to be found out of date. Where it
-is missing, damaged, or not the user's own, it is made again; where that cannot be, nobody is told.
+An image is derived from a `.jeton` file and holds the tables that the engine makes of its tokens.
+It is kept under the file's checksum and the engine's name, so it never is out of date. Where it is
+missing, damaged, or not the user's own, it is made again; where that cannot be, nobody is told.
 """
 
 import os
@@ -54,7 +54,7 @@ def cache_folder() -> Path | None:
 
 
 def from_content(content: bytes, *, keep: bool = True) -> Engine:
-    """Read the content of a `.jeton` file, from its image if there is one; else `keep` makes one."""
+    """Read a `.jeton` file's content, from its image if there is one; if not, `keep` makes one."""
     sized = CONTENT_BYTES_MIN <= len(content) <= CONTENT_BYTES_MAX
     path = cache_folder() if sized else None
     folder = _open_folder(path, make=keep) if path else None
@@ -154,7 +154,7 @@ def _tidy(folder: int, new: str) -> None:
         size += image_bytes
         ours = name.endswith(f"-{IMAGE_ENGINE}{SUFFIX}")
         many = count > IMAGES_MAX or size > IMAGES_BYTES_MAX
-        if old and (many or not ours and age > OTHERS_DAYS_MAX * _DAY):
+        if old and (many or (not ours and age > OTHERS_DAYS_MAX * _DAY)):
             _remove(folder, name)
 
 

@@ -19,7 +19,7 @@ pub(crate) fn from_image(py: Python<'_>, file: &[u8], image: i32) -> PyResult<Op
     read.map(|(tokenizer, notes)| Engine::of(py, Ok(tokenizer), notes)).transpose()
 }
 
-/// Writes the image of a tokenizer, which came from a `.jeton` file, to an open file.
+/// Writes the image of a tokenizer, which was read from this `.jeton` file, to an open file.
 #[pyfunction]
 pub(crate) fn write_image(
     py: Python<'_>,
@@ -28,10 +28,7 @@ pub(crate) fn write_image(
     image: i32,
 ) -> PyResult<()> {
     let vocab = engine.get().tokenizer.vocab();
-    py.detach(|| match jeton::file::checksum(file) {
-        Some(checksum) => jeton::image::write(vocab, checksum, &mut open::file(image)?),
-        None => Err(std::io::ErrorKind::InvalidData.into()),
-    })?;
+    py.detach(|| jeton::image::write(vocab, file, &mut open::file(image)?))?;
     Ok(())
 }
 

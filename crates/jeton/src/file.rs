@@ -88,34 +88,6 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
 ///
 /// When they are not a whole, undamaged, valid file of a version that this crate knows.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
-    read_as(bytes, |tokens, _| Vocab::of(tokens).map(Some))
-        .map(|read| read.expect("no image is asked for"))
-}
-
-/// Reads the bytes of a file with the [image](crate::image) that was made of it; nothing if that is
-/// damaged, or was made by another engine or of another file.
-///
-/// # Errors
-///
-/// As [`read`].
-pub fn read_with_image(bytes: &[u8], image: &Shared) -> Result<Option<(Tokenizer, Notes)>, Error> {
-    read_as(bytes, |tokens, checksum| {
-        let reader = Reader::new(image, checksum);
-        Ok(reader.and_then(|mut reader| Vocab::from_image(&tokens, &mut reader)))
-    })
-}
-
-/// Returns the checksum that a file ends with, which is also its name.
-#[must_use]
-pub fn checksum(bytes: &[u8]) -> Option<&[u8; CHECKSUM_BYTES]> {
-    bytes.last_chunk()
-}
-
-/// Reads the bytes of a file; `build` makes the vocabulary of its tokens and its checksum.
-fn read_as(
-    bytes: &[u8],
-    build: impl FnOnce(Tokens, &[u8]) -> Result<Option<Vocab>, Error>,
-) -> Result<Option<(Tokenizer, Notes)>, Error> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
     let mut reader = Fields { rest };
     let cut = |_| Error::FileLength {
@@ -137,13 +109,25 @@ fn read_as(
 
     let mut reader = Fields { rest: &content[HEADER_BYTES..] };
     let splitter = Splitter::new(reader.text()?)?;
-    let Some(vocab) = build(reader.tokens()?, checksum)? else { return Ok(None) };
-    let specials = reader.specials()?;
-    let notes = reader.notes()?;
-    if !reader.rest.is_empty() {
-        return Err(malformed(format!("{} bytes follow its end", reader.rest.len())));
-    }
-    Ok(Some((Tokenizer::new(vocab, splitter, specials)?, notes)))
+    let vocab = Vocab::of(reader.tokens()?)?;
+    reader.finish(vocab, splitter)
+}
+
+/// Reads the bytes of a file with the [image](crate::image) that was made of it; nothing if that is
+/// damaged, or was made by another engine or of another file.
+///
+/// # Errors
+///
+/// As [`read`], though a file that has an image is one that was read before.
+pub fn read_with_image(bytes: &[u8], image: &Shared) -> Result<Option<(Tokenizer, Notes)>, Error> {
+    let content =
+        bytes.len().checked_sub(CHECKSUM_BYTES).and_then(|end| bytes.get(HEADER_BYTES..end));
+    let vocab = Reader::new(image, bytes).and_then(|mut image| Vocab::from_image(&mut image));
+    let (Some(rest), Some(vocab)) = (content, vocab) else { return Ok(None) };
+    let mut reader = Fields { rest };
+    let splitter = Splitter::new(reader.text()?)?;
+    reader.skip_tokens(&vocab)?;
+    reader.finish(vocab, splitter).map(Some)
 }
 
 fn malformed(what: impl Into<String>) -> Error {
@@ -218,6 +202,23 @@ impl<'b> Fields<'b> {
         let lengths = lengths.iter().map(|&length| u32::from_le_bytes(length) as usize);
         let bytes = self.bytes(lengths.clone().sum())?;
         Tokens::new(ids, lengths, bytes.to_vec())
+    }
+
+    /// Passes over tokens that are known.
+    fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
+        let count = self.count("tokens", TOKENS_MAX, 4)?;
+        let runs = self.count("runs of ids", count, 8)?;
+        self.bytes(runs * 8 + count * 4 + vocab.length())?;
+        Ok(())
+    }
+
+    /// Reads what follows the tokens, and puts all together.
+    fn finish(&mut self, vocab: Vocab, splitter: Splitter) -> Result<(Tokenizer, Notes), Error> {
+        let (specials, notes) = (self.specials()?, self.notes()?);
+        if !self.rest.is_empty() {
+            return Err(malformed(format!("{} bytes follow its end", self.rest.len())));
+        }
+        Ok((Tokenizer::new(vocab, splitter, specials)?, notes))
     }
 
     fn specials(&mut self) -> Result<Vec<(Id, String)>, Error> {

@@ -84,6 +84,22 @@ impl<T: Pod> Huge<T> {
     }
 }
 
+/// Asks for the memory of a value, which is needed soon.
+#[inline(always)]
+pub(crate) fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: nothing is read or written, whatever the address.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 impl<T: Pod> From<Vec<T>> for Huge<T> {
     fn from(mut values: Vec<T>) -> Self {
         let start = NonNull::from(values.as_mut_slice()).cast();

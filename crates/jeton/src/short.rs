@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher};
 use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::image::{Reader, Writer};
 use crate::vocab::Id;
 
@@ -121,6 +121,12 @@ impl ShortTokens {
     #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<Id> {
         self.find(&self.look(key))
+    }
+
+    /// Asks for the slot where a key is looked for first.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: Key) {
+        prefetch(&self.slots[self.home(key)]);
     }
 
     /// Loads where a key is looked for first: many at once, then [`ShortTokens::find`] for each.

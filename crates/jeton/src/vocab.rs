@@ -22,6 +22,9 @@ pub const TOKENS_MAX: usize = 1 << 24;
 /// Bytes that may be read from the start of every token, whatever its length.
 pub(crate) const PADDED: usize = 16;
 
+/// How far ahead the slots of tokens are asked for, as they are put into the table.
+const PREFETCHED: usize = 16;
+
 /// Tokens that are looked for in an image before it is used.
 const PROBES: usize = 512;
 
@@ -184,14 +187,16 @@ impl Vocab {
         Self::new(tokens)
     }
 
-    /// Returns the tokens as they lie in a row.
-    #[cfg(test)]
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.tokens
+    /// Returns the bytes of all tokens together.
+    pub(crate) fn length(&self) -> usize {
+        self.tokens.bytes.len() - PADDED
     }
 
-    /// Puts all that was made of the tokens into an image.
+    /// Puts the tokens and all that was made of them into an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        image.row(&self.tokens.bytes);
+        image.row(&self.tokens.ends);
+        image.row(&self.tokens.ids);
         self.short.write_image(image);
         self.long.write_image(image);
         self.pairs.write_image(image);
@@ -201,10 +206,15 @@ impl Vocab {
         }
     }
 
-    /// Takes all that was made of these tokens out of an image; nothing if it was not made of them.
-    pub(crate) fn from_image(tokens: &Tokens, image: &mut Reader) -> Option<Self> {
+    /// Takes a vocabulary out of an image; nothing if its parts do not fit each other.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        let tokens = Tokens { bytes: image.row()?, ends: image.row()?, ids: image.row()? };
+        let length = tokens.bytes.len().checked_sub(PADDED)?;
+        if tokens.ends.len() != tokens.ids.len() || *tokens.ends.last()? as usize != length {
+            return None;
+        }
         let mut vocab = Self {
-            tokens: tokens.clone(),
+            tokens,
             short: ShortTokens::from_image(image)?,
             long: LongTokens::from_image(image)?,
             byte_ids: [Id::MAX; 256],
@@ -236,7 +246,15 @@ impl Vocab {
     /// Puts all tokens into the tables where they are found by their bytes.
     fn fill(&mut self) -> Result<(), Error> {
         let count = self.tokens.ids.len();
+        let ahead = |vocab: &Self, index: usize| {
+            if let Some(token) = (index < count).then(|| vocab.at(index))
+                && token.len() <= SHORT_MAX
+            {
+                vocab.short.prefetch(Key::of(token, 0, token.len()));
+            }
+        };
         for index in 0..count {
+            ahead(self, index + PREFETCHED);
             let (id, token) = (self.tokens.ids[index], self.tokens.at(index));
             if let Some(first) = self.find(token) {
                 return Err(Error::SharedBytes { token: token.to_vec(), first, second: id });

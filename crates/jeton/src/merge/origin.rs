@@ -10,6 +10,7 @@
 //! merging keeps that border to the end. Where none does, the token is merged after all.
 
 use super::{Pairs, Scratch, merge_parts};
+use crate::huge::prefetch;
 use crate::vocab::Vocab;
 
 /// Bytes of the longest tokens whose borders are tried; there are few beyond, and tries grow with
@@ -42,6 +43,7 @@ pub(crate) fn find_pairs(vocab: &Vocab) -> Pairs {
         let chunks = shelf.bytes.chunks(CHUNK * length);
         for (tokens, bytes) in shelf.tokens.chunks(CHUNK).zip(chunks) {
             index.borders(bytes, length, &mut borders);
+            origins.prefetch(&borders);
             let mut rest = borders.as_mut_slice();
             for ((number, &token), bytes) in (0..).zip(tokens).zip(bytes.chunks(length)) {
                 let own = rest.iter().take_while(|border| border.number == number).count();
@@ -121,6 +123,15 @@ struct Origins<'v> {
 }
 
 impl Origins<'_> {
+    /// Asks for what is needed soon of some borders.
+    fn prefetch(&self, borders: &[Border]) {
+        for border in borders {
+            prefetch(&self.origins[border.left as usize]);
+            prefetch(&self.origins[border.right as usize]);
+            self.pairs.prefetch(border.left, border.right);
+        }
+    }
+
     /// Adds a token by the border that stands, if one of these does.
     fn add_by_borders(&mut self, token: u32, bytes: &[u8], borders: &mut [Border]) {
         // Of ten tokens nine are made of the parts that come about first.
@@ -220,7 +231,7 @@ impl Origins<'_> {
 
 /// Tokens by a hash of their bytes, in as little memory as may be, so that it stays in the cache.
 struct Index {
-    /// Which bytes may be a token, as bits: of what is none, one in twenty passes.
+    /// Which bytes may be a token, as bits: of what is none, one in ten passes.
     filter: Vec<u64>,
     filter_shift: u32,
     /// A mark of seven bits, and below it one more than an index; zero where a slot is empty.
@@ -229,7 +240,7 @@ struct Index {
 }
 
 /// Bits of the filter for each token.
-const BITS_EACH: usize = 16;
+const BITS_EACH: usize = 8;
 
 /// Bits of an index plus one.
 const INDEX_BITS: u32 = 25;
@@ -251,7 +262,7 @@ const POWERS: [u64; TRIED_MAX + 1] = {
 impl Index {
     fn of(shelves: &[Shelf], count: usize) -> Self {
         let bits = (count * BITS_EACH).next_power_of_two();
-        let slots = (count * 2).next_power_of_two();
+        let slots = (count * 5 / 4).next_power_of_two();
         let mut index = Self {
             filter: vec![0; bits / 64],
             filter_shift: 64 - bits.trailing_zeros(),

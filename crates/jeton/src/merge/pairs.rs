@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::image::{Reader, Writer};
 use crate::vocab::Id;
 
@@ -101,6 +101,12 @@ impl Pairs {
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
+    }
+
+    /// Asks for the slot where a pair is looked for first.
+    #[inline]
+    pub(crate) fn prefetch(&self, left: Id, right: Id) {
+        prefetch(&self.slots[(self.mix(left, right) >> self.shift) as usize]);
     }
 
     /// Returns all pairs and what they become, by rising rank.
