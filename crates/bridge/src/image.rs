@@ -89,8 +89,13 @@ mod open {
         let mut status = MaybeUninit::<libc::statfs>::uninit();
         // SAFETY: the file is open, and `status` has room for what is written.
         let done = unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) };
-        // SAFETY: it was written to if the call succeeded.
-        done == 0 && LOCAL.contains(&i64::from(unsafe { status.assume_init() }.f_type))
+        if done != 0 {
+            return false;
+        }
+        // SAFETY: it was written to, as the call succeeded.
+        let kind = unsafe { status.assume_init() }.f_type;
+        #[allow(clippy::unnecessary_cast)] // It is of another type on other machines.
+        LOCAL.contains(&(kind as i64))
     }
 
     /// Where the system does not tell.

@@ -22,11 +22,10 @@
 //! another file with that hash. The checksum shows damage and keeps nobody from making an image on
 //! purpose: who may write images is for the caller to see to. Tables are trusted as our own.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 
 use bytemuck::{Pod, Zeroable};
-use foldhash::fast::RandomState;
 
 use crate::huge::Huge;
 pub use crate::huge::Shared;
@@ -73,11 +72,7 @@ pub fn write(vocab: &Vocab, file: &[u8], out: &mut impl io::Write) -> io::Result
         places.extend([start as u64, row.len() as u64]);
         end = start + row.len();
     }
-    let seed = [1, 2].map(|number| {
-        let mut hasher = RandomState::default().build_hasher();
-        hasher.write_u64(number);
-        hasher.finish()
-    });
+    let seed = [1, 2].map(|number| RandomState::new().hash_one(number));
     let mut header = Header {
         magic: MAGIC,
         checksum: 0,
@@ -143,8 +138,8 @@ impl Reader {
         let words = header.numbers as usize + 2 * header.rows as usize;
         let first = size_of::<Header>() + words * 8;
         let words = bytes.get(size_of::<Header>()..first)?.as_chunks().0;
-        let words: Vec<u64> = words.iter().map(|&word| u64::from_ne_bytes(word)).collect();
-        let (numbers, places) = words.split_at(header.numbers as usize);
+        let mut numbers: Vec<u64> = words.iter().map(|&word| u64::from_ne_bytes(word)).collect();
+        let places = numbers.split_off(header.numbers as usize);
 
         let mut head = bytes[..first].to_vec();
         let blank = Header { checksum: 0, ..header };
@@ -162,7 +157,7 @@ impl Reader {
         }
         (checksum == header.checksum && end == bytes.len()).then(|| Self {
             image: image.clone(),
-            numbers: numbers.to_vec().into_iter(),
+            numbers: numbers.into_iter(),
             rows: rows.into_iter(),
         })
     }
