@@ -311,8 +311,12 @@ def test_an_image_of_another_engine_is_ignored_and_one_day_removed(folder: Path)
     os.utime(left, (week, week))
     made = folder / f".{path.name}.fedcba9876543210.tmp"
     made.write_bytes(b"in the making")
+    own = [folder / name for name in ("disk.image", ".disk.image.tmp", "notes-2020.image")]
+    for file in own:
+        file.write_bytes(b"something of the user's")
+        os.utime(file, (week, week))
     assert jeton.load(SMALL).encode(TEXT) == IDS
-    assert images(folder) == sorted([path, made])
+    assert images(folder) == sorted([path, made, *own])
 
 
 def test_the_oldest_images_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ missing, damaged, or not the user's own, it is made again; where that cannot be,
 """
 
 import os
+import re
 import stat
 import sys
 import time
@@ -34,6 +35,10 @@ LEFT_OVER_SECONDS = 3600
 
 SUFFIX = ".image"
 _DAY = 24 * 3600
+
+# Nothing else is ever removed, whatever folder somebody names.
+_IMAGE = re.compile(r"[0-9a-f]{64}-.+\.image")
+_IN_THE_MAKING = re.compile(r"\.[0-9a-f]{64}-.+\.image\.[0-9a-f]{16}\.tmp")
 _POSIX = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
 
 
@@ -144,10 +149,10 @@ def _tidy(folder: int, new: str) -> None:
         except OSError:
             continue
         age = now - status.st_mtime
-        if name.endswith(SUFFIX):
+        if _IMAGE.fullmatch(name):
             # The new one first, whatever the clocks say.
             images.append((name != new, age, status.st_size, name))
-        elif name.endswith(".tmp") and SUFFIX in name and age > LEFT_OVER_SECONDS:
+        elif _IN_THE_MAKING.fullmatch(name) and age > LEFT_OVER_SECONDS:
             _remove(folder, name)
     size = 0
     for count, (old, age, image_bytes, name) in enumerate(sorted(images), 1):
