@@ -1,6 +1,7 @@
 """What tests share: the data files, the oracles, and strategies for vocabularies and patterns."""
 
 import os
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,10 @@ from hypothesis import strategies as st
 import jeton
 from jeton import reference
 from jeton.reference import Vocab
+
+# Tests, and the processes that they start, never touch the user's own cache folder.
+CACHE = tempfile.TemporaryDirectory(prefix="jeton-tests-")
+os.environ["JETON_CACHE"] = CACHE.name
 
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "tests" / "vectors"

@@ -14,6 +14,8 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # A page may set it; it is set back afterwards.
+    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
     text = re.sub(r"^```.*$", "", page.read_text(), flags=re.MULTILINE)
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

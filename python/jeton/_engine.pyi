@@ -7,6 +7,7 @@ from typing import Any, Self, TypeAlias, final
 __all__ = [
     "DEFAULT_PATTERN",
     "FILE_BYTES_MAX",
+    "IMAGE_ENGINE",
     "VERSION",
     "Counter",
     "Engine",
@@ -17,9 +18,11 @@ __all__ = [
     "find_special",
     "find_token",
     "from_file",
+    "from_image",
     "from_merges",
     "from_ranks",
     "with_specials",
+    "write_image",
 ]
 
 _Text: TypeAlias = str | bytes | bytearray | memoryview
@@ -27,6 +30,7 @@ _Text: TypeAlias = str | bytes | bytearray | memoryview
 VERSION: str
 DEFAULT_PATTERN: str
 FILE_BYTES_MAX: int
+IMAGE_ENGINE: str
 
 def from_ranks(
     ranks: dict[bytes, int],
@@ -41,6 +45,8 @@ def from_merges(
     notes: dict[str, str],
 ) -> Engine: ...
 def from_file(file: bytes) -> Engine: ...
+def from_image(file: bytes, image: int) -> Engine | None: ...
+def write_image(engine: Engine, file: bytes, image: int) -> None: ...
 def with_specials(
     engine: Engine, specials: list[tuple[str, int]], notes: dict[str, str]
 ) -> Engine: ...

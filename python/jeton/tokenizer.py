@@ -10,9 +10,9 @@ from jeton._engine import (
     FILE_BYTES_MAX,
     VERSION,
     Engine,
-    from_file,
     from_ranks,
 )
+from jeton.cache import from_content
 from jeton.errors import Error, FileError, MissingFileError, file_error
 from jeton.files import given, read_whole, write_whole
 
@@ -154,7 +154,7 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
             raise
         raise MissingFileError(f"{error}; jeton.pretrained({os.fspath(path)!r}) has it") from None
     try:
-        return _from_file(Tokenizer, content)
+        return Tokenizer._of(from_content(content))  # noqa: SLF001 - our own constructor.
     except Error as error:
         raise type(error)(f"{source}: {error}") from None
 
@@ -177,4 +177,4 @@ def target_of(path: str | os.PathLike[str]) -> Path:
 
 
 def _from_file(cls: type[Tokenizer], content: bytes) -> Tokenizer:
-    return cls._of(from_file(content))
+    return cls._of(from_content(content, keep=False))

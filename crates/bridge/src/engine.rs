@@ -383,7 +383,11 @@ pub(crate) fn with_specials(
 }
 
 impl Engine {
-    fn of(py: Python<'_>, tokenizer: Result<Tokenizer, Error>, notes: Notes) -> PyResult<Self> {
+    pub(crate) fn of(
+        py: Python<'_>,
+        tokenizer: Result<Tokenizer, Error>,
+        notes: Notes,
+    ) -> PyResult<Self> {
         let tokenizer = tokenizer.map_err(|error| raise(py, &error))?;
         Ok(Self { tokenizer: Arc::new(tokenizer), notes: Arc::new(notes), lists: Arc::default() })
     }

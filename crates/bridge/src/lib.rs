@@ -5,6 +5,7 @@ mod counter;
 mod engine;
 mod errors;
 mod ids;
+mod image;
 mod layout;
 mod text;
 mod tiktoken;
@@ -21,6 +22,8 @@ mod _engine {
     #[pymodule_export]
     use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]
+    use super::image::{from_image, write_image};
+    #[pymodule_export]
     use super::tiktoken::{
         encode_broken, encode_piece, encode_unsettled, find_special, find_token,
     };
@@ -32,6 +35,7 @@ mod _engine {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("DEFAULT_PATTERN", jeton::pattern::NANOCHAT)?;
-        module.add("FILE_BYTES_MAX", jeton::file::FILE_BYTES_MAX)
+        module.add("FILE_BYTES_MAX", jeton::file::FILE_BYTES_MAX)?;
+        module.add("IMAGE_ENGINE", jeton::image::ENGINE)
     }
 }

@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 
 use crate::encode::Tokenizer;
 use crate::error::Error;
+use crate::image::{Reader, Shared};
 use crate::specials::SPECIALS_MAX;
 use crate::split::Splitter;
-use crate::vocab::{Id, TOKENS_MAX, Vocab};
+use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
 
 /// The version that is written, and the highest that is read.
 pub const VERSION: u16 = 1;
@@ -88,7 +89,7 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
 /// When they are not a whole, undamaged, valid file of a version that this crate knows.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
-    let mut reader = Reader { rest };
+    let mut reader = Fields { rest };
     let cut = |_| Error::FileLength {
         found: bytes.len(),
         expected: (HEADER_BYTES + CHECKSUM_BYTES) as u64,
@@ -106,26 +107,38 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
         return Err(Error::FileChecksum);
     }
 
-    let mut reader = Reader { rest: &content[HEADER_BYTES..] };
+    let mut reader = Fields { rest: &content[HEADER_BYTES..] };
     let splitter = Splitter::new(reader.text()?)?;
-    let vocab = Vocab::new(reader.tokens()?)?;
-    let specials = reader.specials()?;
-    let notes = reader.notes()?;
-    if !reader.rest.is_empty() {
-        return Err(malformed(format!("{} bytes follow its end", reader.rest.len())));
-    }
-    Ok((Tokenizer::new(vocab, splitter, specials)?, notes))
+    let vocab = Vocab::of(reader.tokens()?)?;
+    reader.finish(vocab, splitter)
+}
+
+/// Reads the bytes of a file with the [image](crate::image) that was made of it; nothing if that is
+/// damaged, or was made by another engine or of another file.
+///
+/// # Errors
+///
+/// As [`read`], though a file that has an image is one that was read before.
+pub fn read_with_image(bytes: &[u8], image: &Shared) -> Result<Option<(Tokenizer, Notes)>, Error> {
+    let content =
+        bytes.len().checked_sub(CHECKSUM_BYTES).and_then(|end| bytes.get(HEADER_BYTES..end));
+    let vocab = Reader::new(image, bytes).and_then(|mut image| Vocab::from_image(&mut image));
+    let (Some(rest), Some(vocab)) = (content, vocab) else { return Ok(None) };
+    let mut reader = Fields { rest };
+    let splitter = Splitter::new(reader.text()?)?;
+    reader.skip_tokens(&vocab)?;
+    reader.finish(vocab, splitter).map(Some)
 }
 
 fn malformed(what: impl Into<String>) -> Error {
     Error::FileMalformed { what: what.into() }
 }
 
-struct Reader<'b> {
+struct Fields<'b> {
     rest: &'b [u8],
 }
 
-impl<'b> Reader<'b> {
+impl<'b> Fields<'b> {
     fn bytes(&mut self, count: usize) -> Result<&'b [u8], Error> {
         let taken = self.rest.split_at_checked(count);
         let (bytes, rest) = taken.ok_or_else(|| {
@@ -166,7 +179,7 @@ impl<'b> Reader<'b> {
         std::str::from_utf8(bytes).map_err(|_| malformed("a text in it is not UTF-8"))
     }
 
-    fn tokens(&mut self) -> Result<Vec<(Id, Vec<u8>)>, Error> {
+    fn tokens(&mut self) -> Result<Tokens, Error> {
         let count = self.count("tokens", TOKENS_MAX, 4)?;
         let runs = self.count("runs of ids", count, 8)?;
         let mut ids = Vec::with_capacity(count);
@@ -185,12 +198,27 @@ impl<'b> Reader<'b> {
         if ids.len() != count {
             return Err(malformed("its runs of ids do not fit its tokens"));
         }
-        let lengths = self.bytes(count * 4)?;
-        let lengths = lengths.chunks_exact(4).map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
-        ids.into_iter()
-            .zip(lengths)
-            .map(|(id, n)| Ok((id, self.bytes(n as usize)?.to_vec())))
-            .collect()
+        let (lengths, _) = self.bytes(count * 4)?.as_chunks();
+        let lengths = lengths.iter().map(|&length| u32::from_le_bytes(length) as usize);
+        let bytes = self.bytes(lengths.clone().sum())?;
+        Tokens::new(ids, lengths, bytes.to_vec())
+    }
+
+    /// Passes over tokens that are known.
+    fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
+        let count = self.count("tokens", TOKENS_MAX, 4)?;
+        let runs = self.count("runs of ids", count, 8)?;
+        self.bytes(runs * 8 + count * 4 + vocab.length())?;
+        Ok(())
+    }
+
+    /// Reads what follows the tokens, and puts all together.
+    fn finish(&mut self, vocab: Vocab, splitter: Splitter) -> Result<(Tokenizer, Notes), Error> {
+        let (specials, notes) = (self.specials()?, self.notes()?);
+        if !self.rest.is_empty() {
+            return Err(malformed(format!("{} bytes follow its end", self.rest.len())));
+        }
+        Ok((Tokenizer::new(vocab, splitter, specials)?, notes))
     }
 
     fn specials(&mut self) -> Result<Vec<(Id, String)>, Error> {

@@ -1,26 +1,45 @@
-//! Memory for large tables that are read at random, in huge pages where the system gives them.
+//! Rows of values: large ones that are read at random in huge pages where the system gives them, and
+//! ones that lie in memory which others hold too, such as a mapped file.
 //!
 //! A table of 8 MiB lies in 2048 small pages, more than a core remembers the places of: every other
 //! look-up would first look for its page.
 
+use std::any::Any;
+use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// A row of values, at first all zeros.
-#[derive(Debug)]
+/// Bytes that many may hold at once, and that never change.
+pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// A row of values.
 pub(crate) struct Huge<T> {
-    rows: Rows<T>,
+    start: NonNull<T>,
     length: usize,
+    owner: Owner<T>,
 }
 
-#[derive(Debug)]
-enum Rows<T> {
+/// What keeps the memory of a row.
+enum Owner<T> {
     Mapped(MmapMut),
     Owned(Vec<T>),
+    Shared(Arc<dyn Any + Send + Sync>),
+    Lent(Shared),
 }
+
+// SAFETY: a row is its values and what keeps them. It gives them out by its own reference only, to
+// be read by a shared one and written by a unique one, as a vector does; all owners are `Send` and
+// `Sync` themselves.
+#[allow(unsafe_code)]
+unsafe impl<T: Pod + Send> Send for Huge<T> {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl<T: Pod + Sync> Sync for Huge<T> {}
 
 /// From this size on, memory comes from the system: one huge page.
 const MAPPED_BYTES: usize = 1 << 21;
@@ -30,16 +49,46 @@ impl<T: Pod> Huge<T> {
     pub(crate) fn zeros(length: usize) -> Self {
         let bytes = length * size_of::<T>();
         let mapped = (bytes >= MAPPED_BYTES).then(|| MmapMut::map_anon(bytes).ok()).flatten();
-        let rows = match mapped {
-            Some(mapped) => {
-                // Without huge pages it is slower and nothing else.
-                #[cfg(target_os = "linux")]
-                let _ = mapped.advise(memmap2::Advice::HugePage);
-                Rows::Mapped(mapped)
-            }
-            None => Rows::Owned(vec![T::zeroed(); length]),
+        let Some(mut mapped) = mapped else {
+            let mut owned = vec![T::zeroed(); length];
+            let start = NonNull::from(owned.as_mut_slice()).cast();
+            return Self { start, length, owner: Owner::Owned(owned) };
         };
-        Self { rows, length }
+        // Without huge pages it is slower and nothing else.
+        #[cfg(target_os = "linux")]
+        let _ = mapped.advise(memmap2::Advice::HugePage);
+        let values: &mut [T] = bytemuck::cast_slice_mut(&mut mapped);
+        let start = NonNull::from(values).cast();
+        Self { start, length, owner: Owner::Mapped(mapped) }
+    }
+
+    /// Makes a row of bytes that others hold too, if they lie as such values must.
+    pub(crate) fn lent(bytes: &Shared, from: usize, length: usize) -> Option<Self> {
+        let to = from.checked_add(length.checked_mul(size_of::<T>())?)?;
+        let bytes_of_row = (**bytes).as_ref().get(from..to)?;
+        let values: &[T] = bytemuck::try_cast_slice(bytes_of_row).ok()?;
+        let start = NonNull::from(values).cast();
+        Some(Self { start, length, owner: Owner::Lent(bytes.clone()) })
+    }
+
+    /// Makes clones cheap: from now on they share the values, and nobody writes them.
+    pub(crate) fn share(&mut self)
+    where
+        T: Send + Sync,
+    {
+        let empty = Owner::Owned(Vec::new());
+        self.owner = match std::mem::replace(&mut self.owner, empty) {
+            Owner::Mapped(mapped) => Owner::Shared(Arc::new(mapped)),
+            Owner::Owned(owned) => Owner::Shared(Arc::new(owned)),
+            shared => shared,
+        };
+    }
+}
+
+impl<T: Pod> From<Vec<T>> for Huge<T> {
+    fn from(mut values: Vec<T>) -> Self {
+        let start = NonNull::from(values.as_mut_slice()).cast();
+        Self { start, length: values.len(), owner: Owner::Owned(values) }
     }
 }
 
@@ -95,26 +144,83 @@ impl<T: Pod> Deref for Huge<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        match &self.rows {
-            Rows::Mapped(mapped) => &bytemuck::cast_slice(mapped)[..self.length],
-            Rows::Owned(owned) => owned,
+        // SAFETY: `start` is where a slice of `length` values lies that the owner keeps. Owners give
+        // and take no memory once they are here; moving them, or putting them behind an `Arc`,
+        // does not move what they keep. Values change through `deref_mut` only.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::slice::from_raw_parts(self.start.as_ptr(), self.length)
         }
     }
 }
 
 impl<T: Pod> DerefMut for Huge<T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        match &mut self.rows {
-            Rows::Mapped(mapped) => &mut bytemuck::cast_slice_mut(mapped)[..self.length],
-            Rows::Owned(owned) => owned,
+        assert!(
+            matches!(self.owner, Owner::Mapped(_) | Owner::Owned(_)),
+            "values that are shared are never written"
+        );
+        // SAFETY: as in `deref`; `start` comes from a unique reference to memory that this row alone
+        // owns, as was just seen.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length)
         }
     }
 }
 
 impl<T: Pod> Clone for Huge<T> {
     fn clone(&self) -> Self {
-        let mut copy = Self::zeros(self.length);
-        copy.copy_from_slice(self);
-        copy
+        let owner = match &self.owner {
+            Owner::Shared(shared) => Owner::Shared(shared.clone()),
+            Owner::Lent(lent) => Owner::Lent(lent.clone()),
+            Owner::Mapped(_) | Owner::Owned(_) => {
+                let mut copy = Self::zeros(self.length);
+                copy.copy_from_slice(self);
+                return copy;
+            }
+        };
+        Self { start: self.start, length: self.length, owner }
+    }
+}
+
+impl<T> fmt::Debug for Huge<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Huge({} values)", self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_of_a_row_are_equal_and_share_only_what_is_shared() {
+        for length in [0, 1, 1000, 1 << 19] {
+            let mut row: Huge<u32> = Huge::zeros(length);
+            row.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
+            let copy = row.clone();
+            assert_eq!(row[..], copy[..]);
+            assert!(length == 0 || row.as_ptr() != copy.as_ptr());
+            row.share();
+            let shared = row.clone();
+            assert_eq!(row.as_ptr(), shared.as_ptr());
+            drop(row);
+            assert_eq!(shared[..], copy[..]);
+        }
+    }
+
+    #[test]
+    fn a_lent_row_lies_within_what_is_lent() {
+        let bytes: Shared = Arc::new(bytemuck::cast_slice::<u64, u8>(&[1, 2, 3, 4]).to_vec());
+        let aligned = (*bytes).as_ref().as_ptr().cast::<u32>().is_aligned();
+        let row = Huge::<u32>::lent(&bytes, 8, 4);
+        assert_eq!(row.is_some(), aligned);
+        assert!(row.is_none_or(|row| row[..] == [2, 0, 3, 0]));
+        assert!(Huge::<u32>::lent(&bytes, 8, 7).is_none(), "it ends beyond");
+        assert!(Huge::<u32>::lent(&bytes, 2, 1).is_none(), "it lies askew");
+        assert!(Huge::<u32>::lent(&bytes, usize::MAX, 1).is_none());
+        assert!(Huge::<u32>::lent(&bytes, 0, usize::MAX).is_none());
     }
 }

@@ -30,6 +30,7 @@ mod testing;
 // What all parts share.
 mod error;
 pub mod huge;
+mod long;
 mod progress;
 mod short;
 pub mod unicode;
@@ -45,9 +46,10 @@ pub mod specials;
 pub mod split;
 pub mod unsettled;
 
-// A corpus becomes a vocabulary, a vocabulary becomes a file.
+// A corpus becomes a vocabulary, a vocabulary becomes a file, and tables that can be mapped.
 pub mod count;
 pub mod file;
+pub mod image;
 pub mod learn;
 
 pub use count::{Counter, Counts};

@@ -6,6 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
 
 use crate::huge::{Huge, prefetch};
+use crate::image::{Reader, Writer};
 use crate::vocab::Id;
 
 /// Bytes that a short piece has at most.
@@ -137,6 +138,19 @@ impl ShortTokens {
             hasher.finish()
         });
         Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), seeds }
+    }
+
+    /// Puts the table into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        self.seeds.iter().for_each(|&seed| image.number(seed));
+        image.row(&self.slots);
+    }
+
+    /// Takes the table out of an image.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        let seeds = [image.number()?, image.number()?];
+        let slots = image.table()?;
+        Some(Self { shift: 64 - slots.len().trailing_zeros(), slots, seeds })
     }
 
     /// Adds a token that is not in the table yet.

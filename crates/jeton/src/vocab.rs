@@ -1,13 +1,12 @@
 //! What a vocabulary is, and what it refuses.
 
-use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-
 use crate::error::Error;
+use crate::huge::Huge;
+use crate::image::{Reader, Writer};
+use crate::long::LongTokens;
 use crate::merge::{self, Bridges, Pairs};
 use crate::short::{Key, SHORT_MAX, ShortTokens};
 
@@ -20,6 +19,15 @@ pub const ID_MAX: Id = i32::MAX as Id;
 /// Tokens that a vocabulary has at most.
 pub const TOKENS_MAX: usize = 1 << 24;
 
+/// Bytes that may be read from the start of every token, whatever its length: a key is read whole.
+const PADDED: usize = 16;
+
+/// How far ahead the slots of tokens are asked for, as they are put into the table.
+const PREFETCHED: usize = 16;
+
+/// Tokens that are looked for in an image before it is used.
+const PROBES: usize = 512;
+
 /// Bytes that all tokens together have at most.
 pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 
@@ -29,23 +37,76 @@ pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 /// merges follow from the tokens. Everything downstream relies on that; nothing checks it again.
 #[derive(Clone, Debug)]
 pub struct Vocab {
-    /// All tokens, one after the other, in the order of their ids.
-    bytes: Vec<u8>,
-    /// Where each ends in `bytes`.
-    ends: Vec<u32>,
-    /// The id of each, rising. Without gaps, the id is the index.
-    ids: Vec<Id>,
+    tokens: Tokens,
     /// The tokens of few bytes, which nearly all pieces are.
     short: ShortTokens,
-    /// Indices of the others, found by the bytes they stand for.
-    index: HashTable<u32>,
-    hasher: RandomState,
+    /// The others.
+    long: LongTokens,
     byte_ids: [Id; 256],
     pairs: Pairs,
     /// Where pieces may be cut, and what merging them may begin with.
     bridges: Bridges,
     /// Indices by the bytes they stand for, once they are asked for.
     sorted: OnceLock<Arc<[u32]>>,
+}
+
+/// Tokens and their ids, in the order of their ids.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokens {
+    /// All tokens, one after the other, and [`PADDED`] bytes more.
+    bytes: Huge<u8>,
+    /// Where each ends in `bytes`.
+    ends: Huge<u32>,
+    /// The id of each, rising. Without gaps, the id is the index.
+    ids: Huge<Id>,
+}
+
+impl Tokens {
+    /// Takes over ids, which do not fall, and the lengths and bytes of their tokens.
+    ///
+    /// # Errors
+    ///
+    /// When a token is empty, two ids are equal, or all has too many bytes.
+    pub(crate) fn new(
+        ids: Vec<Id>,
+        lengths: impl Iterator<Item = usize>,
+        mut bytes: Vec<u8>,
+    ) -> Result<Self, Error> {
+        if bytes.len() > VOCAB_BYTES_MAX {
+            return Err(Error::VocabTooLarge);
+        }
+        let (mut ends, mut end) = (Vec::with_capacity(ids.len()), 0);
+        for (&id, length) in ids.iter().zip(lengths) {
+            if length == 0 {
+                return Err(Error::EmptyToken { id });
+            }
+            end += length as u32;
+            ends.push(end);
+        }
+        assert!(
+            (ends.len(), end as usize) == (ids.len(), bytes.len()),
+            "there are lengths for all ids, and bytes for all lengths"
+        );
+        bytes.resize(bytes.len() + PADDED, 0);
+        let mut tokens = Self { bytes: bytes.into(), ends: ends.into(), ids: ids.into() };
+        tokens.bytes.share();
+        tokens.ends.share();
+        tokens.ids.share();
+        if let Some(&id) = tokens.ids.last().filter(|id| **id > ID_MAX) {
+            return Err(Error::IdOutOfRange { id: id.into() });
+        }
+        if let Some(at) = tokens.ids.windows(2).position(|ids| ids[0] == ids[1]) {
+            let [first, second] = [at, at + 1].map(|index| tokens.at(index).to_vec());
+            return Err(Error::SharedId { id: tokens.ids[at], first, second });
+        }
+        Ok(tokens)
+    }
+
+    #[inline]
+    fn at(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.bytes[start as usize..self.ends[index] as usize]
+    }
 }
 
 impl Vocab {
@@ -58,32 +119,42 @@ impl Vocab {
         if tokens.len() > TOKENS_MAX {
             return Err(Error::TooManyTokens { tokens: tokens.len() });
         }
-        let bytes: usize = tokens.iter().map(|(_, token)| token.len()).sum();
-        if bytes > VOCAB_BYTES_MAX {
+        tokens.sort_by_key(|(id, _)| *id);
+        let length: usize = tokens.iter().map(|(_, token)| token.len()).sum();
+        if length > VOCAB_BYTES_MAX {
             return Err(Error::VocabTooLarge);
         }
-        tokens.sort_by_key(|(id, _)| *id);
+        let mut bytes = Vec::with_capacity(length + PADDED);
+        tokens.iter().for_each(|(_, token)| bytes.extend_from_slice(token));
+        let ids = tokens.iter().map(|(id, _)| *id).collect();
+        let lengths = tokens.iter().map(|(_, token)| token.len());
+        Self::of(Tokens::new(ids, lengths, bytes)?)
+    }
+
+    /// Builds a vocabulary of tokens that lie in a row.
+    ///
+    /// # Errors
+    ///
+    /// When a byte is missing, or two tokens are equal.
+    pub(crate) fn of(tokens: Tokens) -> Result<Self, Error> {
+        let count = tokens.ids.len();
+        let long = (0..count).filter(|&index| tokens.at(index).len() > SHORT_MAX).count();
         let mut vocab = Self {
-            bytes: Vec::with_capacity(bytes),
-            ends: Vec::with_capacity(tokens.len()),
-            ids: Vec::with_capacity(tokens.len()),
-            short: ShortTokens::with_capacity(tokens.len()),
-            index: HashTable::new(),
-            hasher: RandomState::default(),
+            tokens,
+            short: ShortTokens::with_capacity(count),
+            long: LongTokens::with_capacity(long),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
             bridges: Bridges::of(std::iter::empty(), false),
             sorted: OnceLock::new(),
         };
-        for (id, token) in tokens {
-            vocab.push(id, &token)?;
-        }
+        vocab.fill()?;
         for byte in 0..=u8::MAX {
             let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
             vocab.byte_ids[usize::from(byte)] = id;
         }
-        vocab.find_pairs();
-        let all_reached = vocab.pairs.len() + 256 == vocab.ids.len();
+        vocab.pairs = merge::find_pairs(&vocab);
+        let all_reached = vocab.pairs.len() + 256 == count;
         vocab.bridges = Bridges::of(vocab.iter(), all_reached);
         Ok(vocab)
     }
@@ -116,57 +187,90 @@ impl Vocab {
         Self::new(tokens)
     }
 
-    /// Appends a token whose id is not below that of the last.
-    fn push(&mut self, id: Id, token: &[u8]) -> Result<(), Error> {
-        if token.is_empty() {
-            return Err(Error::EmptyToken { id });
+    /// Returns the bytes of all tokens together.
+    pub(crate) fn length(&self) -> usize {
+        self.tokens.bytes.len() - PADDED
+    }
+
+    /// Puts the tokens and all that was made of them into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        image.row(&self.tokens.bytes);
+        image.row(&self.tokens.ends);
+        image.row(&self.tokens.ids);
+        self.short.write_image(image);
+        self.long.write_image(image);
+        self.pairs.write_image(image);
+        self.bridges.write_image(image);
+    }
+
+    /// Takes a vocabulary out of an image; nothing if its parts do not fit each other.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        let tokens = Tokens { bytes: image.row()?, ends: image.row()?, ids: image.row()? };
+        let length = tokens.bytes.len().checked_sub(PADDED)?;
+        if tokens.ends.len() != tokens.ids.len() || *tokens.ends.last()? as usize != length {
+            return None;
         }
-        if id > ID_MAX {
-            return Err(Error::IdOutOfRange { id: id.into() });
+        let mut vocab = Self {
+            tokens,
+            short: ShortTokens::from_image(image)?,
+            long: LongTokens::from_image(image)?,
+            byte_ids: [Id::MAX; 256],
+            pairs: Pairs::from_image(image)?,
+            bridges: Bridges::from_image(image)?,
+            sorted: OnceLock::new(),
+        };
+        for byte in 0..=u8::MAX {
+            vocab.byte_ids[usize::from(byte)] = vocab.find(&[byte])?;
         }
-        if self.ids.last() == Some(&id) {
-            let first = self.at(self.ids.len() - 1).to_vec();
-            return Err(Error::SharedId { id, first, second: token.to_vec() });
+        vocab.is_found().then_some(vocab)
+    }
+
+    /// Returns whether some tokens, from all parts of the vocabulary, are found as they should be.
+    fn is_found(&self) -> bool {
+        let step = (self.tokens.ids.len() / PROBES).max(1);
+        self.iter().step_by(step).all(|(id, token)| {
+            let pair = match *token {
+                [left, right] => self.pairs.get(self.byte(left), self.byte(right)),
+                _ => Some(id),
+            };
+            self.find(token) == Some(id) && pair == Some(id)
+        })
+    }
+
+    /// Puts all tokens into the tables where they are found by their bytes.
+    fn fill(&mut self) -> Result<(), Error> {
+        let count = self.tokens.ids.len();
+        let ahead = |vocab: &Self, index: usize| {
+            if let Some(token) = (index < count).then(|| vocab.at(index))
+                && token.len() <= SHORT_MAX
+            {
+                vocab.short.prefetch(Key::of(token, 0, token.len()));
+            }
+        };
+        for index in 0..count {
+            ahead(self, index + PREFETCHED);
+            let (id, token) = (self.tokens.ids[index], self.tokens.at(index));
+            if let Some(first) = self.find(token) {
+                return Err(Error::SharedBytes { token: token.to_vec(), first, second: id });
+            }
+            match token.len() <= SHORT_MAX {
+                true => self.short.insert(Key::of(token, 0, token.len()), id),
+                false => self.long.insert(token, index as u32),
+            }
         }
-        if let Some(first) = self.find(token) {
-            return Err(Error::SharedBytes { token: token.to_vec(), first, second: id });
-        }
-        self.bytes.extend_from_slice(token);
-        self.ends.push(self.bytes.len() as u32);
-        self.ids.push(id);
-        if token.len() <= SHORT_MAX {
-            self.short.insert(Key::of(token, 0, token.len()), id);
-            return Ok(());
-        }
-        let (bytes, ends, hasher) = (&self.bytes, &self.ends, &self.hasher);
-        let rehash = |&index: &u32| hash(hasher, slice(bytes, ends, index as usize));
-        self.index.insert_unique(hash(hasher, token), self.ends.len() as u32 - 1, rehash);
         Ok(())
     }
 
-    /// Finds the pair that makes each token: the last two parts when its bytes are merged alone.
-    ///
-    /// That pair is the only one by which merging ever makes the token: two neighbours that spell
-    /// it are a stretch that no merge crossed, so they came about as they would have alone. Its
-    /// parts are shorter than itself, so going by length all pairs that it needs are known. A
-    /// token whose bytes do not merge down to two parts has no pair: only a piece that equals it
-    /// is ever encoded as it.
-    fn find_pairs(&mut self) {
-        let mut order: Vec<usize> = (0..self.ids.len()).filter(|&i| self.at(i).len() > 1).collect();
-        order.sort_by_key(|&index| self.at(index).len());
-        let mut pairs = Pairs::with_capacity(order.len(), self.id_max());
-        let mut scratch = merge::Scratch::default();
-        for index in order {
-            let parts = self.at(index).iter().map(|&byte| self.byte_ids[usize::from(byte)]);
-            if let &[left, right] = merge::merge_parts(&pairs, parts, &mut scratch) {
-                pairs.insert(left, right, self.ids[index]);
-            }
-        }
-        self.pairs = pairs;
+    /// Returns the token of an index.
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> &[u8] {
+        self.tokens.at(index)
     }
 
-    fn at(&self, index: usize) -> &[u8] {
-        slice(&self.bytes, &self.ends, index)
+    /// Returns the id of an index.
+    #[inline]
+    pub(crate) fn id_at(&self, index: usize) -> Id {
+        self.tokens.ids[index]
     }
 
     /// Returns the id of these exact bytes, if they are a token.
@@ -193,8 +297,8 @@ impl Vocab {
 
     /// Returns the id of a token that is not short.
     pub(crate) fn find_long(&self, token: &[u8]) -> Option<Id> {
-        let equal = |&index: &u32| self.at(index as usize) == token;
-        self.index.find(hash(&self.hasher, token), equal).map(|&index| self.ids[index as usize])
+        let index = self.long.get(token, |index| self.at(index as usize))?;
+        Some(self.tokens.ids[index as usize])
     }
 
     /// Returns the bytes of an id, if it has a token.
@@ -205,10 +309,10 @@ impl Vocab {
     }
 
     #[inline]
-    fn index_of(&self, id: Id) -> Option<usize> {
-        match self.ids.get(id as usize) {
+    pub(crate) fn index_of(&self, id: Id) -> Option<usize> {
+        match self.tokens.ids.get(id as usize) {
             Some(&dense) if dense == id => Some(id as usize),
-            _ => self.ids.binary_search(&id).ok(),
+            _ => self.tokens.ids.binary_search(&id).ok(),
         }
     }
 
@@ -238,48 +342,40 @@ impl Vocab {
 
     /// Returns all ids and their tokens, by rising id.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Id, &[u8])> + Clone {
-        self.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
+        self.tokens.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
     }
 
     /// Returns the tokens that start with these bytes, in the order of their bytes.
     pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
         let sorted = self.sorted.get_or_init(|| {
-            let mut indices: Vec<u32> = (0..self.ids.len() as u32).collect();
+            let mut indices: Vec<u32> = (0..self.tokens.ids.len() as u32).collect();
             indices.sort_unstable_by_key(|&index| self.at(index as usize));
             indices.into()
         });
         let first = sorted.partition_point(|&index| self.at(index as usize) < prefix);
         let starts = |&index: &u32| self.at(index as usize).starts_with(prefix);
         let count = sorted[first..].partition_point(starts);
-        let token = |&index: &u32| (self.ids[index as usize], self.at(index as usize));
+        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
         sorted[first..first + count].iter().map(token)
     }
 
     /// Returns the highest id.
     #[must_use]
     pub fn id_max(&self) -> Id {
-        *self.ids.last().expect("a vocabulary holds 256 bytes at least")
+        *self.tokens.ids.last().expect("a vocabulary holds 256 bytes at least")
     }
 }
 
 impl PartialEq for Vocab {
     fn eq(&self, other: &Self) -> bool {
-        self.ids == other.ids && self.ends == other.ends && self.bytes == other.bytes
+        let [one, other] = [&self.tokens, &other.tokens];
+        one.ids[..] == other.ids[..]
+            && one.ends[..] == other.ends[..]
+            && one.bytes[..] == other.bytes[..]
     }
 }
 
 impl Eq for Vocab {}
-
-fn slice<'b>(bytes: &'b [u8], ends: &[u32], index: usize) -> &'b [u8] {
-    let start = if index == 0 { 0 } else { ends[index - 1] };
-    &bytes[start as usize..ends[index] as usize]
-}
-
-fn hash(state: &RandomState, bytes: &[u8]) -> u64 {
-    let mut hasher = state.build_hasher();
-    hasher.write(bytes);
-    hasher.finish()
-}
 
 #[cfg(test)]
 mod tests {

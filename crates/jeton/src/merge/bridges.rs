@@ -10,6 +10,8 @@
 //!
 //! Borders are those between two characters of valid UTF-8 of which one at least is beyond ASCII.
 
+use crate::huge::Huge;
+use crate::image::{Reader, Writer};
 use crate::unicode::read_char;
 use crate::vocab::Id;
 
@@ -17,15 +19,15 @@ use crate::vocab::Id;
 #[derive(Clone, Debug)]
 pub(crate) struct Bridges {
     /// A bit for the bytes left and right of a border in a token that holds a character in part.
-    partial: Vec<u64>,
+    partial: Huge<u64>,
     /// A bit by hash for two characters that a token holds whole. Two may seem bridged that are
     /// not, never the other way round.
-    whole: Vec<u64>,
+    whole: Huge<u64>,
     /// Whether every token is reached by merges: else one that is a whole piece may not be cut.
     all_reached: bool,
     /// The id of each character of two or three bytes, `Id::MAX` where it is no token. Empty if
     /// some token is not reached.
-    chars: Vec<Id>,
+    chars: Huge<Id>,
 }
 
 /// Bits for each border, and at most: a megabyte of them.
@@ -44,11 +46,12 @@ impl Bridges {
         let count = tokens.clone().flat_map(borders).count();
         let bits = (count * BITS_EACH).next_power_of_two().clamp(64, BITS_MAX);
         let mut bridges = Self {
-            partial: vec![0; 1 << 10],
-            whole: vec![0; bits / 64],
+            partial: Huge::zeros(1 << 10),
+            whole: Huge::zeros(bits / 64),
             all_reached,
-            chars: vec![Id::MAX; if all_reached { 1 << 16 } else { 0 }],
+            chars: Huge::zeros(if all_reached { 1 << 16 } else { 0 }),
         };
+        bridges.chars.fill(Id::MAX);
         for (token, at) in tokens.clone().flat_map(borders) {
             match (char_before(token, at), read_char(&token[at..])) {
                 (Some(left), Some((right, _))) => {
@@ -70,6 +73,21 @@ impl Bridges {
             }
         }
         bridges
+    }
+
+    /// Puts the borders into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        image.number(self.all_reached.into());
+        image.row(&self.partial);
+        image.row(&self.whole);
+        image.row(&self.chars);
+    }
+
+    /// Takes the borders out of an image.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        let all_reached = image.number()? == 1;
+        let (partial, whole, chars) = (image.table()?, image.table()?, image.row()?);
+        (partial.len() == 1 << 10).then_some(Self { partial, whole, all_reached, chars })
     }
 
     /// Calls `each` with every place where a piece may be cut.
@@ -172,10 +190,10 @@ mod tests {
         let (mut at, mut before) = (0, None);
         while at < text.len() {
             let read = read_char(&text[at..]);
-            if let (Some(left), Some((right, _))) = (before, read) {
-                if left >= 0x80 || right >= 0x80 {
-                    each([left, right], at);
-                }
+            if let (Some(left), Some((right, _))) = (before, read)
+                && left | right >= 0x80
+            {
+                each([left, right], at);
             }
             before = read.map(|(point, _)| point);
             at += read.map_or(1, |(_, length)| length);

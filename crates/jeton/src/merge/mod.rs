@@ -7,6 +7,7 @@ mod bridges;
 mod heap;
 mod lanes;
 mod learned;
+mod origin;
 mod pairs;
 mod pool;
 mod scan;
@@ -14,6 +15,7 @@ mod scan;
 pub(crate) use bridges::Bridges;
 pub(crate) use lanes::Group;
 pub(crate) use learned::{Learned, Slot, home};
+pub(crate) use origin::find_pairs;
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
 

@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use foldhash::fast::RandomState;
 
 use crate::huge::{Huge, prefetch};
+use crate::image::{Reader, Writer};
 use crate::vocab::Id;
 
 /// The pairs that merge, each in one of two places: a look-up is two loads and no branch.
@@ -32,6 +33,37 @@ impl Pairs {
             true => Width::Narrow(Table::with_capacity(pairs)),
             false => Width::Wide(Table::with_capacity(pairs)),
         })
+    }
+
+    /// Puts the table into an image.
+    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        match &self.0 {
+            Width::Narrow(table) => {
+                image.number(0);
+                table.write_image(image);
+            }
+            Width::Wide(table) => {
+                image.number(1);
+                table.write_image(image);
+            }
+        }
+    }
+
+    /// Takes the table out of an image.
+    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
+        Some(Self(match image.number()? {
+            0 => Width::Narrow(Table::from_image(image)?),
+            _ => Width::Wide(Table::from_image(image)?),
+        }))
+    }
+
+    /// Asks for the places of a pair.
+    #[inline]
+    pub(crate) fn prefetch(&self, left: Id, right: Id) {
+        match &self.0 {
+            Width::Narrow(table) => drop(table.ask(left, right)),
+            Width::Wide(table) => drop(table.ask(left, right)),
+        }
     }
 
     /// Adds a pair that is not in the table yet.
@@ -155,7 +187,7 @@ impl Entry for u128 {
 pub(crate) struct Table<E: Pod> {
     entries: Huge<E>,
     /// What the pairs of ids below 256, bytes nearly always, become: every piece begins with them.
-    bytes: Vec<Id>,
+    bytes: Huge<Id>,
     /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
     seed: u64,
     len: usize,
@@ -175,7 +207,23 @@ impl<E: Entry> Table<E> {
     fn with_capacity(pairs: usize) -> Self {
         let half = (pairs + pairs / 4).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
-        Self { entries: Huge::zeros(half * 2), bytes: vec![Id::MAX; 1 << 16], seed, len: 0 }
+        let mut bytes = Huge::zeros(1 << 16);
+        bytes.fill(Id::MAX);
+        Self { entries: Huge::zeros(half * 2), bytes, seed, len: 0 }
+    }
+
+    fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
+        image.number(self.seed);
+        image.number(self.len as u64);
+        image.row(&self.entries);
+        image.row(&self.bytes);
+    }
+
+    fn from_image(image: &mut Reader) -> Option<Self> {
+        let (seed, len) = (image.number()?, usize::try_from(image.number()?).ok()?);
+        let (entries, bytes) = (image.table()?, image.table()?);
+        let whole = entries.len() >= 4 && bytes.len() == 1 << 16;
+        whole.then_some(Self { entries, bytes, seed, len })
     }
 
     fn insert(&mut self, left: Id, right: Id, joined: Id) {
