@@ -11,6 +11,7 @@ mod origin;
 mod pairs;
 mod pool;
 mod scan;
+mod windows;
 
 pub(crate) use bridges::Bridges;
 pub(crate) use lanes::Group;
@@ -98,7 +99,7 @@ pub(crate) fn merge_bytes(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, id
         vocab.parts(piece, |part| scratch.parts.push(part));
         ids.extend_from_slice(scratch.merge(vocab.pairs()));
     } else {
-        merge_by_window(vocab, piece, scratch, ids);
+        windows::merge(vocab, piece, scratch, ids);
     }
 }
 
@@ -125,64 +126,6 @@ impl Scratch {
         parts
     }
 }
-
-/// Appends the ids of a long piece, in time that grows with its length alone.
-///
-/// Ids are the merge of a piece if, and only if, every two neighbours are the merge of their own
-/// bytes: the first merge that crossed a border between ids would be a merge of those two alone.
-/// So windows may be merged one after the other, each from the end of an id in the one before, as
-/// long as the two ids at every such seam pass that test. A window with no seam that passes is
-/// merged anew at twice its size; at the size of the piece it needs no seam.
-fn merge_by_window(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    let length_of = |id: Id| vocab.token(id).expect("merging yields tokens").len();
-    let merged = |from: usize, to: usize, scratch: &mut Scratch| {
-        let parts = piece[from..to.min(piece.len())].iter().map(|&byte| vocab.byte(byte));
-        merge_parts(vocab.pairs(), parts, scratch).to_vec()
-    };
-    let (mut start, mut size) = (0, WINDOW_BYTES);
-    let mut window = merged(start, start + size, scratch);
-    let mut proved = (Id::MAX, Id::MAX);
-    while start + size < piece.len() {
-        // The ends of windows are not to be trusted: a seam lies in the third quarter.
-        let mut ends = Vec::with_capacity(window.len());
-        window.iter().fold(start, |end, &id| {
-            ends.push(end + length_of(id));
-            end + length_of(id)
-        });
-        // Where ids are so long that few lie before it, a larger window is cheaper.
-        let last = ends.partition_point(|&end| end <= start + size / 4 * 3);
-        let first = if last < SEAMS_TRIED { last } else { last - SEAMS_TRIED };
-        let seam = (first..last).rev().find_map(|i| {
-            let next = merged(ends[i], ends[i] + size, scratch);
-            let (left, right) = (window[i], next[0]);
-            let apart = (left, right) == proved || {
-                let both = merged(ends[i] - length_of(left), ends[i] + length_of(right), scratch);
-                both == [left, right]
-            };
-            apart.then(|| {
-                proved = (left, right);
-                (i, next)
-            })
-        });
-        match seam {
-            Some((i, next)) => {
-                ids.extend_from_slice(&window[..=i]);
-                (start, window) = (ends[i], next);
-            }
-            None => {
-                size *= 2;
-                window = merged(start, start + size, scratch);
-            }
-        }
-    }
-    ids.extend_from_slice(&window);
-}
-
-/// The size of the first window: on random letters 128 takes a fifth longer, 32 saves nothing.
-const WINDOW_BYTES: usize = 64;
-
-/// Seams that are tried in a window before a larger one is merged.
-const SEAMS_TRIED: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -224,7 +167,7 @@ mod tests {
     }
 
     /// Random tokens over a small alphabet: many that no merge reaches, ranks in no order.
-    fn random_vocab(random: &mut Random) -> Vocab {
+    pub(super) fn random_vocab(random: &mut Random) -> Vocab {
         let letters = 1 + random.below(3);
         let mut tokens = std::collections::BTreeSet::new();
         for _ in 0..1 + random.below(40) {
@@ -253,22 +196,6 @@ mod tests {
             let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
             heap::Heap::default().merge(vocab.pairs(), &mut parts);
             assert_eq!(parts, expected, "by heap");
-        }
-    }
-
-    #[test]
-    fn windows_merge_as_the_whole_piece_does() {
-        let mut random = Random(5);
-        for round in 0..400 {
-            let vocab = random_vocab(&mut random);
-            let letters = 1 + round % 3;
-            let length = SCAN_MAX + 1 + random.below(2000);
-            let piece: Vec<u8> = (0..length).map(|_| b"abc"[random.below(letters)]).collect();
-            let mut expected: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
-            heap::Heap::default().merge(vocab.pairs(), &mut expected);
-            let mut ids = Vec::new();
-            merge_by_window(&vocab, &piece, &mut Scratch::default(), &mut ids);
-            assert_eq!(ids, expected);
         }
     }
 }

@@ -1,0 +1,267 @@
+//! Long pieces, in time that grows with their length alone: window by window.
+//!
+//! Ids are the merge of a piece if, and only if, every two neighbours are the merge of their own
+//! bytes: the first merge that crossed a border between ids would be a merge of those two alone. So
+//! windows that overlap may be merged each for itself, many at once, and sewn together where an id
+//! ends in both, if the two ids at that seam pass the test. A window with no such seam is merged anew at
+//! twice its size, and the seam before it tested again; at the size of the piece it needs none.
+
+use std::collections::VecDeque;
+
+use super::lanes::Group;
+use super::{Scratch, merge_parts};
+use crate::vocab::{Id, Vocab};
+
+/// Bytes of a window, as many as a group takes, and from one to the next. In what they have in common
+/// most pieces have a seam; where ids are longer than that, windows grow. Ids of 2, 4, 8 or 16 equal
+/// letters end at the same places in all windows.
+const SIZE: usize = 62;
+const STEP: usize = 48;
+
+/// Windows that are merged together.
+const BATCH: usize = 8;
+
+/// Seams that are tried before a larger window is merged.
+const SEAMS_TRIED: usize = 3;
+
+/// Appends the ids of a long piece.
+pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+    let mut seams = Seams { vocab, proved: (Id::MAX, Id::MAX), scratch };
+    let mut windows = VecDeque::new();
+    let (before, mut next) = (ids.len(), 0);
+    let mut current = Window::of(vocab, 0, &[]);
+    // The last window that was merged anew, which may come again.
+    let mut grown: Option<Window> = None;
+    while current.end() < piece.len() {
+        while windows.front().is_some_and(|window: &Window| window.end() <= current.end()) {
+            windows.pop_front();
+        }
+        let Some(window) = windows.pop_front() else {
+            // The first window that ends after the current one, which it overlaps.
+            next = next.max((current.end() + 1).saturating_sub(SIZE).div_ceil(STEP) * STEP);
+            let count = (piece.len() - next).div_ceil(STEP).min(BATCH);
+            let starts: Vec<usize> = (0..count).map(|at| next + at * STEP).collect();
+            next += count * STEP;
+            merge_windows(vocab, piece, &starts, seams.scratch, &mut windows);
+            continue;
+        };
+        if let Some((left, right)) = seams.find(&current, &window) {
+            ids.extend_from_slice(&current.ids[..left]);
+            current = window.after(right);
+            continue;
+        }
+        // What was needed before is needed again, most likely.
+        let needed = grown.as_ref().map_or(SIZE, |grown| grown.end() - grown.start);
+        let size = (2 * (current.end() - current.start)).max(needed);
+        let end = piece.len().min(current.start + size);
+        let mut start = current.start;
+        loop {
+            let bytes = &piece[start..end];
+            let known = grown.take().filter(|grown| &piece[grown.start..grown.end()] == bytes);
+            current = match known {
+                Some(grown) => grown.moved(start),
+                None => Window::of(vocab, start, merged(vocab, bytes, seams.scratch)),
+            };
+            // Its first id may be another now, and the seam before it none: then it begins earlier.
+            match ids[before..].last() {
+                Some(&last) if !seams.apart(last, current.ids[0]) => {
+                    let size = end - start;
+                    while end - start < 2 * size && ids.len() > before {
+                        let last = ids.pop().expect("there is one");
+                        start -= vocab.token(last).expect("merging yields tokens").len();
+                    }
+                }
+                _ => break,
+            }
+        }
+        grown = Some(current.moved(current.start));
+    }
+    ids.extend_from_slice(&current.ids);
+}
+
+/// A stretch of a piece that is merged for itself.
+struct Window {
+    start: usize,
+    ids: Vec<Id>,
+    /// Where each id ends in the piece.
+    ends: Vec<usize>,
+}
+
+impl Window {
+    fn of(vocab: &Vocab, start: usize, ids: &[Id]) -> Self {
+        let length = |id: Id| vocab.token(id).expect("merging yields tokens").len();
+        let ends = ids.iter().scan(start, |end, &id| {
+            *end += length(id);
+            Some(*end)
+        });
+        Self { start, ids: ids.to_vec(), ends: ends.collect() }
+    }
+
+    fn end(&self) -> usize {
+        self.ends.last().copied().unwrap_or(self.start)
+    }
+
+    /// Where the id of this number begins.
+    fn start_of(&self, number: usize) -> usize {
+        if number == 0 { self.start } else { self.ends[number - 1] }
+    }
+
+    /// The same elsewhere.
+    fn moved(&self, start: usize) -> Self {
+        let ends = self.ends.iter().map(|end| end - self.start + start).collect();
+        Self { start, ids: self.ids.clone(), ends }
+    }
+
+    /// What is left after so many ids.
+    fn after(mut self, count: usize) -> Self {
+        self.start = self.start_of(count);
+        self.ids.drain(..count);
+        self.ends.drain(..count);
+        self
+    }
+}
+
+/// Merges the windows that begin at these places.
+fn merge_windows(
+    vocab: &Vocab,
+    piece: &[u8],
+    starts: &[usize],
+    scratch: &mut Scratch,
+    windows: &mut VecDeque<Window>,
+) {
+    let bytes = |start: usize| &piece[start..piece.len().min(start + SIZE)];
+    let Some(pairs) = vocab.pairs().narrow() else {
+        let of = |&start: &usize| Window::of(vocab, start, merged(vocab, bytes(start), scratch));
+        return windows.extend(starts.iter().map(of));
+    };
+    let mut group = Group::<64>::default();
+    // Where a text repeats itself, one window stands for all that have its bytes.
+    let mut equal_to = [0; BATCH];
+    for (number, &start) in starts.iter().enumerate() {
+        equal_to[number] = match number {
+            1.. if bytes(start) == bytes(starts[number - 1]) => equal_to[number - 1],
+            _ => number,
+        };
+        if equal_to[number] == number {
+            assert!(group.put(start, vocab, bytes(start)), "there are no more parts than bytes");
+        }
+    }
+    let first = windows.len();
+    let mut merged = VecDeque::new();
+    group.settle(pairs, |start, ids| merged.push_back(Window::of(vocab, start, ids)));
+    for (number, &start) in starts.iter().enumerate() {
+        windows.push_back(match equal_to[number] == number {
+            true => merged.pop_front().expect("each was merged"),
+            false => windows[first + equal_to[number]].moved(start),
+        });
+    }
+}
+
+fn merged<'s>(vocab: &Vocab, bytes: &[u8], scratch: &'s mut Scratch) -> &'s [Id] {
+    merge_parts(vocab.pairs(), bytes.iter().map(|&byte| vocab.byte(byte)), scratch)
+}
+
+/// Tells which neighbours are the merge of their own bytes.
+struct Seams<'a> {
+    vocab: &'a Vocab,
+    /// The last two that were.
+    proved: (Id, Id),
+    scratch: &'a mut Scratch,
+}
+
+impl Seams<'_> {
+    /// Returns how many ids of the current window, and of the next, lie before a seam.
+    fn find(&mut self, current: &Window, next: &Window) -> Option<(usize, usize)> {
+        let mut right = 0;
+        let mut common: Vec<(usize, usize)> = Vec::new();
+        for (number, &end) in current.ends.iter().enumerate() {
+            while right < next.ids.len() && next.start_of(right) < end {
+                right += 1;
+            }
+            if right < next.ids.len() && next.start_of(right) == end {
+                common.push((number + 1, right));
+            }
+        }
+        // Neither the end of the one window nor the start of the other is to be trusted.
+        let middle = usize::midpoint(next.start, current.end());
+        common.sort_by_key(|&(left, _)| current.ends[left - 1].abs_diff(middle));
+        let mut tried = common.into_iter().take(SEAMS_TRIED);
+        tried.find(|&(left, right)| self.apart(current.ids[left - 1], next.ids[right]))
+    }
+
+    /// Returns whether two ids are the merge of their own bytes.
+    fn apart(&mut self, left: Id, right: Id) -> bool {
+        if (left, right) == self.proved {
+            return true;
+        }
+        let token = |id: Id| self.vocab.token(id).expect("merging yields tokens");
+        let bytes = token(left).iter().chain(token(right)).map(|&byte| self.vocab.byte(byte));
+        let apart = merge_parts(self.vocab.pairs(), bytes, self.scratch) == [left, right];
+        if apart {
+            self.proved = (left, right);
+        }
+        apart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SCAN_MAX, heap, tests::random_vocab};
+    use super::*;
+    use crate::testing::{Random, vocab_of};
+
+    fn assert_merged(vocab: &Vocab, piece: &[u8]) {
+        let mut expected: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+        heap::Heap::default().merge(vocab.pairs(), &mut expected);
+        let mut ids = Vec::new();
+        merge(vocab, piece, &mut Scratch::default(), &mut ids);
+        assert_eq!(ids, expected);
+    }
+
+    #[test]
+    fn windows_merge_as_the_whole_piece_does() {
+        let mut random = Random(5);
+        for round in 0..400 {
+            let vocab = random_vocab(&mut random);
+            let letters = 1 + round % 3;
+            let length = SCAN_MAX + 1 + random.below(2000);
+            let piece: Vec<u8> = (0..length).map(|_| b"abc"[random.below(letters)]).collect();
+            assert_merged(&vocab, &piece);
+        }
+    }
+
+    #[test]
+    fn runs_merge_as_the_whole_piece_does() {
+        let mut random = Random(6);
+        for _ in 0..600 {
+            let longest = 4 + random.below(300);
+            let tokens: std::collections::BTreeSet<usize> =
+                (0..1 + random.below(30)).map(|_| 2 + random.below(longest)).collect();
+            let mut tokens: Vec<String> = tokens.into_iter().map(|n| "a".repeat(n)).collect();
+            for _ in 0..random.below(4) {
+                let (one, other) = (random.below(tokens.len()), random.below(tokens.len()));
+                tokens.swap(one, other);
+            }
+            let vocab = vocab_of(tokens.iter().map(String::as_str));
+            let mut piece = vec![b'a'; SCAN_MAX + 1 + random.below(3000)];
+            for _ in 0..random.below(3) {
+                let at = random.below(piece.len());
+                piece[at] = b'b';
+            }
+            assert_merged(&vocab, &piece);
+        }
+    }
+
+    #[test]
+    fn tokens_may_be_longer_than_windows() {
+        let tokens: Vec<String> = (1..9).map(|power| "a".repeat(1 << power)).collect();
+        let vocab = vocab_of(tokens.iter().map(String::as_str));
+        for length in [129, 255, 256, 257, 1000, 5000] {
+            assert_merged(&vocab, &vec![b'a'; length]);
+            assert_merged(
+                &vocab,
+                &[vec![b'a'; length], vec![b'b'; 3], vec![b'a'; length]].concat(),
+            );
+        }
+    }
+}
