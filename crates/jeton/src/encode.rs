@@ -253,12 +253,17 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::testing::{OUTSIDE, PARTS, Random, patterns};
+    use crate::split::tests::family;
+    use crate::testing::{OUTSIDE, PARTS, Random};
 
     fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
         let count = random.below(parts_max);
         let mut text: Vec<u8> = (0..count)
-            .flat_map(|_| PARTS[random.below(PARTS.len())].bytes().collect::<Vec<_>>())
+            .flat_map(|_| {
+                // Now and then a run that is longer than a block, a window, a piece that is kept.
+                let times = if random.below(50) == 0 { 1 + random.below(200) } else { 1 };
+                PARTS[random.below(PARTS.len())].repeat(times).into_bytes()
+            })
             .collect();
         if random.below(8) == 0 && !text.is_empty() {
             let at = random.below(text.len());
@@ -308,10 +313,10 @@ mod tests {
 
     /// Random vocabularies, grammars and texts until the time is over; returns the number of texts.
     fn compare_all_paths(seed: u64, time: Duration) -> usize {
-        let (start, mut texts) = (Instant::now(), 0);
         let mut random = Random(seed);
         let outside = OUTSIDE.map(str::to_owned);
-        let patterns: Vec<String> = patterns().into_values().chain(outside).collect();
+        let patterns: Vec<String> = family().into_iter().chain(outside).collect();
+        let (start, mut texts) = (Instant::now(), 0);
         while start.elapsed() < time {
             let splitter = Splitter::new(&patterns[random.below(patterns.len())]).unwrap();
             let specials = vec![(9000, "<|end|>".to_owned())];
@@ -324,11 +329,15 @@ mod tests {
             for _ in 0..40 {
                 let size = if random.below(10) == 0 { 2000 } else { 60 };
                 let text = random_text(&mut random, size);
-                let mut expected = Vec::new();
+                let (mut expected, mut lengths) = (Vec::new(), Vec::new());
                 tokenizer.splitter().split_plainly(&text, |piece| {
                     expected.extend(merge_plainly(tokenizer.vocab(), piece));
+                    lengths.push(piece.len());
                 });
                 let state = (seed, texts, String::from_utf8_lossy(&text).into_owned());
+                for (tier, found) in tokenizer.splitter().split_by_tiers(&text) {
+                    assert_eq!(found, lengths, "{tier:?} {state:?}");
+                }
                 for warmth in ["cold", "warm"] {
                     let mut ids = Vec::new();
                     tokenizer.encode(&text, &none, &mut ids).unwrap();

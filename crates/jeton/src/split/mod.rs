@@ -137,6 +137,20 @@ impl Splitter {
         }
     }
 
+    /// The lengths of all pieces by each tier of vectors, for tests; none where there are no vectors.
+    #[cfg(test)]
+    pub(crate) fn split_by_tiers(&self, text: &[u8]) -> Vec<(Tier, Vec<usize>)> {
+        let Engine::Scanner { transducer, fast: Some((_, rules)), .. } = &self.engine else {
+            return Vec::new();
+        };
+        let split = |tier| {
+            let mut lengths = Vec::new();
+            vector::split(tier, rules, transducer, text, |piece| lengths.push(piece.len()));
+            (tier, lengths)
+        };
+        Tier::all().into_iter().map(split).collect()
+    }
+
     /// Returns the last position in `text` at which it may be cut in two, whatever follows: the
     /// pieces of both parts are the pieces of the whole.
     #[must_use]
@@ -214,7 +228,7 @@ fn last_safe_cut(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::testing::{Random, patterns};
 
@@ -238,7 +252,7 @@ mod tests {
     }
 
     /// Published patterns, and what people make of them by changing one rule.
-    fn family() -> Vec<String> {
+    pub(crate) fn family() -> Vec<String> {
         let changes = [
             (r"\p{N}{1,3}", r"\p{N}{1,7}"),
             (r"\p{N}{1,3}", r"\p{N}"),

@@ -14,7 +14,7 @@ use crate::pattern::Transducer;
 
 /// The instructions that blocks are classified by, the best first.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Tier {
+pub(crate) enum Tier {
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
