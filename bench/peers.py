@@ -38,7 +38,7 @@ def main() -> None:
         print(report.readme(read(RESULTS / "latest.json")))
         return
     cells: list[Cell] = options.cells
-    whole = not (options.quick or options.only or options.peers)
+    whole = not (options.quick or options.only)
     peers = [peer for peer in PEERS if not options.peers or peer in options.peers]
     results: Results = {
         "date": datetime.now(UTC).date().isoformat(),
