@@ -230,7 +230,7 @@ impl Ids {
         flags: c_int,
     ) -> PyResult<()> {
         let mut ids = this.get().0.lock().expect("nothing panics while it is held");
-        let (memory, bytes) = (ids.as_mut_ptr().cast(), size_of_val(ids.as_slice()) as isize);
+        let (memory, bytes) = (ids.as_mut_ptr().cast(), (ids.len() * size_of::<Id>()) as isize);
         // SAFETY: the view is Python's to fill; it holds this object, whose vector lives as long
         // and is never touched again: what it holds belongs to those who have views.
         match unsafe { ffi::PyBuffer_FillInfo(view, this.as_ptr(), memory, bytes, 0, flags) } {

@@ -5,7 +5,7 @@
 //! are merged, and are learned; all ids in order.
 
 use crate::huge::prefetch;
-use crate::merge::{Group, Learned, Scratch, Slot, home, merge_new};
+use crate::merge::{Learned, News, Scratch, Slot, home, merge_new};
 use crate::short::{Key, LONG_MAX, LongKey, SHORT_MAX};
 use crate::vocab::{Id, Vocab};
 
@@ -25,9 +25,7 @@ pub(crate) struct Chunk {
     missed: [Missed; PIECES],
     /// The ids of those that are not.
     others: Vec<Id>,
-    /// New pieces that wait for others to be merged with, by the number of parts they begin with.
-    few: Group<16>,
-    many: Group<64>,
+    news: News,
 }
 
 /// A piece that is not among those known.
@@ -51,8 +49,7 @@ impl Default for Chunk {
             found: [0; PIECES * 3 + 1],
             missed: [Missed::default(); PIECES],
             others: Vec::new(),
-            few: Group::default(),
-            many: Group::default(),
+            news: News::default(),
         }
     }
 }
@@ -124,6 +121,13 @@ impl<'a> Chunks<'a> {
 }
 
 impl Chunk {
+    /// Keeps room for so many ids at most.
+    pub(crate) fn trim(&mut self, ids_max: usize) {
+        if self.others.capacity() > ids_max {
+            self.others = Vec::new();
+        }
+    }
+
     /// The keys of all pieces; asks for the slots where they are looked for.
     #[inline(never)]
     fn make_keys(&mut self, text: &[u8], learned: &Learned) {
@@ -172,7 +176,7 @@ impl Chunk {
                 scratch.learned.long.prefetch(LongKey::of(text, start, end - start));
             }
         }
-        let Self { few, many, missed: all, starts, others, .. } = self;
+        let Self { news, missed: all, starts, others, .. } = self;
         others.clear();
         let place = |missed: &Missed| {
             let piece = missed.piece as usize;
@@ -189,24 +193,11 @@ impl Chunk {
             let (start, end) = place(&all[number]);
             let (piece, first) = (&text[start..end], others.len());
             if !find(vocab, text, start, end, &mut scratch.learned, others) {
-                if let Some(pairs) = vocab.pairs().narrow() {
-                    let learned = &mut scratch.learned;
-                    if few.put(number, vocab, piece) {
-                        if few.is_full() {
-                            few.settle(pairs, |name, ids| {
-                                learn(&mut all[name], ids, others, learned);
-                            });
-                        }
-                        continue;
-                    }
-                    if many.put(number, vocab, piece) {
-                        if many.is_full() {
-                            many.settle(pairs, |name, ids| {
-                                learn(&mut all[name], ids, others, learned);
-                            });
-                        }
-                        continue;
-                    }
+                let learned = &mut scratch.learned;
+                if news.put(number, vocab, piece, |name, ids| {
+                    learn(&mut all[name], ids, others, learned);
+                }) {
+                    continue;
                 }
                 merge_new(vocab, piece, scratch, others);
                 scratch.learned.put(piece, &others[first..]);
@@ -214,11 +205,8 @@ impl Chunk {
             all[number].first = first as u32;
             all[number].count = (others.len() - first) as u32;
         }
-        if let Some(pairs) = vocab.pairs().narrow() {
-            let learned = &mut scratch.learned;
-            few.settle(pairs, |name, ids| learn(&mut all[name], ids, others, learned));
-            many.settle(pairs, |name, ids| learn(&mut all[name], ids, others, learned));
-        }
+        let learned = &mut scratch.learned;
+        news.settle(vocab, |name, ids| learn(&mut all[name], ids, others, learned));
     }
 
     /// Appends all ids in order.

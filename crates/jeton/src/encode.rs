@@ -296,6 +296,28 @@ mod tests {
         Vocab::new(tokens.map(|(token, index)| (id(index), token)).collect()).unwrap()
     }
 
+    /// A vocabulary of joined tokens whose ranks are in no order: a token may rank below its parts.
+    fn joined_vocab(random: &mut Random) -> Vocab {
+        let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
+        let letters: Vec<u8> = (0..4).flat_map(|_| random_text(random, 3)).collect();
+        for _ in 0..random.below(150) {
+            let mut part = || match random.below(2) {
+                0 if !letters.is_empty() => {
+                    let at = random.below(letters.len());
+                    letters[at..letters.len().min(at + 1 + random.below(2))].to_vec()
+                }
+                _ => tokens[random.below(tokens.len())].clone(),
+            };
+            tokens.push([part(), part()].concat());
+        }
+        let mut seen = BTreeSet::new();
+        tokens.retain(|token| token.len() < 60 && seen.insert(token.clone()));
+        for at in (1..tokens.len()).rev() {
+            tokens.swap(at, random.below(at + 1));
+        }
+        Vocab::new((0..).zip(tokens).collect()).unwrap()
+    }
+
     /// The rule itself: the lowest-ranked pair of neighbours, leftmost first, until none is a token.
     fn merge_plainly(vocab: &Vocab, piece: &[u8]) -> Vec<Id> {
         if let Some(id) = vocab.find(piece) {
@@ -320,9 +342,10 @@ mod tests {
         while start.elapsed() < time {
             let splitter = Splitter::new(&patterns[random.below(patterns.len())]).unwrap();
             let specials = vec![(9000, "<|end|>".to_owned())];
-            let vocab = match random.below(2) {
+            let vocab = match random.below(3) {
                 0 => trained_vocab(&mut random),
-                _ => spelled_vocab(&mut random),
+                1 => spelled_vocab(&mut random),
+                _ => joined_vocab(&mut random),
             };
             let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
             let (none, all) = (Allowed::none(), tokenizer.specials().allow_all());

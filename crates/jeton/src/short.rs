@@ -149,7 +149,7 @@ impl ShortTokens {
     /// Takes the table out of an image.
     pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
         let seeds = [image.number()?, image.number()?];
-        let slots = image.table()?;
+        let slots = image.table().filter(|slots: &Huge<Slot>| slots.len() > 1)?;
         Some(Self { shift: 64 - slots.len().trailing_zeros(), slots, seeds })
     }
 

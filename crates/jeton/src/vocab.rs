@@ -145,7 +145,7 @@ impl Vocab {
             long: LongTokens::with_capacity(long),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
-            bridges: Bridges::of(std::iter::empty(), false),
+            bridges: Bridges::of(std::iter::empty(), false, false),
             sorted: OnceLock::new(),
         };
         vocab.fill()?;
@@ -155,7 +155,13 @@ impl Vocab {
         }
         vocab.pairs = merge::find_pairs(&vocab);
         let all_reached = vocab.pairs.len() + 256 == count;
-        vocab.bridges = Bridges::of(vocab.iter(), all_reached);
+        let is_before = |part: Id, joined: Id| {
+            part < joined || vocab.token(part).is_some_and(|token| token.len() == 1)
+        };
+        let rising = vocab
+            .pairs
+            .all(|(left, right), joined| is_before(left, joined) && is_before(right, joined));
+        vocab.bridges = Bridges::of(vocab.iter(), all_reached, rising);
         Ok(vocab)
     }
 
@@ -444,6 +450,23 @@ mod tests {
         assert_eq!(vocab.starting_with(b"").len(), 259);
         assert_eq!(vocab.starting_with(b"abcd").len(), 0);
         assert_eq!(vocab.starting_with(b"\xFF").len(), 1);
+    }
+
+    #[test]
+    fn a_token_may_rank_below_its_parts() {
+        let tokens: [&[u8]; 6] = [
+            "中文".as_bytes(),
+            "A中".as_bytes(),
+            b"\xE4\xB8",
+            "中".as_bytes(),
+            b"\xE6\x96",
+            "文".as_bytes(),
+        ];
+        let spelled = (256..).zip(tokens.map(<[u8]>::to_vec));
+        let vocab = Vocab::new(bytes().into_iter().chain(spelled).collect()).unwrap();
+        let mut ids = Vec::new();
+        merge::merge(&vocab, "A中文".as_bytes(), &mut merge::Scratch::default(), &mut ids);
+        assert_eq!(ids, [257, 261]);
     }
 
     #[test]

@@ -5,8 +5,11 @@
 //! Japanese and Thai are written without spaces: their pieces are long, and few borders are bridged.
 //!
 //! If tokens that cross a border hold both characters whole, the first merge across it joins what
-//! ends there to what begins there, and each of the two holds its character. Between such borders
-//! the bytes of a character merge among themselves first, so merging may begin with characters.
+//! ends there to what begins there, and each of the two holds its character: between such borders the
+//! bytes of a character merge among themselves first. If ranks also rise from the parts of a token to
+//! the token, as training makes them, merges happen in the order of their ranks, and every merge with a
+//! character comes after those within it; so merging may begin with characters. Where ranks do not
+//! rise, it may not: with `中文`, `A中`, `中` and `文` in this order, `A中文` is `A中` and `文`.
 //!
 //! Borders are those between two characters of valid UTF-8 of which one at least is beyond ASCII.
 
@@ -26,7 +29,7 @@ pub(crate) struct Bridges {
     /// Whether every token is reached by merges: else one that is a whole piece may not be cut.
     all_reached: bool,
     /// The id of each character of two or three bytes, `Id::MAX` where it is no token. Empty if
-    /// some token is not reached.
+    /// some token is not reached, or ranks do not rise.
     chars: Huge<Id>,
 }
 
@@ -35,10 +38,12 @@ const BITS_EACH: usize = 16;
 const BITS_MAX: usize = 1 << 23;
 
 impl Bridges {
-    /// Collects the borders of tokens.
+    /// Collects the borders of tokens, all of which are reached by merges or not, and whose ranks
+    /// rise from parts to wholes or not.
     pub(crate) fn of<'t>(
         tokens: impl Iterator<Item = (Id, &'t [u8])> + Clone,
         all_reached: bool,
+        rising: bool,
     ) -> Self {
         let borders = |(_, token): (Id, &'t [u8])| {
             (1..token.len()).filter(|&at| is_border(token, at)).map(move |at| (token, at))
@@ -49,7 +54,7 @@ impl Bridges {
             partial: Huge::zeros(1 << 10),
             whole: Huge::zeros(bits / 64),
             all_reached,
-            chars: Huge::zeros(if all_reached { 1 << 16 } else { 0 }),
+            chars: Huge::zeros(if all_reached && rising { 1 << 16 } else { 0 }),
         };
         bridges.chars.fill(Id::MAX);
         for (token, at) in tokens.clone().flat_map(borders) {
@@ -216,7 +221,7 @@ mod tests {
         let mut partly = 0;
         for _ in 0..3000 {
             let tokens: Vec<Vec<u8>> = (0..5).map(|_| spell(3)).collect();
-            let bridges = Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice)), true);
+            let bridges = Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice)), true, true);
             let piece = spell(12);
             borders(&piece, |chars, at| {
                 let (last, first) = (piece[at - 1], piece[at]);
@@ -242,7 +247,7 @@ mod tests {
     #[test]
     fn what_no_token_bridges_is_cut() {
         let tokens = ["中文".as_bytes(), "文".as_bytes()];
-        let bridges = Bridges::of((0..).zip(tokens), true);
+        let bridges = Bridges::of((0..).zip(tokens), true, true);
         let (mut cuts, mut parts) = (Vec::new(), Vec::new());
         bridges.cuts("中文中".as_bytes(), |at| cuts.push(at));
         assert_eq!(cuts, [6]);

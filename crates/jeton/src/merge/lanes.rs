@@ -1,7 +1,9 @@
-//! New pieces are merged four at a time: while one waits for the ranks of its pairs, the others go on.
+//! New pieces are merged eight at a time: while one waits for the ranks of its pairs, the others go on.
 //!
 //! The ranks of a piece's pairs lie in the lanes of vectors, so that the lowest is found at once;
 //! parts that are joined leave a gap, and a bit set says which are left.
+
+use std::sync::OnceLock;
 
 use super::pairs::Narrow;
 use crate::vocab::{Id, Vocab};
@@ -9,7 +11,49 @@ use crate::vocab::{Id, Vocab};
 /// Pieces that are merged together.
 const PIECES: usize = 8;
 
-/// The parts of four pieces, fewer than `LANES` each. A piece without parts stays without.
+/// New pieces that wait for others to be merged with, by the number of parts they begin with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct News {
+    few: Group<16>,
+    many: Group<64>,
+}
+
+impl News {
+    /// Takes a piece; returns false if it begins with too many parts, or ids are too wide. Where a
+    /// group is full, calls `each` with the name and the ids of every piece in it.
+    #[inline]
+    pub(crate) fn put(
+        &mut self,
+        name: usize,
+        vocab: &Vocab,
+        piece: &[u8],
+        each: impl FnMut(usize, &[Id]),
+    ) -> bool {
+        let Some(pairs) = vocab.pairs().narrow() else { return false };
+        if self.few.put(name, vocab, piece) {
+            if self.few.is_full() {
+                self.few.settle(pairs, each);
+            }
+        } else if self.many.put(name, vocab, piece) {
+            if self.many.is_full() {
+                self.many.settle(pairs, each);
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Merges those that are left.
+    pub(crate) fn settle(&mut self, vocab: &Vocab, mut each: impl FnMut(usize, &[Id])) {
+        if let Some(pairs) = vocab.pairs().narrow() {
+            self.few.settle(pairs, &mut each);
+            self.many.settle(pairs, each);
+        }
+    }
+}
+
+/// The parts of eight pieces, fewer than `LANES` each. A piece without parts stays without.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<const LANES: usize> {
     /// The parts begin at 1; before and after is one that merges with nothing.
@@ -56,7 +100,7 @@ impl<const LANES: usize> Group<LANES> {
     }
 
     #[inline]
-    pub(crate) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.len == PIECES
     }
 
@@ -72,22 +116,22 @@ impl<const LANES: usize> Group<LANES> {
         (self.counts, self.len) = ([0; PIECES], 0);
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn merge(&mut self, pairs: &Narrow) {
-        // SAFETY: each is called where the machine has what it asks for.
-        #[allow(unsafe_code)]
-        if is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("lzcnt") {
-            unsafe { self.merge_by_avx512(pairs) }
-        } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("lzcnt") {
-            unsafe { self.merge_by_avx2(pairs) }
-        } else {
-            self.merge_by::<[u32; LANES]>(pairs);
-        }
+        self.merge_with(Tier::best(), pairs);
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
-    fn merge(&mut self, pairs: &Narrow) {
-        self.merge_by::<[u32; LANES]>(pairs);
+    /// Merges all by instructions that this machine has.
+    fn merge_with(&mut self, tier: Tier, pairs: &Narrow) {
+        match tier {
+            // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx512 => unsafe { self.merge_by_avx512(pairs) },
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx2 => unsafe { self.merge_by_avx2(pairs) },
+            Tier::Plain => self.merge_by::<[u32; LANES]>(pairs),
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -95,9 +139,8 @@ impl<const LANES: usize> Group<LANES> {
     fn merge_by_avx512(&mut self, pairs: &Narrow) {
         match LANES {
             16 => self.merge_by::<avx512::Vectors<1>>(pairs),
-            32 => self.merge_by::<avx512::Vectors<2>>(pairs),
             64 => self.merge_by::<avx512::Vectors<4>>(pairs),
-            _ => unreachable!("there are groups of 16, 32 and 64 lanes"),
+            _ => unreachable!("there are groups of 16 and 64 lanes"),
         }
     }
 
@@ -106,9 +149,8 @@ impl<const LANES: usize> Group<LANES> {
     fn merge_by_avx2(&mut self, pairs: &Narrow) {
         match LANES {
             16 => self.merge_by::<avx2::Vectors<2>>(pairs),
-            32 => self.merge_by::<avx2::Vectors<4>>(pairs),
             64 => self.merge_by::<avx2::Vectors<8>>(pairs),
-            _ => unreachable!("there are groups of 16, 32 and 64 lanes"),
+            _ => unreachable!("there are groups of 16 and 64 lanes"),
         }
     }
 
@@ -168,6 +210,42 @@ impl<const LANES: usize> Group<LANES> {
                 rest &= rest - 1;
             }
         }
+    }
+}
+
+/// The instructions that lanes are compared by, the best first.
+#[derive(Clone, Copy, Debug)]
+enum Tier {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Plain,
+}
+
+impl Tier {
+    /// Returns those that this machine has.
+    fn all() -> Vec<Self> {
+        let mut tiers = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            let bits = is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt");
+            if bits && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
+                tiers.push(Self::Avx512);
+            }
+            if bits && is_x86_feature_detected!("avx2") {
+                tiers.push(Self::Avx2);
+            }
+        }
+        tiers.push(Self::Plain);
+        tiers
+    }
+
+    fn best() -> Self {
+        static BEST: OnceLock<Tier> = OnceLock::new();
+        *BEST.get_or_init(|| Self::all()[0])
     }
 }
 
@@ -335,22 +413,13 @@ mod tests {
     use super::*;
     use crate::testing::{Random, vocab_of};
 
-    fn merged<const LANES: usize>(vocab: &Vocab, pieces: &[Vec<u8>], tier: u8) -> Vec<Vec<Id>> {
+    fn merged<const LANES: usize>(vocab: &Vocab, pieces: &[Vec<u8>], tier: Tier) -> Vec<Vec<Id>> {
         let pairs = vocab.pairs().narrow().unwrap();
         let mut group = Group::<LANES>::default();
         for (name, piece) in pieces.iter().enumerate() {
             assert!(group.put(name, vocab, piece));
         }
-        // SAFETY: each is called where the machine has what it asks for.
-        #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code)]
-        match tier {
-            2 if is_x86_feature_detected!("avx512vl") => unsafe { group.merge_by_avx512(pairs) },
-            1 if is_x86_feature_detected!("avx2") => unsafe { group.merge_by_avx2(pairs) },
-            _ => group.merge_by::<[u32; LANES]>(pairs),
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        group.merge_by::<[u32; LANES]>(pairs);
+        group.merge_with(tier, pairs);
         (0..pieces.len()).map(|at| group.parts[at][1..=group.counts[at]].to_vec()).collect()
     }
 
@@ -368,7 +437,7 @@ mod tests {
             let tokens: Vec<String> =
                 tokens.into_iter().map(|token| String::from_utf8(token).unwrap()).collect();
             let vocab = vocab_of(tokens.iter().map(String::as_str));
-            let most = [16, 32, 63][round % 3];
+            let most = [16, 63][round % 2];
             let pieces: Vec<Vec<u8>> = (0..1 + round % PIECES).map(|_| spell(1, most)).collect();
             let expected: Vec<Vec<Id>> = pieces
                 .iter()
@@ -378,13 +447,12 @@ mod tests {
                     parts
                 })
                 .collect();
-            for tier in 0..3 {
+            for tier in Tier::all() {
                 let found = match most {
                     16 => merged::<16>(&vocab, &pieces, tier),
-                    32 => merged::<32>(&vocab, &pieces, tier),
                     _ => merged::<64>(&vocab, &pieces, tier),
                 };
-                assert_eq!(found, expected, "tier {tier}, {pieces:?}");
+                assert_eq!(found, expected, "{tier:?}, {pieces:?}");
             }
         }
     }

@@ -14,7 +14,7 @@ mod scan;
 mod windows;
 
 pub(crate) use bridges::Bridges;
-pub(crate) use lanes::Group;
+pub(crate) use lanes::News;
 pub(crate) use learned::{Learned, Slot, home};
 pub(crate) use origin::find_pairs;
 pub use pairs::Pairs;
@@ -114,7 +114,20 @@ pub(crate) fn merge_parts<'s>(
     scratch.merge(pairs)
 }
 
+/// Parts that buffers keep room for from call to call: what one hostile piece needed is given back.
+const PARTS_KEPT: usize = 1 << 14;
+
 impl Scratch {
+    /// Gives back what is larger than most texts need.
+    pub(crate) fn trim(&mut self) {
+        if self.parts.capacity() > PARTS_KEPT {
+            (self.parts, self.ranks, self.heap) = Default::default();
+        }
+        if let Some(chunk) = &mut self.chunk {
+            chunk.trim(PARTS_KEPT);
+        }
+    }
+
     /// Merges the parts that are there, and returns what is left.
     fn merge(&mut self, pairs: &Pairs) -> &[Id] {
         let Self { parts, ranks, heap, .. } = self;

@@ -102,6 +102,14 @@ impl Pairs {
         }
     }
 
+    /// Returns whether something is true of all pairs and what they become.
+    pub(crate) fn all(&self, mut is: impl FnMut((Id, Id), Id) -> bool) -> bool {
+        match &self.0 {
+            Width::Narrow(table) => table.iter().all(|(pair, joined)| is(pair, joined)),
+            Width::Wide(table) => table.iter().all(|(pair, joined)| is(pair, joined)),
+        }
+    }
+
     /// Returns all pairs and what they become, by rising rank.
     #[must_use]
     pub fn by_rank(&self) -> Vec<((Id, Id), Id)> {

@@ -51,10 +51,11 @@ impl Lent<'_> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let Some(scratch) = self.scratch.take()
+        if let Some(mut scratch) = self.scratch.take()
             && let Ok(mut kept) = self.pool.0.try_lock()
             && kept.len() < KEPT
         {
+            scratch.trim();
             kept.push(scratch);
         }
     }

@@ -28,7 +28,7 @@ const SEAMS_TRIED: usize = 3;
 pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
     let mut seams = Seams { vocab, proved: (Id::MAX, Id::MAX), scratch };
     let mut windows = VecDeque::new();
-    let (before, mut next) = (ids.len(), 0);
+    let before = ids.len();
     let mut current = Window::of(vocab, 0, &[]);
     // The last window that was merged anew, which may come again.
     let mut grown: Option<Window> = None;
@@ -37,14 +37,16 @@ pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mu
             windows.pop_front();
         }
         let Some(window) = windows.pop_front() else {
-            // The first window that ends after the current one, which it overlaps.
-            next = next.max((current.end() + 1).saturating_sub(SIZE).div_ceil(STEP) * STEP);
-            let count = (piece.len() - next).div_ceil(STEP).min(BATCH);
-            let starts: Vec<usize> = (0..count).map(|at| next + at * STEP).collect();
-            next += count * STEP;
+            // The first window that ends after the current one, which it overlaps, and more.
+            let first = (current.end() + 1).saturating_sub(SIZE).div_ceil(STEP) * STEP;
+            let starts: Vec<usize> = (first..piece.len()).step_by(STEP).take(BATCH).collect();
             merge_windows(vocab, piece, &starts, seams.scratch, &mut windows);
             continue;
         };
+        if current.ids.is_empty() {
+            current = window;
+            continue;
+        }
         if let Some((left, right)) = seams.find(&current, &window) {
             ids.extend_from_slice(&current.ids[..left]);
             current = window.after(right);
