@@ -48,14 +48,22 @@ def cache_folder() -> Path | None:
     if named in ("", "0") or not _POSIX:
         return None
     if named is not None:
-        return Path(named)
+        return Path(os.path.expanduser(named))  # noqa: PTH111 - what has no home stays.
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):  # noqa: PTH117 - a str; others are to be ignored.
         return Path(base, "jeton")
     home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none.
-    if not os.path.isabs(home):  # noqa: PTH117
+    if not os.path.isabs(home) or not _is_ours(home):  # noqa: PTH117
         return None
     return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "jeton")
+
+
+def _is_ours(folder: str) -> bool:
+    """Tell whether a folder is this user's: in another's home, as under sudo, nothing is made."""
+    try:
+        return os.stat(folder).st_uid == os.geteuid()  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
 
 
 def from_content(content: bytes, *, keep: bool = True) -> Engine:

@@ -19,7 +19,7 @@ class Info:
     classes: int | None
     """The classes of characters that the table tells apart, the end of the text being one."""
     vectors: str | None
-    """The instructions by which ASCII is split 64 bytes at once, if it is."""
+    """The instructions by which texts are split 64 bytes at once, if they are."""
 
     @property
     def way(self) -> str:

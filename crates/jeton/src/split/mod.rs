@@ -244,7 +244,7 @@ pub(crate) mod tests {
         pieces
     }
 
-    /// The same pattern on the regex engine, whatever its grammar.
+    /// The same pattern on the backtracking engine, whatever its grammar.
     fn by_regex(pattern: &str) -> Splitter {
         let regex = Box::new(regex::Regex::new(pattern).unwrap());
         let engine = Engine::Regex { regex, unfit: "" };
