@@ -85,6 +85,32 @@ def test_lone_surrogates_are_read_as_tiktoken_reads_them(text: str) -> None:
     assert tok.encode(text) == reference.encode(text, tok.ranks(), tok.pattern)
 
 
+class Derived(str):
+    """A str that is not one block of memory."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("widest", ["a", "é", "Ā", "’", "\uffff", "😀", "\ud800"])
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 510, 511, 512, 513, 1040, 5000])
+def test_a_str_of_any_width_is_read_as_its_utf8(widest: str, length: int) -> None:
+    tok = jeton.pretrained("cl100k_base")
+    words = "It is a truth, " * (length // 15 + 1)
+    for place in {0, length // 2, length}:
+        text = words[:place] + widest + words[place:length]
+        utf8 = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        expected = tok.encode(utf8)
+        assert tok.encode(text) == tok.encode(Derived(text)) == expected
+        assert tok.encode_array(text).tolist() == tok.encode_batch([text])[0] == expected
+
+
+def test_a_long_str_keeps_no_utf8() -> None:
+    text = "’" * 1000
+    size = sys.getsizeof(text)
+    jeton.pretrained("cl100k_base").encode(text)
+    assert sys.getsizeof(text) == size
+
+
 # ---- specials ----
 
 SPECIALS = {"<|end|>": 300, "<|end|>x": 301, "<|": 302, "é": 303}

@@ -1,10 +1,11 @@
-//! Lists and ints as CPython lays them out, read and filled in place.
+//! Lists, ints and strs as CPython lays them out, read and filled in place.
 //!
 //! The stable interface of Python has a call for each item of a list, one for each number and one
 //! for each reference: most of the time of decoding, and a third of that of making a list. What is
 //! behind these calls is the same in CPython 3.11 to 3.14, but for a word of an int, and is used
 //! there without them, after a trial. Elsewhere, and for what is not a list of plain ints, the
-//! calls are made.
+//! calls are made. A str has no call at all for what it holds, only for its UTF-8, which takes
+//! longer to make than ours; so it has a layout and a trial of its own.
 
 use std::mem::MaybeUninit;
 
@@ -12,7 +13,7 @@ use jeton::Id;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyInt, PyList};
+use pyo3::types::{PyDict, PyInt, PyList, PyString, PyType};
 
 /// A layout that this interpreter was found to have.
 #[derive(Clone, Copy, PartialEq)]
@@ -201,6 +202,147 @@ impl Layout {
                     }
                 }
             }
+        }
+    }
+}
+
+/// How this interpreter was found to lay out a str that is one block of memory.
+#[derive(Clone, Copy)]
+pub(crate) struct StrLayout {
+    /// The bit of the state that the kind begins at; two more bits follow it.
+    kind_bit: u8,
+    /// Where the characters begin, if all are ASCII, and if not.
+    ascii_at: u8,
+    wide_at: u8,
+}
+
+/// What every str begins with.
+#[repr(C)]
+struct Str {
+    head: Head,
+    length: isize,
+    hash: isize,
+    state: u32,
+}
+
+/// The characters of a str, one unit each, as wide as the widest needs.
+pub(crate) enum Units<'a> {
+    Ascii(&'a [u8]),
+    One(&'a [u8]),
+    Two(&'a [u16]),
+    Four(&'a [u32]),
+}
+
+impl StrLayout {
+    /// Returns the layout of this interpreter, if it is a known one.
+    #[inline]
+    pub(crate) fn known(py: Python<'_>) -> Option<Self> {
+        static KNOWN: PyOnceLock<Option<StrLayout>> = PyOnceLock::new();
+        *KNOWN.get_or_init(py, || Self::find(py).ok().flatten())
+    }
+
+    /// Finds the layout by that of other objects, the version, the size of the class, and a trial.
+    fn find(py: Python<'_>) -> PyResult<Option<Self>> {
+        let Some(layout) = Layout::known(py) else { return Ok(None) };
+        // Up to 3.11 there is room for wide characters that nobody asks for any more; since 3.14
+        // half of the state says whether the str is interned, before that two bits.
+        let (layout, size) = match (layout, py.version_info().minor) {
+            (Layout::Sized, _) => (Self { kind_bit: 2, ascii_at: 48, wide_at: 72 }, 80),
+            (Layout::Tagged, ..14) => (Self { kind_bit: 2, ascii_at: 40, wide_at: 56 }, 64),
+            (Layout::Tagged, _) => (Self { kind_bit: 16, ascii_at: 40, wide_at: 56 }, 64),
+        };
+        let class = py.get_type::<PyString>();
+        if class.getattr("__basicsize__")?.extract::<usize>()? != size {
+            return Ok(None);
+        }
+        let derived = py.get_type::<PyType>().call1(("Derived", (class,), PyDict::new(py)))?;
+        for widest in ['a', 'é', 'Ā', '’', '😀'] {
+            for length in [0, 1, 16, 300] {
+                let text: String = (0..length).map(|_| 'b').chain([widest, 'c']).collect();
+                let points: Vec<u32> = text.chars().map(u32::from).collect();
+                for text in [PyString::new(py, &text), PyString::intern(py, &text)] {
+                    if !layout.agrees(&text, &points)? {
+                        return Ok(None);
+                    }
+                }
+                let text = derived.call1((text,))?.cast_into()?;
+                if layout.units(text.as_borrowed()).is_some() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(layout.agrees(&PyString::new(py, ""), &[])?.then_some(layout))
+    }
+
+    /// Returns whether a str is as long in memory as this layout says, and holds these characters.
+    fn agrees(self, text: &Bound<'_, PyString>, points: &[u32]) -> PyResult<bool> {
+        let (width, ascii) = match points.iter().max() {
+            None | Some(0..0x80) => (1, true),
+            Some(0x80..0x100) => (1, false),
+            Some(0x100..0x1_0000) => (2, false),
+            Some(_) => (4, false),
+        };
+        let start = usize::from(if ascii { self.ascii_at } else { self.wide_at });
+        let size: usize = text.call_method0("__sizeof__")?.extract()?;
+        // Characters are read only if all of them lie within the object.
+        if size != start + (points.len() + 1) * width
+            || self.shape(text.as_borrowed()) != Some((points.len(), width, ascii))
+        {
+            return Ok(false);
+        }
+        let points = points.iter().copied();
+        Ok(match self.units(text.as_borrowed()) {
+            Some(Units::Ascii(units) | Units::One(units)) => {
+                units.iter().map(|&unit| u32::from(unit)).eq(points)
+            }
+            Some(Units::Two(units)) => units.iter().map(|&unit| u32::from(unit)).eq(points),
+            Some(Units::Four(units)) => units.iter().copied().eq(points),
+            None => false,
+        })
+    }
+
+    /// Returns how many characters a str has, how many bytes each, and whether all are ASCII, if it
+    /// is one block; that of a derived class is not.
+    #[inline]
+    fn shape(self, text: Borrowed<'_, '_, PyString>) -> Option<(usize, usize, bool)> {
+        // SAFETY: the object is a str; the smallest has more bytes than are read here.
+        let text = unsafe { &*text.as_ptr().cast::<Str>() };
+        let state = text.state >> self.kind_bit;
+        let compact = state & 1 << 3 != 0;
+        compact.then_some((text.length as usize, state as usize & 7, state & 1 << 4 != 0))
+    }
+
+    /// Returns the characters of a str where they lie, if it is one block.
+    #[inline]
+    pub(crate) fn units<'a>(self, text: Borrowed<'a, '_, PyString>) -> Option<Units<'a>> {
+        use std::slice::from_raw_parts;
+        let (length, width, ascii) = self.shape(text)?;
+        let start = text.as_ptr().cast_const().cast::<u8>();
+        // SAFETY: the object is a str of this layout. Its characters follow its head, aligned to
+        // eight bytes; it is held for as long as they are lent, and never changes while it is held.
+        unsafe {
+            let wide = start.add(usize::from(self.wide_at));
+            match (width, ascii) {
+                (1, true) => {
+                    let start = start.add(usize::from(self.ascii_at));
+                    Some(Units::Ascii(from_raw_parts(start, length)))
+                }
+                (1, false) => Some(Units::One(from_raw_parts(wide, length))),
+                (2, false) => Some(Units::Two(from_raw_parts(wide.cast(), length))),
+                (4, false) => Some(Units::Four(from_raw_parts(wide.cast(), length))),
+                _ => None,
+            }
+        }
+    }
+}
+
+impl Units<'_> {
+    /// Returns the UTF-8, if there are no lone surrogates.
+    pub(crate) fn utf8(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Ascii(units) | Self::One(units) => jeton::unicode::transcode(units),
+            Self::Two(units) => jeton::unicode::transcode(units),
+            Self::Four(units) => jeton::unicode::transcode(units),
         }
     }
 }

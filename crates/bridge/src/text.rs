@@ -7,6 +7,8 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyString};
 use pyo3::{ffi, intern};
 
+use crate::layout::{StrLayout, Units};
+
 /// The bytes of a `str` or of bytes; copied only where Python holds no UTF-8 of it.
 pub(crate) enum Text<'a> {
     /// Of an object that never changes, and that the caller holds.
@@ -52,9 +54,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
 /// Returns the bytes of a `str` that is ASCII or short and has no lone surrogates.
 fn lent_by<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
     let text = object.cast::<PyString>().ok()?;
+    let units = units(text);
+    if let Some(Units::Ascii(text)) = units {
+        return Some(text);
+    }
     // SAFETY: it is a str.
     let length = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
-    if length >= ASKED_MIN && !is_ascii(&text) {
+    if length >= ASKED_MIN && (units.is_some() || !is_ascii(&text)) {
         return None;
     }
     <&str>::extract(object).ok().map(str::as_bytes)
@@ -63,6 +69,9 @@ fn lent_by<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
 #[cold]
 fn made_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<Text<'a>> {
     if let Ok(text) = object.cast::<PyString>() {
+        if let Some(utf8) = units(text).and_then(|units| units.utf8()) {
+            return Ok(Text::Copied(utf8));
+        }
         let bytes = text.encode_utf8().or_else(|_| without_surrogates(&text)?.encode_utf8())?;
         return Ok(Text::Bytes(bytes.into()));
     }
@@ -76,6 +85,12 @@ fn made_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<Text<'a>> {
             Err(PyTypeError::new_err(format!("a text is str or bytes, not {class}")))
         }
     }
+}
+
+/// Returns the characters of a `str` where they lie, if it is known where.
+#[inline]
+fn units<'a>(text: Borrowed<'a, '_, PyString>) -> Option<Units<'a>> {
+    StrLayout::known(text.py())?.units(text)
 }
 
 /// Asks in Python's words; a class of somebody's own that answers wrongly gains nothing by it.

@@ -2,8 +2,10 @@
 
 mod rows;
 mod tables;
+mod transcode;
 
 pub(crate) use rows::{Row, row};
+pub use transcode::{Unit, transcode};
 
 /// What a pattern may ask of a character: Unicode 16's general categories, folded.
 ///
