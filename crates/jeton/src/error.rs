@@ -236,7 +236,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::UnknownId { id, vocab_size } => {
-                write!(f, "id {id} stands for nothing in this vocabulary of ids below {vocab_size}")
+                write!(f, "id {id} is not in the vocabulary; its ids are below {vocab_size}")
             }
             Self::MemoryExceeded { budget } => {
                 write!(
