@@ -281,19 +281,26 @@ def test_can_be_turned_off(
     assert not folder.exists()
 
 
-def test_knows_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_knows_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("JETON_CACHE", "/own")
     assert cache.cache_folder() == Path("/own")
     monkeypatch.delenv("JETON_CACHE")
-    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
     assert cache.cache_folder() == Path("/cache/jeton")
     for unset in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", unset)
-        assert cache.cache_folder() == Path("/home/me/.cache/jeton")
+        assert cache.cache_folder() == tmp_path / ".cache/jeton"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert cache.cache_folder() == Path("/home/me/Library/Caches/jeton")
+    assert cache.cache_folder() == tmp_path / "Library/Caches/jeton"
+    # Nothing is made in another's home, or where there is none.
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    assert cache.cache_folder() is None
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    assert cache.cache_folder() is None
+    monkeypatch.setenv("JETON_CACHE", "~/images")
+    assert cache.cache_folder() == tmp_path / "nowhere/images"
 
 
 def test_an_image_of_another_engine_is_ignored_and_one_day_removed(folder: Path) -> None:
