@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
     use crate::split::tests::family;
-    use crate::testing::{OUTSIDE, PARTS, Random};
+    use crate::testing::{OUTSIDE, PARTS, Random, fuzzing};
 
     fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
         let count = random.below(parts_max);
@@ -390,10 +390,8 @@ mod tests {
     #[test]
     #[ignore = "runs as long as JETON_FUZZ_SECONDS says"]
     fn fuzz_all_paths() {
-        let seconds =
-            std::env::var("JETON_FUZZ_SECONDS").map_or(60, |given| given.parse().unwrap());
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let texts = compare_all_paths(now.as_nanos() as u64, Duration::from_secs(seconds));
+        let (time, seed) = fuzzing();
+        let texts = compare_all_paths(seed, time);
         println!("{texts} texts, all paths equal");
     }
 }

@@ -1,12 +1,9 @@
 //! Long tokens, found by their bytes: all that [`ShortTokens`](crate::short::ShortTokens) has no
 //! room for. There are few, and a piece of so many bytes is rarely one of them.
 
-use std::hash::{BuildHasher, Hasher};
-
-use foldhash::fast::RandomState;
-
 use crate::huge::Huge;
 use crate::image::{Reader, Writer};
+use crate::short::drawn_seeds;
 
 /// Bytes that are mixed at once; no token here has fewer.
 const STEP: usize = 16;
@@ -24,11 +21,7 @@ impl LongTokens {
     /// Makes an empty table for so many tokens.
     pub(crate) fn with_capacity(tokens: usize) -> Self {
         let slots = Huge::zeros((tokens * 2).next_power_of_two().max(2));
-        let seeds = [1, 2].map(|number| {
-            let mut hasher = RandomState::default().build_hasher();
-            hasher.write_u64(number);
-            hasher.finish()
-        });
+        let seeds = drawn_seeds();
         Self { slots, seeds }
     }
 

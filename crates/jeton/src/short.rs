@@ -1,6 +1,6 @@
 //! Short tokens, found by their bytes: up to 15 bytes and their number are one key of 16.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 
 use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
@@ -93,6 +93,11 @@ impl LongKey {
 /// Odd numbers without a pattern, for what need not be hidden from who makes the text.
 const SEEDS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
+/// Seeds that nobody knows before: no vocabulary can be made whose tokens all collide.
+pub(crate) fn drawn_seeds() -> [u64; 2] {
+    [1, 2].map(|number: u64| RandomState::default().hash_one(number))
+}
+
 #[inline]
 fn mix(key: u128, seeds: [u64; 2]) -> u64 {
     let product = u128::from(key as u64 ^ seeds[0]) * u128::from((key >> 64) as u64 ^ seeds[1]);
@@ -132,11 +137,7 @@ impl ShortTokens {
     /// Makes an empty table for so many tokens.
     pub(crate) fn with_capacity(tokens: usize) -> Self {
         let slots = (tokens * 2).next_power_of_two().max(2);
-        let seeds = [1, 2].map(|number| {
-            let mut hasher = RandomState::default().build_hasher();
-            hasher.write_u64(number);
-            hasher.finish()
-        });
+        let seeds = drawn_seeds();
         Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), seeds }
     }
 

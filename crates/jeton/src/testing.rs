@@ -1,6 +1,7 @@
 //! What the tests of several modules share: the patterns, and a source of odd texts.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
 
 use crate::{Id, Vocab};
 
@@ -14,6 +15,13 @@ pub fn patterns() -> BTreeMap<String, String> {
             (name.to_owned(), pattern.to_owned())
         })
         .collect()
+}
+
+/// How long a fuzzer runs, as `JETON_FUZZ_SECONDS` says, and a seed that no run had before.
+pub fn fuzzing() -> (Duration, u64) {
+    let seconds = std::env::var("JETON_FUZZ_SECONDS").map_or(60, |given| given.parse().unwrap());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    (Duration::from_secs(seconds), now.as_nanos() as u64)
 }
 
 /// Patterns outside the family that people use.

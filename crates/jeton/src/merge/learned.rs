@@ -69,75 +69,54 @@ pub(crate) trait Slot: Pod {
     fn hash(key: Self::Key) -> u64;
 }
 
-/// A piece of up to [`SHORT_MAX`] bytes: half a line of the cache.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(32))]
-pub(crate) struct ShortSlot {
-    pub(crate) key: Key,
-    pub(crate) ids: [Id; 3],
-    pub(crate) count: u32,
+/// A key, so many ids and their number, aligned to its size.
+macro_rules! slot {
+    ($(#[$doc:meta])* $name:ident, $key:ident, $ids:literal, $bytes:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Pod, Zeroable)]
+        #[repr(C, align($bytes))]
+        pub(crate) struct $name {
+            pub(crate) key: $key,
+            pub(crate) ids: [Id; $ids],
+            pub(crate) count: u32,
+        }
+
+        impl Slot for $name {
+            type Key = $key;
+            const IDS: usize = $ids;
+
+            fn new(key: $key, given: &[Id]) -> Self {
+                let mut ids = [0; $ids];
+                ids[..given.len()].copy_from_slice(given);
+                Self { key, ids, count: given.len() as u32 }
+            }
+
+            #[inline]
+            fn key(&self) -> $key {
+                self.key
+            }
+
+            #[inline]
+            fn ids(&self) -> &[Id] {
+                &self.ids[..self.count as usize]
+            }
+
+            #[inline]
+            fn hash(key: $key) -> u64 {
+                key.mixed()
+            }
+        }
+    };
 }
 
-impl Slot for ShortSlot {
-    type Key = Key;
-    const IDS: usize = 3;
-
-    fn new(key: Key, given: &[Id]) -> Self {
-        let mut ids = [0; Self::IDS];
-        ids[..given.len()].copy_from_slice(given);
-        Self { key, ids, count: given.len() as u32 }
-    }
-
-    #[inline]
-    fn key(&self) -> Key {
-        self.key
-    }
-
-    #[inline]
-    fn ids(&self) -> &[Id] {
-        &self.ids[..self.count as usize]
-    }
-
-    #[inline]
-    fn hash(key: Key) -> u64 {
-        key.mixed()
-    }
-}
-
-/// A piece of up to [`LONG_MAX`] bytes: two lines of the cache.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(128))]
-pub(crate) struct LongSlot {
-    key: LongKey,
-    ids: [Id; 19],
-    count: u32,
-}
-
-impl Slot for LongSlot {
-    type Key = LongKey;
-    const IDS: usize = 19;
-
-    fn new(key: LongKey, given: &[Id]) -> Self {
-        let mut ids = [0; Self::IDS];
-        ids[..given.len()].copy_from_slice(given);
-        Self { key, ids, count: given.len() as u32 }
-    }
-
-    #[inline]
-    fn key(&self) -> LongKey {
-        self.key
-    }
-
-    #[inline]
-    fn ids(&self) -> &[Id] {
-        &self.ids[..self.count as usize]
-    }
-
-    #[inline]
-    fn hash(key: LongKey) -> u64 {
-        key.mixed()
-    }
-}
+slot!(
+    /// A piece of up to [`SHORT_MAX`] bytes: half a line of the cache.
+    ShortSlot, Key, 3, 32
+);
+slot!(
+    /// A piece of up to [`LONG_MAX`] bytes: two lines of the cache.
+    LongSlot, LongKey, 19, 128
+);
 
 /// Slots in groups of four.
 #[derive(Clone, Debug)]

@@ -338,11 +338,9 @@ mod tests {
     #[test]
     #[ignore = "runs as long as JETON_FUZZ_SECONDS says"]
     fn fuzz_patterns() {
-        let seconds =
-            std::env::var("JETON_FUZZ_SECONDS").map_or(60, |given| given.parse().unwrap());
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let (start, mut seed, mut sum) = (std::time::Instant::now(), now.as_nanos() as u64, [0; 3]);
-        while start.elapsed().as_secs() < seconds {
+        let (time, mut seed) = crate::testing::fuzzing();
+        let (start, mut sum) = (std::time::Instant::now(), [0; 3]);
+        while start.elapsed() < time {
             let outcomes = compare_random_patterns(seed, 500);
             sum = [0, 1, 2].map(|at| sum[at] + outcomes[at]);
             seed += 1;

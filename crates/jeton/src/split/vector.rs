@@ -95,59 +95,35 @@ pub(super) fn split<'t>(
     split_by(rules, transducer, text, each, Block::one_by_one, Wide::one_by_one);
 }
 
+/// The loop over blocks as one tier compiles it, by the module of that name.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512bitalg,bmi1,lzcnt")]
-fn split_by_avx512<'t>(
-    rules: &Rules,
-    transducer: &Transducer,
-    text: &'t [u8],
-    each: impl FnMut(&'t [u8]),
-) {
-    split_by(
-        rules,
-        transducer,
-        text,
-        each,
-        |bytes| block::avx512::classify(bytes),
-        |bytes, high| block::avx512::widen(bytes, high),
-    );
+macro_rules! split_by_tier {
+    ($name:ident, $module:ident, $features:literal) => {
+        #[target_feature(enable = $features)]
+        fn $name<'t>(
+            rules: &Rules,
+            transducer: &Transducer,
+            text: &'t [u8],
+            each: impl FnMut(&'t [u8]),
+        ) {
+            split_by(
+                rules,
+                transducer,
+                text,
+                each,
+                |bytes| block::$module::classify(bytes),
+                |bytes, high| block::$module::widen(bytes, high),
+            );
+        }
+    };
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,lzcnt")]
-fn split_by_avx2<'t>(
-    rules: &Rules,
-    transducer: &Transducer,
-    text: &'t [u8],
-    each: impl FnMut(&'t [u8]),
-) {
-    split_by(
-        rules,
-        transducer,
-        text,
-        each,
-        |bytes| block::avx2::classify(bytes),
-        |bytes, high| block::avx2::widen(bytes, high),
-    );
-}
-
+split_by_tier!(split_by_avx512, avx512, "avx512f,avx512bw,avx512bitalg,bmi1,lzcnt");
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "sse2")]
-fn split_by_sse2<'t>(
-    rules: &Rules,
-    transducer: &Transducer,
-    text: &'t [u8],
-    each: impl FnMut(&'t [u8]),
-) {
-    split_by(
-        rules,
-        transducer,
-        text,
-        each,
-        |bytes| block::sse2::classify(bytes),
-        |bytes, high| block::sse2::widen(bytes, high),
-    );
-}
+split_by_tier!(split_by_avx2, avx2, "avx2,bmi1,lzcnt");
+#[cfg(target_arch = "x86_64")]
+split_by_tier!(split_by_sse2, sse2, "sse2");
 
 /// The loop over blocks, which each tier compiles with its own instructions.
 #[inline(always)]
