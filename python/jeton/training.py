@@ -61,7 +61,7 @@ def train_files(
     progress: bool = False,
     exact_size: bool = False,
 ) -> Tokenizer:
-    """Train a tokenizer on files and folders: text, JSON lines, `.gz`, `.zst`, Parquet.
+    """Train a tokenizer on files and folders: text, JSON lines, `.gz`, `.zst`, `.xz`, Parquet.
 
     A plain file is one text, of any size; JSON lines and Parquet hold a text a row, in `field`.
     The other options are those of `train`.

@@ -63,8 +63,8 @@ def train(
 ) -> None:
     """Train a tokenizer on the texts of files and folders, and save it.
 
-    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz or .zst. Without a
-    PATH the corpus is the sources of Python's standard library.
+    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. A PATH may
+    be a glob. Without a PATH the corpus is the sources of Python's standard library.
     """
     files = corpus.files(paths) if paths else corpus.standard_library()
     target_of(out)  # What cannot be saved is refused before the work.

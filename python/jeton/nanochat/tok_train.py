@@ -71,8 +71,8 @@ def tok_train(
 ) -> None:
     """Train nanochat's tokenizer on files and folders, and save it where nanochat looks for it.
 
-    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz or .zst. Without a PATH
-    the corpus is nanochat's own: base_data*/*.parquet in its folder, all but the last.
+    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. Without a
+    PATH the corpus is nanochat's own: base_data*/*.parquet in its folder, all but the last.
     """
     files = corpus.files(paths) if paths else dataset()
     folder = get_base_dir() / "tokenizer"

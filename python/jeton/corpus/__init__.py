@@ -1,0 +1,25 @@
+"""Files become texts: which files (`paths`), what they hold (`kinds`), text after text (`reader`).
+
+Text, JSON lines and Parquet; text and JSON lines also as `.gz`, `.zst` and `.xz`; folders and globs
+of them. Reading can stop after any text and go on from there; nothing is left out unless asked for,
+and then it is counted.
+"""
+
+from jeton.corpus.paths import AnyPath, files, identity, size, standard_library, weights_of
+from jeton.corpus.reader import OnError, Part, Position, Reader, Skipped, parts, texts
+
+__all__ = [
+    "AnyPath",
+    "OnError",
+    "Part",
+    "Position",
+    "Reader",
+    "Skipped",
+    "files",
+    "identity",
+    "parts",
+    "size",
+    "standard_library",
+    "texts",
+    "weights_of",
+]
