@@ -399,6 +399,25 @@ def test_a_damaged_file_is_skipped_from_the_damage_on(kind: str, tmp_path: Path)
         list(Reader([damaged], cut=after_space))
 
 
+def test_a_text_that_breaks_off_is_kept_up_to_there(tmp_path: Path) -> None:
+    whole = bytes(range(256)) * 9
+    (tmp_path / "a.gz").write_bytes(gzip.compress(whole)[:-8])  # All but its checksum.
+    reading = Reader([tmp_path / "a.gz"], cut=after_space, on_error="skip")
+    assert list(reading) == [Part(whole, 0, Position(0, len(whole)))]
+    assert len(reading.skipped.files) == 1
+
+
+def test_groups_of_rows_that_are_done_are_not_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    write(file, [f"text {number}" for number in range(8)])
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + b"\xff" * 20 + content[24:])
+    with pytest.raises(FileError, match="cannot be read"):
+        list(Reader([file], cut=after_space))
+    rest = Reader([file], cut=after_space, start=Position(0, 5))
+    assert [part.text for part in rest] == ["text 5", "text 6", "text 7"]
+
+
 def test_no_damage_to_parquet_loses_rows_without_a_word(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     write(file, ["the", "theme", "of", "the", "thesis", "is", "this"])
