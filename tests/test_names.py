@@ -36,15 +36,20 @@ MEMBERS = [
 def test_the_package_has_just_its_names() -> None:
     assert sorted(jeton.__all__) == sorted(
         [
+            "Counts",
             "DEFAULT_PATTERN",
             "Error",
             "Grammar",
             "Info",
+            "Progress",
             "Tokenizer",
             "Transducer",
             "__version__",
             "chat",
+            "count_corpus",
+            "count_files",
             "errors",
+            "learn",
             "load",
             "nanochat",
             "pretrained",
@@ -74,7 +79,8 @@ def test_the_parameters_keep_their_names_and_order() -> None:
     assert names(tok.decode_batch)[:3] == ["self", "batch", "threads"]
     assert names(jeton.train)[:2] == ["texts", "vocab_size"]
     assert names(jeton.train_files)[:2] == ["paths", "vocab_size"]
-    options = {"pattern", "specials", "threads", "memory", "progress", "exact_size"}
+    options = {"pattern", "specials", "initial", "threads", "memory", "progress", "exact_size"}
+    options |= {"weights", "min_count", "max_token_bytes", "held_out", "report"}
     assert options <= set(names(jeton.train)) & set(names(jeton.train_files))
 
 

@@ -11,22 +11,30 @@ from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 
 if TYPE_CHECKING:
     from jeton import chat, nanochat, rustbpe, tiktoken
+    from jeton.counting import Counts, count_corpus
     from jeton.grammar import Grammar, Transducer
     from jeton.info import Info
-    from jeton.training import train, train_files
+    from jeton.learning import learn
+    from jeton.progress import Progress
+    from jeton.training import count_files, train, train_files
 
 __version__ = VERSION
 
 __all__ = [
     "DEFAULT_PATTERN",
+    "Counts",
     "Error",
     "Grammar",
     "Info",
+    "Progress",
     "Tokenizer",
     "Transducer",
     "__version__",
     "chat",
+    "count_corpus",
+    "count_files",
     "errors",
+    "learn",
     "load",
     "nanochat",
     "pretrained",
@@ -38,9 +46,14 @@ __all__ = [
 ]
 
 _LATER = {
+    "Counts": "jeton.counting",
+    "Progress": "jeton.progress",
     "Grammar": "jeton.grammar",
     "Info": "jeton.info",
     "Transducer": "jeton.grammar",
+    "count_corpus": "jeton.counting",
+    "count_files": "jeton.training",
+    "learn": "jeton.learning",
     "train": "jeton.training",
     "train_files": "jeton.training",
 }

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from jeton.charts import STYLE, bars, lines, number, share
-from jeton.cli.visible import visible
 from jeton.scripts import KINDS, kind
+from jeton.visible import visible
 
 __all__ = ["Facts", "html"]
 

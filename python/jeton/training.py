@@ -1,188 +1,266 @@
-"""A corpus becomes a tokenizer: count its pieces, then learn merges from the counts."""
+"""Train a tokenizer: count the pieces of a corpus, then learn merges from the counts."""
 
-import os
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any, overload
 
 from jeton import corpus
-from jeton._engine import DEFAULT_PATTERN, VERSION, Counter, from_merges
-from jeton.errors import CorpusError, TrainError
+from jeton._engine import VERSION
+from jeton.counting import Counting, Counts, Weighted, count_corpus
+from jeton.errors import CorpusError
+from jeton.files import given
+from jeton.journal import Journal
+from jeton.learning import Learning
+from jeton.memory import parse
+from jeton.progress import Clock, Listener, Shown, shown
 from jeton.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from types import FrameType
+__all__ = ["count_files", "train", "train_files"]
 
-__all__ = ["train", "train_files"]
-
-BATCH_BYTES = 1 << 24
-"""About how much text is counted at once: enough to share among threads."""
-
-VOCAB_SIZE_MAX = 1 << 24
-"""More tokens than that no vocabulary has."""
+PART_BYTES = 1 << 30
+"""After how much text the journal keeps what was counted, unless told otherwise."""
 
 
+@overload
+def train(texts: Iterable[str | bytes], vocab_size: int, **options: object) -> Tokenizer: ...
+@overload
 def train(
+    texts: Iterable[str | bytes], vocab_size: Sequence[int], **options: object
+) -> list[Tokenizer]: ...
+def train(  # type: ignore[misc] # The options are named once, here.
     texts: Iterable[str | bytes],
-    vocab_size: int,
+    vocab_size: int | Sequence[int],
     *,
     pattern: str | None = None,
     specials: Iterable[str] = (),
+    initial: Tokenizer | None = None,
+    weights: Iterable[int] | None = None,
+    min_count: int = 1,
+    max_token_bytes: int | None = None,
+    held_out: float = 0.0,
     threads: int | None = None,
-    memory: int | None = None,
-    progress: bool = False,
+    memory: int | str | None = None,
+    folder: str | PathLike[str] | None = None,
+    report: str | PathLike[str] | None = None,
+    progress: Shown = False,
     exact_size: bool = False,
-) -> Tokenizer:
+) -> Tokenizer | list[Tokenizer]:
     """Train a tokenizer on texts, which are read once, as they come.
 
-    `vocab_size` counts the 256 bytes and the specials, whose ids are the last. `memory` bounds the
-    bytes that the distinct pieces take. With fewer pairs in the corpus than asked for, the
-    vocabulary is smaller and a warning says so, or with `exact_size` an error.
+    `vocab_size` counts the 256 bytes and the specials, whose ids are the last; several rising
+    sizes give several tokenizers. This is `count_corpus`, then `learn`, which say what the other
+    options mean.
     """
-    if isinstance(texts, (str, bytes)):
-        raise TypeError("texts is many texts, not one; give a list")
-    job = _Job(vocab_size, pattern, specials, threads, memory, progress=progress)
-    job.count(texts)
-    return job.learn(exact_size=exact_size)
+    learning = Learning(
+        vocab_size,
+        specials=specials,
+        initial=initial,
+        min_count=min_count,
+        max_token_bytes=max_token_bytes,
+        memory=memory,
+        report=report,
+        exact_size=exact_size,
+    )
+    clock = Clock()
+    with shown(progress) as tell:
+        counts = count_corpus(
+            texts,
+            pattern=learning.pattern(pattern),
+            weights=weights,
+            threads=threads,
+            memory=memory,
+            folder=folder,
+            held_out=held_out,
+            progress=tell,
+        )
+        learning.seconds_counting = clock.seconds()
+        return learning.learn(counts, tell)
 
 
+@overload
 def train_files(
+    paths: Iterable[corpus.AnyPath], vocab_size: int, **options: object
+) -> Tokenizer: ...
+@overload
+def train_files(
+    paths: Iterable[corpus.AnyPath], vocab_size: Sequence[int], **options: object
+) -> list[Tokenizer]: ...
+def train_files(  # type: ignore[misc] # As above.
     paths: Iterable[corpus.AnyPath],
-    vocab_size: int,
+    vocab_size: int | Sequence[int],
     *,
     field: str = "text",
     pattern: str | None = None,
     specials: Iterable[str] = (),
+    initial: Tokenizer | None = None,
+    weights: Mapping[str, int] | None = None,
+    min_count: int = 1,
+    max_token_bytes: int | None = None,
+    held_out: float = 0.0,
+    on_error: corpus.OnError = "raise",
     threads: int | None = None,
-    memory: int | None = None,
-    progress: bool = False,
+    memory: int | str | None = None,
+    folder: str | PathLike[str] | None = None,
+    journal: str | PathLike[str] | None = None,
+    part: int | str = PART_BYTES,
+    report: str | PathLike[str] | None = None,
+    remark: Callable[[str], object] = warnings.warn,
+    progress: Shown = False,
     exact_size: bool = False,
-) -> Tokenizer:
+) -> Tokenizer | list[Tokenizer]:
     """Train a tokenizer on files and folders: text, JSON lines, `.gz`, `.zst`, `.xz`, Parquet.
 
-    A plain file is one text, of any size; JSON lines and Parquet hold a text a row, in `field`.
-    The other options are those of `train`.
+    This is `count_files`, then `learn`, which say what the options mean.
     """
-    job = _Job(vocab_size, pattern, specials, threads, memory, progress=progress)
+    learning = Learning(
+        vocab_size,
+        specials=specials,
+        initial=initial,
+        min_count=min_count,
+        max_token_bytes=max_token_bytes,
+        memory=memory,
+        report=report,
+        exact_size=exact_size,
+    )
+    clock = Clock()
+    with shown(progress) as tell:
+        counts = count_files(
+            paths,
+            field=field,
+            pattern=learning.pattern(pattern),
+            weights=weights,
+            on_error=on_error,
+            threads=threads,
+            memory=memory,
+            folder=folder,
+            held_out=held_out,
+            journal=journal,
+            part=part,
+            remark=remark,
+            progress=tell,
+        )
+        learning.seconds_counting = clock.seconds()
+        return learning.learn(counts, tell)
+
+
+def count_files(
+    paths: Iterable[corpus.AnyPath],
+    *,
+    field: str = "text",
+    pattern: str | None = None,
+    weights: Mapping[str, int] | None = None,
+    on_error: corpus.OnError = "raise",
+    threads: int | None = None,
+    memory: int | str | None = None,
+    folder: str | PathLike[str] | None = None,
+    held_out: float = 0.0,
+    journal: str | PathLike[str] | None = None,
+    part: int | str = PART_BYTES,
+    remark: Callable[[str], object] = warnings.warn,
+    progress: Shown = False,
+) -> Counts:
+    """Count the pieces of files and folders, as `count_corpus` does those of texts.
+
+    A plain file is one text, of any size; JSON lines and Parquet hold a text a row, in `field`.
+    `weights` maps paths or globs to how many times their texts count. What cannot be read is an
+    error, or with `on_error="skip"` is left out, counted, and named in a remark.
+
+    `journal` is a folder that keeps what was counted after every `part` bytes of text: after any
+    end, the same call goes on from there. Remove it when its counts are of use no more.
+    """
+    counting = Counting(pattern, threads, memory, folder, held_out)
     files = corpus.files(paths)
-    texts = corpus.parts(files, field, cut=job.counter.last_safe_cut)
-    if not job.count(texts, total=corpus.size(files) if progress else None):
-        raise CorpusError(f"there is no text in {len(files)} files; give files or folders of text")
-    return job.learn(exact_size=exact_size)
+    times = corpus.weights_of(files, weights or {})
+    identity = {
+        "version": VERSION,
+        "pattern": counting.pattern,
+        "field": field,
+        "held_out": held_out,
+        "on_error": on_error,
+        "weights": times,
+        "files": corpus.identity(files),
+    }
+    reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
+    part_bytes = parse(part)
+    kept = None if journal is None else Journal(given(journal), identity)
+    job = _Files(counting, reader, times, kept, part_bytes, remark)
+    try:
+        with shown(progress) as tell:
+            return job.count(tell)
+    finally:
+        if kept is not None:
+            kept.close()
 
 
-class _Job:
-    """One training: its options, checked, and its counter."""
+@dataclass
+class _Files:
+    """Files that are being counted, with a journal if there is one."""
 
-    def __init__(
-        self,
-        vocab_size: int,
-        pattern: str | None,
-        specials: Iterable[str],
-        threads: int | None,
-        memory: int | None,
-        *,
-        progress: bool,
-    ) -> None:
-        if isinstance(specials, Mapping):
-            raise TypeError("specials are names; training gives them their ids")
-        for name, value in (("vocab_size", vocab_size), ("threads", threads), ("memory", memory)):
-            if not isinstance(value, int) and (value is not None or name == "vocab_size"):
-                raise TypeError(f"{name} is an int, not {type(value).__name__}")
-        self.specials = [specials] if isinstance(specials, str) else list(specials)
-        self.vocab_size = vocab_size
-        self.merges_max = vocab_size - 256 - len(self.specials)
-        if self.merges_max < 0:
-            least = 256 + len(self.specials)
-            parts = f"256 bytes and {len(self.specials)} specials"
-            raise TrainError(f"vocab_size is {vocab_size}; it must be at least {least}: {parts}")
-        if vocab_size > VOCAB_SIZE_MAX:
-            raise TrainError(f"vocab_size is {vocab_size}; it must be at most {VOCAB_SIZE_MAX}")
-        for name, value in (("threads", threads), ("memory", memory)):
-            if value is not None and not 1 <= value < 2**63:
-                raise TrainError(f"{name} is {value}; it must be at least 1 and fit 63 bits")
-        self.pattern = DEFAULT_PATTERN if pattern is None else pattern
-        self.counter = Counter(self.pattern, threads or os.cpu_count() or 1, memory)
-        self.progress = progress
-        # A doubled or empty special is refused now, not after the work.
-        from_merges([], self.pattern, self._named(256), {})
+    counting: Counting
+    reader: corpus.Reader
+    weights: list[int]
+    journal: Journal | None
+    part_bytes: int
+    remark: Callable[[str], object]
 
-    def _named(self, first: int) -> list[tuple[str, int]]:
-        return [(name, first + at) for at, name in enumerate(self.specials)]
-
-    @contextmanager
-    def bar(self, name: str, **options: Any) -> Iterator[Callable[[int], object]]:  # noqa: ANN401
-        """Show a progress bar, if asked to; yields what advances it."""
-        if not self.progress:
-            yield lambda _: None
-            return
-        from tqdm import tqdm  # noqa: PLC0415 - only where it is shown.
-
-        with tqdm(desc=name, **options) as bar:
-            yield bar.update
-
-    def count(self, texts: Iterable[str | bytes], total: int | None = None) -> int:
-        """Count all texts; return their size, about."""
-        whole = 0
-        with self.bar("count", unit="B", unit_scale=True, total=total) as advance:
-            for batch, size in _batches(texts):
-                self.counter.add(batch)
-                advance(size)
-                whole += size
-        return whole
-
-    def learn(self, *, exact_size: bool) -> Tokenizer:
-        """Learn merges from the counts and make a tokenizer of them."""
-        with self.bar("learn", unit=" merges", total=self.merges_max) as advance:
-            pieces, digest = self.counter.finish()
-            shown = 0
-
-            def report(done: int) -> None:
-                nonlocal shown
-                advance(done - shown)
-                shown = done
-
-            merges = self.counter.learn(self.merges_max, report)
-        if len(merges) < self.merges_max:
-            reached = 256 + len(merges) + len(self.specials)
+    def count(self, tell: Listener) -> Counts:
+        """Count what is left to count; return the counts of all."""
+        total = corpus.size(self.reader.files)
+        if self.journal is not None:
+            self._go_on(self.journal)
+            total = None if total is None else total - self.journal.bytes
+        since = 0
+        for batch in self.counting.add(self._texts(), tell, total):
+            since += batch.bytes
+            if batch.texts and since >= self.part_bytes and self.journal is not None:
+                self._keep(self.journal, *batch.end)
+                since = 0
+        counts = self._finish()
+        if self.reader.skipped:
+            counts.skipped = str(self.reader.skipped)
+            self.remark(counts.skipped)
+        if not counts.corpus_bytes and not (counts.held_out and counts.held_out.corpus_bytes):
             message = (
-                f"the corpus is too small for {self.vocab_size} tokens: it has pairs for {reached}"
+                f"there is no text in {len(self.reader.files)} files; give files or folders of text"
             )
-            if exact_size:
-                raise TrainError(f"{message}; give more text or a smaller size")
-            warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
-        notes = {
-            "version": VERSION,
-            "training.vocab_size": str(self.vocab_size),
-            "training.distinct_pieces": str(pieces),
-            "training.counts_sha256": digest.hex(),
-        }
-        named = self._named(256 + len(merges))
-        return Tokenizer._of(  # noqa: SLF001 - our own constructor.
-            from_merges(merges, self.pattern, named, notes)
+            raise CorpusError(message)
+        return counts
+
+    def _go_on(self, journal: Journal) -> None:
+        """Begin where the journal ends."""
+        if journal.parts:
+            self.counting.bytes = journal.bytes
+            self.reader.start = corpus.Position(*journal.end)
+            self.reader.skipped = corpus.Skipped(**journal.skipped)
+            megabytes = journal.bytes / 1e6
+            self.remark(f"going on from {journal.folder}, which has counted {megabytes:.1f} MB")
+        elif journal.is_of_another:
+            self.remark(f"{journal.folder} is of another corpus or pattern; starting anew")
+
+    def _texts(self) -> Iterator[Weighted]:
+        """Read texts; each ends with where to go on, and what was skipped before."""
+        start, seen, skipped = self.reader.start, (-1, -1), {}
+        last = start.file if start.at else -1
+        for part in self.reader:
+            now = (len(self.reader.skipped.files), self.reader.skipped.lines)
+            if now != seen:
+                seen, skipped = now, asdict(self.reader.skipped)
+            # The first part of a long text stands for the text.
+            is_new = part.file != last or isinstance(part.text, str)
+            last = part.file
+            yield Weighted(part.text, self.weights[part.file], is_new, (part.end, skipped))
+
+    def _keep(self, journal: Journal, end: corpus.Position, skipped: dict[str, Any]) -> None:
+        journal.keep(
+            self.counting.take(), [end.file, end.at], size=self.counting.bytes, skipped=skipped
         )
 
-
-def _frames_of_ours() -> int:
-    """Count the frames up to the program that called us, whichever surface it called."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the one way to the callers.
-    count = 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("jeton."):
-        frame, count = frame.f_back, count + 1
-    return count
-
-
-def _batches(texts: Iterable[str | bytes]) -> Iterator[tuple[list[str | bytes], int]]:
-    """Gather texts into batches, with their size: bytes, or characters, which are near enough."""
-    batch: list[str | bytes] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += length_hint(text)
-        if size + len(batch) >= BATCH_BYTES:  # Empty texts count too: a batch of them must end.
-            yield batch, size
-            batch, size = [], 0
-    yield batch, size
+    def _finish(self) -> Counts:
+        if self.journal is None or not self.journal.parts:
+            return self.counting.finish()
+        end = corpus.Position(len(self.reader.files), 0)
+        if self.journal.end != [end.file, end.at]:
+            self._keep(self.journal, end, asdict(self.reader.skipped))
+        return self.journal.counts()

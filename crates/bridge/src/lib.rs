@@ -1,7 +1,7 @@
 //! The engine for Python: convert, release the GIL, call, convert. No loop over tokens lives here
 //! that the engine could run, and no policy that the Python face could hold.
 
-mod counter;
+mod counts;
 mod engine;
 mod errors;
 mod ids;
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::counter::Counter;
+    use super::counts::{Counter, Counts};
     #[pymodule_export]
     use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use jeton::{Error, Progress};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::errors::raise;
 
 /// How often progress is shown and signals are heard.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs `work` on a thread of its own; calls `report` with what is done, now and then.
+/// Runs `work` on a thread of its own; calls `report` with what is done and the latest
+/// token, now and then.
 pub(crate) fn watch<T: Send>(
     py: Python<'_>,
     report: Option<&Bound<'_, PyAny>>,
@@ -21,7 +23,9 @@ pub(crate) fn watch<T: Send>(
     let progress = Progress::default();
     let report = report.map(|report| report.clone().unbind());
     let tell = |py: Python<'_>| match &report {
-        Some(report) => report.call1(py, (progress.done(),)).map(drop),
+        Some(report) => {
+            report.call1(py, (progress.done(), PyBytes::new(py, &progress.latest()))).map(drop)
+        }
         None => Ok(()),
     };
     let result = py.detach(|| {

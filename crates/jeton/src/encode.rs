@@ -279,10 +279,11 @@ mod tests {
         let progress = crate::Progress::default();
         let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
         let mut counter = crate::Counter::new(splitter, 1, None);
-        counter.add(&corpus, &progress).unwrap();
-        let counts = counter.finish(&progress).unwrap();
-        let merges = crate::learn::learn(&counts, random.below(300), &progress).unwrap();
-        Vocab::from_merges(&merges).unwrap()
+        counter.add(&corpus, 1, &progress).unwrap();
+        let counts = counter.finish(1, &progress).unwrap();
+        let goal = crate::learn::Goal::merges(random.below(300));
+        let learned = crate::learn::learn(&counts, &goal, &progress).unwrap();
+        Vocab::from_merges(&learned.pairs()).unwrap()
     }
 
     /// A vocabulary of tokens that are spelled anyhow; some are reached by no merge.

@@ -37,10 +37,17 @@ pub enum Error {
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
     // Training cannot do what it was asked.
-    MemoryExceeded { budget: usize },
     CorpusTooLarge,
+    CountsTooLarge,
+    FirstIdTaken { first: Id, taken: Id },
+    CountsPatterns { one: String, other: String },
+    CountsUnusable { doing: &'static str, reason: String },
     NoThread,
     Stopped,
+    // The bytes are not a counts file.
+    NotCounts,
+    CountsVersion { version: u16 },
+    CountsMalformed { what: String },
     // The bytes are not a `.jeton` file.
     NotAFile,
     FileVersion { version: u16 },
@@ -97,9 +104,17 @@ impl Error {
             | PatternDrops { .. } => Kind::Pattern,
             TextTooLong { .. } | EndTooLong { .. } => Kind::Text,
             UnknownId { .. } => Kind::Id,
-            MemoryExceeded { .. } | CorpusTooLarge | NoThread => Kind::Train,
+            CorpusTooLarge
+            | CountsTooLarge
+            | FirstIdTaken { .. }
+            | CountsPatterns { .. }
+            | CountsUnusable { .. }
+            | NoThread => Kind::Train,
             Stopped => Kind::Stopped,
-            NotAFile
+            NotCounts
+            | CountsVersion { .. }
+            | CountsMalformed { .. }
+            | NotAFile
             | FileVersion { .. }
             | FileLength { .. }
             | FileChecksum
@@ -238,17 +253,40 @@ impl fmt::Display for Error {
             Self::UnknownId { id, vocab_size } => {
                 write!(f, "id {id} is not in the vocabulary; its ids are below {vocab_size}")
             }
-            Self::MemoryExceeded { budget } => {
-                write!(
-                    f,
-                    "the distinct pieces need more than {budget} bytes; give `memory` more, or less text"
-                )
-            }
             Self::CorpusTooLarge => {
                 write!(f, "the distinct pieces have more than 4,294,967,295 bytes; give less text")
             }
             Self::NoThread => write!(f, "the system gives no thread to work on; end other work"),
             Self::Stopped => write!(f, "stopped before the end"),
+            Self::CountsTooLarge => {
+                let most = u64::MAX;
+                write!(f, "the counts go beyond {most}; give smaller weights or less text")
+            }
+            Self::FirstIdTaken { first, taken } => {
+                write!(
+                    f,
+                    "new ids are to begin at {first}, but the vocabulary has id {taken}; begin after it"
+                )
+            }
+            Self::CountsPatterns { one, other } => {
+                let [one, other] = [Excerpt(one), Excerpt(other)];
+                write!(f, "the counts are of two patterns, {one} and {other}; count with one")
+            }
+            Self::CountsUnusable { doing, reason } => {
+                write!(f, "counts cannot be {doing}: {reason}; counting needs room on the disk")
+            }
+            Self::NotCounts => {
+                write!(f, "this is not a counts file; it does not begin with `counts`")
+            }
+            Self::CountsVersion { version } => {
+                write!(
+                    f,
+                    "the counts have format version {version} and this jeton reads 1; update jeton"
+                )
+            }
+            Self::CountsMalformed { what } => {
+                write!(f, "the counts file {what}; it is damaged, make it anew")
+            }
             Self::NotAFile => {
                 write!(f, "this is not a .jeton file; it does not begin with `jeton`")
             }

@@ -13,9 +13,10 @@
 //! let splitter = jeton::Splitter::new(jeton::pattern::NANOCHAT)?;
 //! let progress = jeton::Progress::default();
 //! let mut counter = jeton::Counter::new(splitter.clone(), 1, None);
-//! counter.add(&[b"low lower lowest"], &progress)?;
-//! let merges = jeton::learn::learn(&counter.finish(&progress)?, 4, &progress)?;
-//! let vocab = jeton::Vocab::from_merges(&merges)?;
+//! counter.add(&[b"low lower lowest"], 1, &progress)?;
+//! let counts = counter.finish(1, &progress)?;
+//! let learned = jeton::learn::learn(&counts, &jeton::learn::Goal::merges(4), &progress)?;
+//! let vocab = jeton::Vocab::from_merges(&learned.pairs())?;
 //! let tokenizer = jeton::Tokenizer::new(vocab, splitter, Vec::new())?;
 //!
 //! let mut ids = Vec::new();

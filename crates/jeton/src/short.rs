@@ -99,7 +99,7 @@ pub(crate) fn drawn_seeds() -> [u64; 2] {
 }
 
 #[inline]
-fn mix(key: u128, seeds: [u64; 2]) -> u64 {
+pub(crate) fn mix(key: u128, seeds: [u64; 2]) -> u64 {
     let product = u128::from(key as u64 ^ seeds[0]) * u128::from((key >> 64) as u64 ^ seeds[1]);
     product as u64 ^ (product >> 64) as u64
 }

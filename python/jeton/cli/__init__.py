@@ -15,9 +15,10 @@ from jeton.cli.decode import decode
 from jeton.cli.encode import encode
 from jeton.cli.evaluate import evaluate
 from jeton.cli.info import info
+from jeton.cli.learn import learn
 from jeton.cli.show import show
 from jeton.cli.train import train
-from jeton.cli.visible import visible
+from jeton.visible import visible
 
 
 class Refusing(click.Command):
@@ -60,5 +61,5 @@ def main() -> None:
     """Byte pair encoding: train a tokenizer, encode text, decode ids."""
 
 
-for command in (train, encode, decode, count, evaluate, show, info):
+for command in (train, learn, encode, decode, count, evaluate, show, info):
     main.add_command(command)

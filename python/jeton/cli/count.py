@@ -6,7 +6,7 @@ import click
 
 from jeton.cli.files import STDIN, files_argument, read
 from jeton.cli.tokenizer import Specials, load, special_option, tokenizer_option
-from jeton.cli.visible import visible
+from jeton.visible import visible
 
 
 @click.command()

@@ -7,7 +7,7 @@ import click
 import jeton
 from jeton.cli.files import STDIN, files_argument, read
 from jeton.cli.tokenizer import load, tokenizer_option
-from jeton.cli.visible import visible
+from jeton.visible import visible
 
 SEPARATORS = bytes.maketrans(b",[]", b"   ")
 NUMBER = re.compile(rb"[0-9]{1,20}")

@@ -7,7 +7,7 @@ import click
 import jeton
 from jeton.chat.template import NOTE, Template
 from jeton.cli.tokenizer import load, tokenizer_option
-from jeton.cli.visible import visible
+from jeton.visible import visible
 
 
 @click.command()

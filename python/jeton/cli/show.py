@@ -11,7 +11,7 @@ import click
 from jeton.cli.color import color_option
 from jeton.cli.files import STDIN, bytes_of, read
 from jeton.cli.tokenizer import Specials, load, special_option, tokenizer_option
-from jeton.cli.visible import visible
+from jeton.visible import visible
 
 # Black on pale colours of the fixed 256: the same on a dark terminal as on a light one.
 COLORS = [f"\x1b[38;5;16;48;5;{pale}m" for pale in (153, 193, 223, 219)]

@@ -8,7 +8,7 @@ from typing import Literal
 
 import click
 
-from jeton.cli.visible import visible
+from jeton.visible import visible
 
 COLORS = {"best": "green", "worst": "red"}
 

@@ -1,98 +1,134 @@
 """`jeton train`: corpus in, tokenizer out."""
 
-import json
 import platform
+import shutil
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
 import jeton
 from jeton import corpus
+from jeton.cli import learning
+from jeton.cli.learning import say
 from jeton.cli.texts import field_option, paths_argument
-from jeton.cli.tokenizer import FOLDER
-from jeton.cli.visible import visible
-from jeton.tokenizer import target_of
 
 POSITIVE = click.IntRange(min=1)
 
 
+def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    """Read `--weight 'code/*=3'`."""
+    weights = {}
+    for weight in given:
+        pattern, is_there, number = weight.rpartition("=")
+        if not (is_there and pattern and number.isascii() and number.isdigit()):
+            raise click.BadParameter(f"{weight!r} is no PATH=N, such as 'code/*=3'")
+        weights[pattern] = int(number)
+    return weights
+
+
 @click.command()
 @paths_argument
-@click.option(
-    "-n",
-    "--vocab-size",
-    default=16384,
-    show_default=True,
-    metavar="N",
-    help="Tokens, bytes and specials included.",
-)
-@click.option(
-    "-o",
-    "--out",
-    default=FOLDER,
-    show_default=True,
-    help="Where to save: a folder, or a file that ends in .jeton.",
-)
+@learning.learning_options
+@learning.out_option
 @click.option("--pattern", help="The pattern that splits a text into pieces.")
-@click.option(
-    "--special", "specials", multiple=True, metavar="NAME", help="A special. May be repeated."
-)
 @field_option
+@click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    metavar="PATH=N",
+    callback=read_weights,
+    help="How many times the texts of a file, or of a glob, count. May be repeated.",
+)
+@click.option(
+    "--held-out",
+    default=0.0,
+    metavar="SHARE",
+    help="A share of the corpus to measure the growing vocabulary on, such as 0.01.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["raise", "skip"]),
+    default="raise",
+    show_default=True,
+    help="What to do about a file or line that cannot be read.",
+)
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
-@click.option("--memory", type=POSITIVE, metavar="BYTES", help="Memory to count within.")
-@click.option("--exact-size", is_flag=True, help="Refuse a corpus that has too few pairs.")
-@click.option("--quiet", is_flag=True, help="No progress, no remarks.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@learning.memory_option
+@click.option(
+    "--part",
+    default="1GB",
+    show_default=True,
+    metavar="SIZE",
+    help="After how much text the journal is kept.",
+)
+@click.option("--count-only", is_flag=True, help="Write the counts to OUT, for `jeton learn`.")
+@learning.quiet_option
 def train(
     *,
     paths: tuple[str, ...],
-    vocab_size: int,
+    vocab_size: list[int],
     out: str,
     pattern: str | None,
-    specials: tuple[str, ...],
-    field: str,
-    threads: int | None,
-    memory: int | None,
-    exact_size: bool,
+    weights: dict[str, int],
+    count_only: bool,
     quiet: bool,
     as_json: bool,
+    **options: Any,  # noqa: ANN401 - those of the package, by the same names.
 ) -> None:
     """Train a tokenizer on the texts of files and folders, and save it.
 
     Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. A PATH may
     be a glob. Without a PATH the corpus is the sources of Python's standard library.
+
+    Stopped at any moment, the same command goes on from OUT.journal.
     """
     files = corpus.files(paths) if paths else corpus.standard_library()
-    target_of(out)  # What cannot be saved is refused before the work.
+    journal = Path(f"{out.rstrip('/')}.journal")
+    options |= {"weights": weights, "journal": journal, "folder": folder_of(out)}
+    options |= {"progress": learning.is_shown(quiet=quiet), "pattern": pattern}
+    if not quiet:
+        options["remark"] = say
     if not quiet and (not paths or sys.stderr.isatty()):
         remark(files, given=bool(paths))
-    with warnings_in_one_line(quiet=quiet):
-        tokenizer = jeton.train_files(
-            files,
-            vocab_size,
-            field=field,
-            pattern=pattern,
-            specials=specials,
-            threads=threads,
-            memory=memory,
-            progress=not quiet and sys.stderr.isatty(),
-            exact_size=exact_size,
-        )
-    path = tokenizer.save(out)
-    if as_json:
-        summary = {
-            "path": str(path),
-            "vocab_size": tokenizer.vocab_size,
-            "merges": len(tokenizer.merges()),
-            "specials": tokenizer.specials,
-        }
-        click.echo(json.dumps(summary))
-    else:
-        click.echo(f"{visible(str(path))}: {tokenizer.vocab_size} tokens")
+    with learning.warned(quiet=quiet), how_to_go_on(journal):
+        if count_only:
+            counted = {name: options[name] for name in options if name not in LEARNING_ONLY}
+            counts = jeton.count_files(files, **counted)
+            click.echo(f"{counts.save(out)}: {len(counts)} pieces")
+        else:
+            targets = learning.targets(out, vocab_size)
+            made = jeton.train_files(files, vocab_size, **options)
+            learning.save(made, targets, as_json=as_json)
+    shutil.rmtree(journal, ignore_errors=True)
+
+
+LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report", "exact_size"}
+"""The options that counting does not know."""
+
+
+def folder_of(out: str) -> Path:
+    """Return where temporary files go: beside the result, which needs no room in memory."""
+    folder = Path(out).absolute().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def how_to_go_on(journal: Path) -> Iterator[None]:
+    """Say after Ctrl-C what is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (journal / "state.json").exists():
+            say(f"{journal} keeps what was counted; run the same command to go on")
+        else:
+            say("nothing was kept yet; run the same command to begin anew")
+        raise
 
 
 def remark(files: list[Path], *, given: bool) -> None:
@@ -100,12 +136,4 @@ def remark(files: list[Path], *, given: bool) -> None:
     library = f", the library of Python {platform.python_version()}"
     megabytes = sum(file.stat().st_size for file in files) / 1e6
     source = "" if given else library
-    click.echo(f"jeton: training on {len(files)} files{source} ({megabytes:.1f} MB)", err=True)
-
-
-@contextmanager
-def warnings_in_one_line(*, quiet: bool) -> Iterator[None]:
-    """Turn each warning into a line on stderr, or into nothing."""
-    with warnings.catch_warnings(action="ignore" if quiet else "always"):
-        warnings.showwarning = lambda message, *_: click.echo(f"jeton: {message}", err=True)
-        yield
+    say(f"training on {len(files)} files{source} ({megabytes:.1f} MB)")

@@ -12,7 +12,7 @@ from jeton.errors import CorpusError, FileError
 
 OnError: TypeAlias = Literal["raise", "skip"]
 
-READ_BYTES = 1 << 24
+READ_BYTES = 1 << 22
 """How much of a long text is in memory at once, at the least."""
 
 EXAMPLES_MAX = 5
@@ -192,30 +192,28 @@ def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, 
 
 
 def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
-    """Cut a text into parts; what cannot be cut grows, and is looked at again when doubled."""
-    held: list[bytes] = []
-    size, size_wanted = 0, READ_BYTES
+    """Cut a text into parts; what cannot be cut grows, and is looked at again when doubled.
+
+    Where a part ends depends on where it begins and on nothing else, so that whoever goes on from
+    there gets the same parts.
+    """
+    held, wanted = b"", READ_BYTES
     try:
         for chunk in kinds.chunks(path, at, READ_BYTES):
-            held.append(chunk)
-            size += len(chunk)
-            if size < size_wanted:
-                continue
-            whole = b"".join(held)
-            done = cut(whole)
-            part, rest = whole[:done], whole[done:]
-            held, size = [rest], len(rest)
-            size_wanted = size + max(READ_BYTES, size)
-            del whole
-            at += done
-            if done:
-                yield part, at
+            held += chunk
+            while len(held) >= wanted:
+                if done := cut(held[:wanted]):
+                    at += done
+                    yield held[:done], at
+                    held, wanted = held[done:], READ_BYTES
+                else:
+                    wanted *= 2
     except FileError:
-        if size:
-            yield b"".join(held), at + size
+        if held:
+            yield held, at + len(held)
         raise
-    if size or not at:  # An empty file is an empty text.
-        yield b"".join(held), at + size
+    if held or not at:  # An empty file is an empty text.
+        yield held, at + len(held)
 
 
 class _NoTextError(Exception):

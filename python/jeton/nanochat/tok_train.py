@@ -8,8 +8,8 @@ import click
 
 from jeton import corpus
 from jeton.cli import Refusing
+from jeton.cli.learning import warned
 from jeton.cli.texts import field_option, paths_argument
-from jeton.cli.train import warnings_in_one_line
 from jeton.errors import CorpusError, Error
 from jeton.nanochat import RustBPETokenizer, get_base_dir
 from jeton.nanochat.folder import shards
@@ -80,7 +80,7 @@ def tok_train(
     click.echo(f"max_chars: {max_chars:,}\ndoc_cap: {doc_cap:,}\nvocab_size: {vocab_size:,}")
     texts = capped_texts(files, field, doc_cap=doc_cap, max_chars=max_chars)
     start = time.perf_counter()
-    with warnings_in_one_line(quiet=False):
+    with warned(quiet=False):
         tokenizer = RustBPETokenizer.train_from_iterator(texts, vocab_size)
     click.echo(f"Training time: {time.perf_counter() - start:.2f}s")
     if tokenizer.decode(tokenizer.encode(PROBE)) != PROBE:

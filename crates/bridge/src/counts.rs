@@ -1,0 +1,170 @@
+//! Training for Python: texts become counts, counts become merges.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use jeton::count::{Budget, Storage, Totals, hold_out};
+use jeton::learn::{Goal, learn};
+use jeton::{Id, Splitter};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::engine::Engine;
+use crate::errors::raise;
+use crate::text::HeldText;
+use crate::watch::watch;
+
+/// Counts the pieces of a corpus, and apart from them those of a share that is held out.
+#[pyclass(frozen, module = "jeton._engine")]
+pub(crate) struct Counter {
+    splitter: Splitter,
+    held_out: f64,
+    /// None once it has finished, or a failed batch has left the counts incomplete.
+    counters: Mutex<Option<[jeton::Counter; 2]>>,
+}
+
+#[pymethods]
+impl Counter {
+    /// Makes a counter; what does not fit `memory` bytes goes to files in `folder`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        pattern: &str,
+        threads: usize,
+        memory: Option<usize>,
+        folder: PathBuf,
+        held_out: f64,
+    ) -> PyResult<Self> {
+        let splitter = Splitter::new(pattern).map_err(|error| raise(py, &error))?;
+        let make = |threads| {
+            let budget =
+                memory.map(|memory_max| Budget { memory_max, storage: files_in(folder.clone()) });
+            jeton::Counter::new(splitter.clone(), threads, budget)
+        };
+        let counters = Mutex::new(Some([make(threads), make(1)]));
+        Ok(Self { splitter, held_out, counters })
+    }
+
+    /// Counts more texts, each so many times.
+    fn add(&self, py: Python<'_>, texts: Vec<HeldText>, weight: u64) -> PyResult<()> {
+        let mut counters = self.take()?;
+        let counters = watch(py, None, |progress| {
+            let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
+            let [corpus, held] = hold_out(&self.splitter, texts, self.held_out);
+            counters[0].add(&corpus, weight, progress)?;
+            counters[1].add(&held, weight, progress)?;
+            Ok(counters)
+        })?;
+        *self.counters.lock().expect("no holder panics") = Some(counters);
+        Ok(())
+    }
+
+    /// Returns how many pieces are in memory, some perhaps once for each thread, and their bytes.
+    fn held(&self) -> (usize, usize) {
+        let counters = self.counters.lock().expect("no holder panics");
+        counters.as_ref().map_or((0, 0), |[corpus, _]| corpus.held())
+    }
+
+    /// Returns how much of a text may be counted on its own, whatever follows it.
+    fn last_safe_cut(&self, py: Python<'_>, text: &[u8]) -> usize {
+        py.detach(|| self.splitter.last_safe_cut(text).unwrap_or(0))
+    }
+
+    /// Ends counting; returns the counts of so many texts, and those of what was held out.
+    fn finish(&self, py: Python<'_>, texts: u64) -> PyResult<(Counts, Counts)> {
+        let [corpus, held] = self.take()?;
+        watch(py, None, |progress| {
+            Ok((Counts(corpus.finish(texts, progress)?), Counts(held.finish(0, progress)?)))
+        })
+    }
+}
+
+impl Counter {
+    fn take(&self) -> PyResult<[jeton::Counter; 2]> {
+        let counters = self.counters.lock().expect("no holder panics").take();
+        counters.ok_or_else(|| PyRuntimeError::new_err("this counter has finished"))
+    }
+}
+
+/// Makes files that nobody else sees, and that are gone when they are closed.
+fn files_in(folder: PathBuf) -> Storage {
+    Box::new(move || tempfile::tempfile_in(&folder))
+}
+
+/// A merge as Python sees it: two ids, and how often they stood side by side.
+type Merge = (Id, Id, u64);
+
+/// Distinct pieces and how often each occurs in a corpus.
+#[pyclass(frozen, module = "jeton._engine", name = "RawCounts")]
+pub(crate) struct Counts(jeton::Counts);
+
+#[pymethods]
+impl Counts {
+    /// Reads counts files and merges them; `folder` has room for the merged one.
+    #[staticmethod]
+    fn read(py: Python<'_>, paths: Vec<PathBuf>, folder: PathBuf) -> PyResult<Self> {
+        let files = paths.iter().map(File::open).collect::<Result<_, _>>()?;
+        let storage = files_in(folder);
+        watch(py, None, |progress| jeton::Counts::read(files, &storage, progress)).map(Self)
+    }
+
+    /// Writes the counts file, to the disk and not only to the system.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let file = File::create(path)?;
+        watch(py, None, |progress| self.0.write(&file, progress))?;
+        Ok(py.detach(|| file.sync_all())?)
+    }
+
+    #[getter]
+    fn pattern(&self) -> &str {
+        self.0.pattern()
+    }
+
+    /// Returns how many distinct pieces, bytes and texts there are.
+    #[getter]
+    fn totals(&self) -> (u64, u64, u64) {
+        let Totals { pieces, bytes, texts } = self.0.totals();
+        (pieces, bytes, texts)
+    }
+
+    /// Returns the pieces that occur most often, with their counts.
+    fn most_common(&self, py: Python<'_>, count: usize) -> PyResult<Vec<(Vec<u8>, u64)>> {
+        watch(py, None, |progress| self.0.most_common(count, progress))
+    }
+
+    /// Returns how many tokens a tokenizer makes of the corpus.
+    fn tokens(&self, py: Python<'_>, engine: &Bound<'_, Engine>) -> PyResult<u64> {
+        let vocab = engine.get().tokenizer.vocab();
+        watch(py, None, |progress| self.0.tokens(vocab, progress))
+    }
+
+    /// Learns merges; `report` is called with the number learned so far and the latest token.
+    ///
+    /// Returns the merges, how many were chosen among equals, how many pieces were learned from, and
+    /// how many were left out with how many occurrences.
+    #[allow(clippy::too_many_arguments, reason = "the Python face names each")]
+    #[allow(clippy::type_complexity, reason = "as above")]
+    fn learn(
+        &self,
+        py: Python<'_>,
+        merges_max: usize,
+        piece_count_min: u64,
+        token_bytes_max: Option<usize>,
+        memory: Option<usize>,
+        initial: Option<(Bound<'_, Engine>, Id)>,
+        report: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<Merge>, usize, usize, (usize, u64))> {
+        let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
+        let goal = Goal {
+            piece_count_min,
+            token_bytes_max: token_bytes_max.unwrap_or(usize::MAX),
+            memory_max: memory,
+            initial: initial.map(|(engine, first)| (engine.tokenizer.vocab(), first)),
+            ..Goal::merges(merges_max)
+        };
+        let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
+        let merges = learned.merges.iter().map(|merge| (merge.left, merge.right, merge.count));
+        Ok((merges.collect(), learned.ties, learned.pieces, learned.left_out))
+    }
+}

@@ -1,0 +1,453 @@
+//! A corpus becomes counts: how often each distinct piece occurs. Learning needs no more of it.
+//!
+//! Every thread counts into tables of its own. With a budget, tables that may not grow are written
+//! to a file in the order of their pieces and begin anew; in the end the files are merged.
+
+mod file;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Seek, Write};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+use std::{fmt, thread};
+
+pub use file::Totals;
+use file::{Reader, Writer, failed, merge};
+use foldhash::fast::FixedState;
+use tables::Tables;
+
+use crate::encode::THREADS_MAX;
+use crate::error::Error;
+use crate::learn::Pieces;
+use crate::merge::{Scratch, merge as merge_piece};
+use crate::progress::Progress;
+use crate::split::Splitter;
+use crate::vocab::Vocab;
+
+/// Long texts are counted in parts of this size, so that threads share them and a stop is heeded.
+const PART_BYTES: usize = 1 << 20;
+
+/// Files that are merged into one as soon as there are so many.
+const FILES_MAX: usize = 16;
+
+/// Pieces that are handled between two looks at whether to stop.
+const PIECES_AT_ONCE: usize = 1 << 14;
+
+/// Makes an empty file, to write and to read again, which is gone when nobody holds it any more.
+pub type Storage = Box<dyn Fn() -> io::Result<File> + Send + Sync>;
+
+/// The bytes that counts may take in memory, and where the others go.
+pub struct Budget {
+    /// Bytes, of all threads together.
+    pub memory_max: usize,
+    /// Makes files for what does not fit.
+    pub storage: Storage,
+}
+
+/// Counts a corpus that comes in batches, on several threads.
+pub struct Counter {
+    splitter: Splitter,
+    budget: Option<Budget>,
+    bytes: u64,
+    /// One for each thread, so that none waits for another.
+    shares: Vec<Share>,
+}
+
+impl fmt::Debug for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counter").field("splitter", &self.splitter).finish_non_exhaustive()
+    }
+}
+
+impl Counter {
+    /// Makes a counter that uses so many threads and, if given one, a budget.
+    #[must_use]
+    pub fn new(splitter: Splitter, threads: usize, budget: Option<Budget>) -> Self {
+        let threads = threads.clamp(1, THREADS_MAX);
+        let memory_max = budget.as_ref().map_or(usize::MAX, |budget| budget.memory_max / threads);
+        let shares = (0..threads).map(|_| Share::new(memory_max)).collect();
+        Self { splitter, budget, bytes: 0, shares }
+    }
+
+    /// Returns what the corpus is split by.
+    #[must_use]
+    pub fn splitter(&self) -> &Splitter {
+        &self.splitter
+    }
+
+    /// Returns how many pieces all threads hold, some of them the same, and the bytes these take.
+    #[must_use]
+    pub fn held(&self) -> (usize, usize) {
+        let tables = self.shares.iter().map(|share| &share.tables);
+        tables.fold((0, 0), |(pieces, bytes), tables| {
+            (pieces + tables.len(), bytes + tables.memory())
+        })
+    }
+
+    /// Counts the pieces of more texts, each so many times. Neither the order of texts nor that of
+    /// batches matters.
+    ///
+    /// # Errors
+    ///
+    /// When the pattern fails on a text, a file cannot be written, counts would not fit 64 bits, or
+    /// somebody asked to stop.
+    pub fn add(&mut self, texts: &[&[u8]], weight: u64, progress: &Progress) -> Result<(), Error> {
+        let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
+        let bytes = bytes.checked_mul(weight).and_then(|bytes| self.bytes.checked_add(bytes));
+        self.bytes = bytes.ok_or(Error::CountsTooLarge)?;
+        let (splitter, budget) = (&self.splitter, self.budget.as_ref());
+        let parts: Vec<&[u8]> =
+            texts.iter().flat_map(|text| splitter.parts(text, PART_BYTES)).collect();
+        let next = AtomicUsize::new(0);
+        let count = |share: &mut Share| -> Result<(), Error> {
+            while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
+                share.add(part, weight, splitter, budget)?;
+                progress.advance(part.len() as u64)?;
+            }
+            Ok(())
+        };
+        let (first, others) = self.shares.split_first_mut().expect("there is a thread at least");
+        let needed = others.iter_mut().take(parts.len().saturating_sub(1));
+        thread::scope(|scope| {
+            // A system that gives no more threads makes this slower only.
+            let start = |own| thread::Builder::new().spawn_scoped(scope, || count(own)).ok();
+            let others: Vec<_> = needed.filter_map(start).collect();
+            let first = count(first);
+            let join =
+                |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
+            others.into_iter().map(join).fold(first, Result::and)
+        })
+    }
+
+    /// Returns all counts, of so many texts.
+    ///
+    /// With a budget, counts that take more than a part of it are in a file: learning needs memory
+    /// as well.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be written, or somebody asked to stop.
+    pub fn finish(mut self, texts: u64, progress: &Progress) -> Result<Counts, Error> {
+        let pattern = self.splitter.pattern().to_owned();
+        let (_, memory) = self.held();
+        let is_whole = self.shares.iter().all(|share| share.files.is_empty());
+        match self.budget {
+            Some(Budget { memory_max, storage }) if !is_whole || memory > memory_max / 4 => {
+                let mut files = Vec::new();
+                for mut share in self.shares.drain(..) {
+                    spill(&mut share.tables, &mut share.files, &pattern, &storage)?;
+                    files.extend(share.files.into_iter().map(|(_, file)| file));
+                    progress.advance(0)?;
+                }
+                Counts::merged(files, &pattern, Some(texts), &storage, progress)
+            }
+            _ => {
+                let mut shares = self.shares.into_iter().map(|share| share.tables);
+                let mut tables = shares.next().expect("there is a thread at least");
+                for others in shares {
+                    tables.join(&others, || progress.advance(0))?;
+                }
+                let totals = Totals { pieces: tables.len() as u64, bytes: self.bytes, texts };
+                let kept = Mutex::new(Kept::Tables(Box::new(tables)));
+                Ok(Counts { pattern, totals, kept })
+            }
+        }
+    }
+}
+
+/// Bytes, about, that are held out together: small enough for a fair share of any corpus.
+const HELD_OUT_BYTES: usize = 1 << 13;
+
+/// Splits texts into what is counted and what is held out, about such a share of their bytes.
+///
+/// What is held out depends on nothing but the texts: not on their order, nor on chance.
+#[must_use]
+pub fn hold_out<'t>(splitter: &Splitter, texts: Vec<&'t [u8]>, share: f64) -> [Vec<&'t [u8]>; 2] {
+    if share <= 0.0 {
+        return [texts, Vec::new()];
+    }
+    let parts = texts.iter().flat_map(|text| splitter.parts(text, HELD_OUT_BYTES));
+    let hasher = FixedState::default();
+    let is_counted = |part: &&[u8]| {
+        let mut hasher = hasher.build_hasher();
+        hasher.write(part);
+        hasher.finish() as f64 >= share * u64::MAX as f64
+    };
+    let (counted, held_out) = parts.partition(is_counted);
+    [counted, held_out]
+}
+
+/// What one thread counts.
+#[derive(Debug)]
+struct Share {
+    tables: Tables,
+    /// What was written, with how often it was merged before.
+    files: Vec<(usize, File)>,
+}
+
+impl Share {
+    fn new(memory_max: usize) -> Self {
+        Self { tables: Tables::new(memory_max), files: Vec::new() }
+    }
+
+    /// Counts the pieces of a text.
+    fn add(
+        &mut self,
+        text: &[u8],
+        weight: u64,
+        splitter: &Splitter,
+        budget: Option<&Budget>,
+    ) -> Result<(), Error> {
+        let start = text.as_ptr().addr();
+        let pattern = splitter.pattern();
+        let (files, mut spilled) = (&mut self.files, Ok(()));
+        let mut make_room = |tables: &mut Tables| {
+            if let Some(budget) = budget {
+                let now = spill(tables, files, pattern, &budget.storage);
+                spilled = std::mem::replace(&mut spilled, Ok(())).and(now);
+            }
+        };
+        let mut adding = self.tables.adding(text, weight);
+        splitter.split(text, |piece| {
+            let at = piece.as_ptr().addr() - start;
+            if !adding.add(at..at + piece.len()) {
+                make_room(adding.tables());
+            }
+        })?;
+        if !adding.finish() {
+            make_room(&mut self.tables);
+        }
+        spilled
+    }
+}
+
+/// Writes all counts to a file and forgets them, even if that fails.
+fn spill(
+    tables: &mut Tables,
+    files: &mut Vec<(usize, File)>,
+    pattern: &str,
+    storage: &Storage,
+) -> Result<(), Error> {
+    let written = write_sorted(tables, pattern, storage);
+    tables.clear();
+    files.push((0, written?));
+    // So few files are open at any time, and each piece is merged few times.
+    while let Some(&(merged, _)) = files.last()
+        && let from = files.partition_point(|&(other, _)| other > merged)
+        && files.len() - from == FILES_MAX
+    {
+        let same = files.drain(from..).map(|(_, file)| file).collect();
+        let file = merge_files(same, pattern, None, storage, &Progress::default())?.0;
+        files.push((merged + 1, file));
+    }
+    Ok(())
+}
+
+fn write_sorted(tables: &mut Tables, pattern: &str, storage: &Storage) -> Result<File, Error> {
+    let mut writer = Writer::new(make(storage)?, pattern);
+    for (piece, count) in tables.sort() {
+        writer.add(piece.bytes(), count)?;
+    }
+    Ok(writer.finish(0)?.0)
+}
+
+/// Merges counts files that one pattern made into one, of so many texts, or of theirs.
+fn merge_files(
+    files: Vec<File>,
+    pattern: &str,
+    texts: Option<u64>,
+    storage: &Storage,
+    progress: &Progress,
+) -> Result<(File, Totals), Error> {
+    let mut readers = Vec::new();
+    for mut file in files {
+        file.rewind().map_err(|error| failed("read", &error))?;
+        let reader = Reader::new(file)?;
+        if reader.pattern() != pattern {
+            let [one, other] = [pattern, reader.pattern()].map(str::to_owned);
+            return Err(Error::CountsPatterns { one, other });
+        }
+        readers.push(reader);
+    }
+    let mut writer = Writer::new(make(storage)?, pattern);
+    let found = merge(readers, progress, |piece, count| writer.add(piece, count))?;
+    writer.finish(texts.unwrap_or(found))
+}
+
+fn make(storage: &Storage) -> Result<File, Error> {
+    storage().map_err(|error| failed("written", &error))
+}
+
+/// Distinct pieces and how often each occurs in a corpus.
+#[derive(Debug)]
+pub struct Counts {
+    pattern: String,
+    totals: Totals,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Tables(Box<Tables>),
+    /// In the order of the pieces, and checked.
+    File(File),
+}
+
+impl Counts {
+    /// Reads counts files and merges them; at least one, all of one pattern. Takes little memory.
+    ///
+    /// # Errors
+    ///
+    /// When a file is not whole or holds no counts, the patterns differ, or somebody asked to stop.
+    pub fn read(files: Vec<File>, storage: &Storage, progress: &Progress) -> Result<Self, Error> {
+        let first = files.first().ok_or(Error::NotCounts)?;
+        let pattern = Reader::new(first)?.pattern().to_owned();
+        Self::merged(files, &pattern, None, storage, progress)
+    }
+
+    fn merged(
+        files: Vec<File>,
+        pattern: &str,
+        texts: Option<u64>,
+        storage: &Storage,
+        progress: &Progress,
+    ) -> Result<Self, Error> {
+        let (file, totals) = merge_files(files, pattern, texts, storage, progress)?;
+        Ok(Self { pattern: pattern.to_owned(), totals, kept: Mutex::new(Kept::File(file)) })
+    }
+
+    /// Returns the pattern that made the pieces.
+    #[must_use]
+    pub fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    /// Returns what is said of all pieces together.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Returns the number of distinct pieces.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.totals.pieces as usize
+    }
+
+    /// Returns whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.totals.pieces == 0
+    }
+
+    /// Hands over all pieces with their counts, in no order that means anything, the same each time.
+    ///
+    /// # Errors
+    ///
+    /// Those of `take`, or when a file cannot be read.
+    pub fn each(&self, mut take: impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
+        match &mut *self.kept() {
+            Kept::Tables(tables) => {
+                tables.iter().try_for_each(|(piece, count)| take(piece.bytes(), count))
+            }
+            Kept::File(file) => {
+                file.rewind().map_err(|error| failed("read", &error))?;
+                let mut reader = Reader::new(&*file)?;
+                while reader.advance()? {
+                    take(reader.piece(), reader.count())?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the counts file: equal for equal corpora, whatever the order of their texts.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written, or somebody asked to stop.
+    pub fn write(&self, mut out: impl Write, progress: &Progress) -> Result<(), Error> {
+        match &mut *self.kept() {
+            Kept::Tables(tables) => {
+                let mut writer = Writer::new(out, &self.pattern);
+                // Nobody looks for a piece any more, so the slots may lie in any order.
+                for (number, (piece, count)) in tables.sort().enumerate() {
+                    writer.add(piece.bytes(), count)?;
+                    if number % PIECES_AT_ONCE == 0 {
+                        progress.advance(0)?;
+                    }
+                }
+                writer.finish(self.totals.texts).map(drop)
+            }
+            Kept::File(file) => {
+                file.rewind().map_err(|error| failed("read", &error))?;
+                let copied = io::copy(file, &mut out);
+                copied.map(drop).map_err(|error| failed("written", &error))
+            }
+        }
+    }
+
+    /// Returns the pieces that occur most often, of equal ones the first in the order of bytes.
+    ///
+    /// # Errors
+    ///
+    /// When somebody asked to stop, or a file cannot be read.
+    pub fn most_common(
+        &self,
+        most: usize,
+        progress: &Progress,
+    ) -> Result<Vec<(Vec<u8>, u64)>, Error> {
+        let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
+        let mut number = 0;
+        self.each(|piece, count| {
+            let is_among = heap.len() < most
+                || heap.peek().is_some_and(|(least, last)| {
+                    (Reverse(count), piece) < (*least, last.as_slice())
+                });
+            if is_among {
+                heap.push((Reverse(count), piece.to_vec()));
+                if heap.len() > most {
+                    heap.pop();
+                }
+            }
+            number += 1;
+            if number % PIECES_AT_ONCE == 0 { progress.advance(0) } else { Ok(()) }
+        })?;
+        let sorted = heap.into_sorted_vec();
+        Ok(sorted.into_iter().map(|(Reverse(count), piece)| (piece, count)).collect())
+    }
+
+    /// Returns how many tokens a vocabulary makes of the whole corpus.
+    ///
+    /// # Errors
+    ///
+    /// When somebody asked to stop, or a file cannot be read.
+    pub fn tokens(&self, vocab: &Vocab, progress: &Progress) -> Result<u64, Error> {
+        let (mut scratch, mut ids, mut tokens, mut number) = (Scratch::default(), Vec::new(), 0, 0);
+        self.each(|piece, count| {
+            ids.clear();
+            merge_piece(vocab, piece, &mut scratch, &mut ids);
+            // Never more than the bytes, which fit.
+            tokens += ids.len() as u64 * count;
+            number += 1;
+            if number % PIECES_AT_ONCE == 0 { progress.advance(0) } else { Ok(()) }
+        })?;
+        Ok(tokens)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("no holder panics")
+    }
+}
+
+impl Pieces for Counts {
+    fn each(&self, take: &mut dyn FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
+        Self::each(self, take)
+    }
+}

@@ -1,0 +1,330 @@
+"""A corpus becomes counts: how often each distinct piece occurs. Learning needs no more of it."""
+
+import os
+import queue
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, repeat
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from jeton import memory as memories
+from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts
+from jeton.errors import CorpusError, Error, TrainError, file_error
+from jeton.files import given
+from jeton.progress import Clock, Listener, Progress, Shown, shown
+
+__all__ = ["Counting", "Counts", "Weighted", "count_corpus"]
+
+BATCH_BYTES = 1 << 24
+"""About how much text is counted at once: enough to share among threads."""
+
+BATCHES_AHEAD = 2
+"""How many are read while one is counted."""
+
+WEIGHT_MAX = 2**32 - 1
+
+Text: TypeAlias = str | bytes
+
+
+class Counts:
+    """Distinct pieces and how often each occurs in a corpus; `learn` makes vocabularies of them.
+
+    >>> counts = count_corpus(["low lower lowest", "low"])
+    >>> len(counts), counts.corpus_bytes, counts.most_common(2)
+    (3, 19, [(b'low', 2), (b' lower', 1)])
+    """
+
+    def __init__(self, raw: RawCounts, held_out: "Counts | None" = None) -> None:
+        """Take what the engine counted; `count_corpus` makes it."""
+        self.raw = raw
+        self.held_out = held_out
+        """The counts of the share that was held out, if one was."""
+        self.skipped = ""
+        """What could not be read, in a line, if anything was skipped."""
+
+    @classmethod
+    def load(cls, *paths: str | PathLike[str], folder: str | PathLike[str] | None = None) -> Self:
+        """Read counts files and merge them: as if all their texts had been counted at once.
+
+        A temporary file in `folder` takes as much room as the merged counts, memory hardly any.
+        """
+        if not paths:
+            raise CorpusError("there are no counts files to read; give one or more")
+        for path in paths:
+            try:
+                given(path).open("rb").close()
+            except (OSError, ValueError) as error:
+                raise file_error(Path(path), "read", error) from None
+        try:
+            return cls(RawCounts.read([os.fspath(path) for path in paths], _folder(folder)))
+        except Error as error:
+            names = ", ".join(map(str, paths))
+            raise type(error)(f"{names}: {error}") from None
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write a counts file, which appears whole or not at all; return where it is."""
+        target = given(path)
+        name = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
+        try:
+            try:
+                self.raw.write(os.fspath(name))
+                name.replace(target)
+            except BaseException:
+                name.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise file_error(target, "written", error) from None
+        return target
+
+    @property
+    def pattern(self) -> str:
+        """The pattern that made the pieces."""
+        return self.raw.pattern
+
+    @property
+    def corpus_bytes(self) -> int:
+        """The bytes of the corpus, weights included."""
+        return self.raw.totals[1]
+
+    @property
+    def texts(self) -> int:
+        """How many texts there were."""
+        return self.raw.totals[2]
+
+    def __len__(self) -> int:
+        """Return the number of distinct pieces."""
+        return self.raw.totals[0]
+
+    def most_common(self, count: int) -> list[tuple[bytes, int]]:
+        """Return the pieces that occur most often; of equal ones, the first in byte order."""
+        return self.raw.most_common(count)
+
+    def __repr__(self) -> str:
+        """Say what tells counts apart at a glance."""
+        return (
+            f"<jeton.Counts of {len(self)} pieces, {self.corpus_bytes} bytes, {self.texts} texts>"
+        )
+
+
+def count_corpus(
+    texts: Iterable[Text],
+    *,
+    pattern: str | None = None,
+    weights: Iterable[int] | None = None,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    folder: str | PathLike[str] | None = None,
+    held_out: float = 0.0,
+    progress: Shown = False,
+) -> Counts:
+    """Count the pieces of texts, which are read once, as they come, in a thread of their own.
+
+    A text counts `weights` times, one integer a text. `memory` bounds what counting takes, as bytes
+    or "2GB" (None: half of what is free); what does not fit goes to temporary files in `folder`.
+    `held_out` is a share of the texts that is counted apart, to measure vocabularies on.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("texts is many texts, not one; give a list")
+    counting = Counting(pattern, threads, memory, folder, held_out)
+    with shown(progress) as tell:
+        for _ in counting.add(_weighted(texts, weights), tell):
+            pass
+        return counting.finish()
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A text, or a part of one, and how many times it counts."""
+
+    text: Text
+    weight: int = 1
+    is_new: bool = True
+    """Whether a text begins here."""
+    end: Any = None
+    """Where the corpus goes on, for whoever wants to stop and go on."""
+
+
+def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[Weighted]:
+    if weights is None:
+        yield from map(Weighted, texts)
+        return
+    none = object()
+    for text, weight in zip(texts, chain(weights, repeat(none)), strict=False):
+        if weight is none:
+            raise TrainError("there are fewer weights than texts; give one for each")
+        yield Weighted(text, check_weight(weight))
+
+
+def check_weight(weight: object) -> int:
+    """Return a weight, or refuse what is none."""
+    if not isinstance(weight, int) or isinstance(weight, bool):
+        raise TypeError(f"a weight is an int, not {type(weight).__name__}")
+    if not 1 <= weight <= WEIGHT_MAX:
+        raise TrainError(f"a weight is {weight}; it must be from 1 to {WEIGHT_MAX}")
+    return weight
+
+
+class Counting:
+    """A corpus that is being counted: the options, checked, and the counter."""
+
+    def __init__(
+        self,
+        pattern: str | None,
+        threads: int | None,
+        memory: int | str | None,
+        folder: str | PathLike[str] | None = None,
+        held_out: float = 0.0,
+    ) -> None:
+        """Check the options."""
+        if threads is not None and not isinstance(threads, int):
+            raise TypeError(f"threads is an int, not {type(threads).__name__}")
+        if threads is not None and not 1 <= threads < 2**63:
+            raise TrainError(f"threads is {threads}; it must be at least 1 and fit 63 bits")
+        if not 0.0 <= held_out < 1.0:
+            raise TrainError(f"held_out is {held_out}; it is a share, from 0 to less than 1")
+        self.pattern = DEFAULT_PATTERN if pattern is None else pattern
+        self.threads = threads or _cores()
+        self.memory = memories.free() // 2 if memory is None else memories.parse(memory)
+        self.folder = _folder(folder)
+        self.held_out = held_out
+        self.texts = self.bytes = 0
+        self._counter = self._new_counter()
+
+    def _new_counter(self) -> Counter:
+        # The other half is for texts that are read ahead, and for what counting leaves behind.
+        half = max(self.memory // 2, 1)
+        return Counter(self.pattern, self.threads, half, self.folder, self.held_out)
+
+    def last_safe_cut(self, text: bytes) -> int:
+        """Return how much of a text may be counted on its own, whatever follows it."""
+        return self._counter.last_safe_cut(text)
+
+    def add(
+        self, texts: Iterable[Weighted], tell: Listener, total: int | None = None
+    ) -> Iterator["_Batch"]:
+        """Count texts; yield what was counted after each batch."""
+        clock, before = Clock(), self.bytes
+        size = min(BATCH_BYTES, max(self.memory // 16, 1))
+        for batch in _ahead(_batches(texts, size)):
+            self._counter.add(batch.texts, batch.weight)
+            self.texts += batch.begun
+            self.bytes += batch.bytes
+            if clock.is_time() or not batch.texts:
+                pieces, _ = self._counter.held()
+                tell(
+                    Progress(
+                        "count",
+                        clock.seconds(),
+                        texts=self.texts,
+                        text_bytes=self.bytes - before,
+                        text_bytes_total=total,
+                        pieces=pieces,
+                        memory=memories.resident(),
+                    )
+                )
+            yield batch
+
+    def take(self) -> Counts:
+        """Return what was counted since the last time, and begin anew."""
+        counts = self.finish()
+        self._counter = self._new_counter()
+        self.texts = 0
+        return counts
+
+    def finish(self) -> Counts:
+        """End counting and return the counts."""
+        corpus, held_out = self._counter.finish(self.texts)
+        return Counts(corpus, Counts(held_out) if self.held_out else None)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Texts of one weight that are counted at once."""
+
+    texts: list[Text]
+    weight: int
+    bytes: int
+    begun: int
+    """How many texts began."""
+    end: Any
+
+
+def _batches(texts: Iterable[Weighted], size_max: int) -> Iterator[_Batch]:
+    """Gather texts of one weight. The last batch is empty."""
+    batch: list[Text] = []
+    size = held = begun = 0
+    last = Weighted("")
+    for text in texts:
+        if batch and text.weight != last.weight:
+            yield _Batch(batch, last.weight, size, begun, last.end)
+            batch, size, held, begun = [], 0, 0, 0
+        batch.append(text.text)
+        size += _length(text.text)
+        held += sys.getsizeof(text.text)
+        begun += text.is_new
+        last = text
+        if held >= size_max:
+            yield _Batch(batch, last.weight, size, begun, last.end)
+            batch, size, held, begun = [], 0, 0, 0
+    if batch:
+        yield _Batch(batch, last.weight, size, begun, last.end)
+    yield _Batch([], 1, 0, 0, last.end)
+
+
+def _length(text: object) -> int:
+    return len(text) if isinstance(text, (str, bytes, bytearray, memoryview)) else 0
+
+
+def _ahead(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+    """Read batches in a thread of their own while those before are counted."""
+    ready: queue.Queue[_Batch | BaseException | None] = queue.Queue(BATCHES_AHEAD)
+    stopped = threading.Event()
+
+    def put(item: _Batch | BaseException | None) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read() -> None:
+        try:
+            for batch in batches:
+                if not put(batch):
+                    return
+            put(None)
+        except BaseException as error:  # noqa: BLE001 - raised again, where it is heard.
+            put(error)
+
+    # A daemon: an iterator that never comes back must not keep the program from ending.
+    threading.Thread(target=read, name="jeton reads ahead", daemon=True).start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _folder(folder: str | PathLike[str] | None) -> str:
+    """Return where temporary files go; refused now, not after the work."""
+    if folder is None:
+        return tempfile.gettempdir()
+    found = given(folder)
+    if not found.is_dir():
+        raise CorpusError(f"{found} is no folder; temporary files need one that exists")
+    return os.fspath(found)

@@ -1,0 +1,285 @@
+"""Counts become vocabularies: join the most frequent pair, over and over."""
+
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, TypeAlias, overload
+
+from jeton import memory as memories
+from jeton._engine import DEFAULT_PATTERN, VERSION, from_merges, from_ranks
+from jeton.counting import Counts
+from jeton.errors import TrainError
+from jeton.files import given, write_whole
+from jeton.progress import Clock, Listener, Progress, Shown, shown
+from jeton.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = ["Learning", "learn"]
+
+_Merge: TypeAlias = tuple[int, int, int]
+"""Two ids, and how often they stood side by side."""
+
+VOCAB_SIZE_MAX = 1 << 24
+"""More tokens than that no vocabulary has."""
+
+CURVE_POINTS = 16
+"""At how many sizes a vocabulary is measured on what was held out, and for the report."""
+
+
+@overload
+def learn(counts: Counts, vocab_size: int, **options: object) -> Tokenizer: ...
+@overload
+def learn(counts: Counts, vocab_size: Sequence[int], **options: object) -> list[Tokenizer]: ...
+def learn(  # type: ignore[misc] # The options are named once, here.
+    counts: Counts,
+    vocab_size: int | Sequence[int],
+    *,
+    specials: Iterable[str] = (),
+    initial: Tokenizer | None = None,
+    min_count: int = 1,
+    max_token_bytes: int | None = None,
+    memory: int | str | None = None,
+    report: str | PathLike[str] | None = None,
+    progress: Shown = False,
+    exact_size: bool = False,
+) -> Tokenizer | list[Tokenizer]:
+    """Learn a vocabulary from counts, or several of rising sizes, each a prefix of the next.
+
+    `vocab_size` counts the 256 bytes and the specials, whose ids are the last. With `initial`, a
+    tokenizer to go on from, all its ids stay and new ones follow. Pieces that occur less than
+    `min_count` times are left out, and a warning says how many; tokens have at most
+    `max_token_bytes`. `memory` bounds what learning takes, about; `report` is an HTML file to
+    write. With fewer pairs in the corpus than asked for, the vocabulary is smaller and a warning
+    says so, or with `exact_size` an error.
+    """
+    learning = Learning(
+        vocab_size,
+        specials=specials,
+        initial=initial,
+        min_count=min_count,
+        max_token_bytes=max_token_bytes,
+        memory=memory,
+        report=report,
+        exact_size=exact_size,
+    )
+    learning.pattern(counts.pattern)  # Refuses another one.
+    with shown(progress) as tell:
+        return learning.learn(counts, tell)
+
+
+class Learning:
+    """The options of learning, checked before any work."""
+
+    def __init__(
+        self,
+        vocab_size: int | Sequence[int],
+        *,
+        specials: Iterable[str],
+        initial: Tokenizer | None,
+        min_count: int,
+        max_token_bytes: int | None,
+        memory: int | str | None,
+        report: str | PathLike[str] | None,
+        exact_size: bool,
+    ) -> None:
+        """Check the options."""
+        if isinstance(specials, Mapping):
+            raise TypeError("specials are names; training gives them their ids")
+        self.specials = [specials] if isinstance(specials, str) else list(specials)
+        self.initial = initial
+        self.several = not isinstance(vocab_size, int)
+        self.sizes = [vocab_size] if isinstance(vocab_size, int) else list(vocab_size)
+        self.min_count = _check("min_count", min_count, 1)
+        self.max_token_bytes = (
+            None if max_token_bytes is None else _check("max_token_bytes", max_token_bytes, 2)
+        )
+        self.memory = memories.free() // 2 if memory is None else memories.parse(memory)
+        self.report = None if report is None else given(report)
+        self.exact_size = exact_size
+        self.seconds_counting = 0.0
+        self.base = 256 if initial is None else initial.vocab_size
+        """Tokens there are before the first merge."""
+        self.first_new = 256
+        if initial is not None:
+            self.first_new = 1 + max(*initial.ranks().values(), *initial.specials.values())
+        self._check_sizes()
+        # A doubled or empty special is refused now, not after the work.
+        self._tokenizer([], self.sizes[0], DEFAULT_PATTERN, {})
+
+    def _check_sizes(self) -> None:
+        least = self.base + len(self.specials)
+        for size in self.sizes:
+            if not isinstance(size, int) or isinstance(size, bool):
+                raise TypeError(f"vocab_size is an int, not {type(size).__name__}")
+            if size < least:
+                what = "256 bytes" if self.initial is None else f"{self.base} initial tokens"
+                parts = f"{what} and {len(self.specials)} specials"
+                raise TrainError(f"vocab_size is {size}; it must be at least {least}: {parts}")
+            if size > VOCAB_SIZE_MAX:
+                raise TrainError(f"vocab_size is {size}; it must be at most {VOCAB_SIZE_MAX}")
+        if not self.sizes or any(a >= b for a, b in zip(self.sizes, self.sizes[1:], strict=False)):
+            raise TrainError(f"vocab_size is {self.sizes}; several sizes must rise")
+
+    def pattern(self, pattern: str | None) -> str | None:
+        """Return the pattern to count with: to go on from a tokenizer, no other than its own."""
+        if self.initial is None or pattern == self.initial.pattern:
+            return pattern
+        if pattern is None:
+            return self.initial.pattern
+        raise TrainError(
+            f"the pattern is {pattern!r:.60} and that of the initial tokenizer "
+            f"{self.initial.pattern!r:.60}; they must be the same"
+        )
+
+    def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
+        """Learn from counts; return a tokenizer, or one for each size."""
+        learned = self._learned(counts, tell)
+        notes = {
+            "training.distinct_pieces": str(len(counts)),
+            "training.corpus_bytes": str(counts.corpus_bytes),
+        }
+        made = [
+            self._tokenizer(
+                learned.merges, size, counts.pattern, notes | {"training.vocab_size": str(size)}
+            )
+            for size in self.sizes
+        ]
+        if counts.held_out is not None or self.report is not None:
+            learned.curve.extend(self._curve(counts, learned.merges, tell))
+        if self.report is not None:
+            self._write_report(counts, made[-1], learned)
+        return made if self.several else made[0]
+
+    def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
+        wanted = self.sizes[-1] - self.base - len(self.specials)
+        clock = Clock()
+
+        def report(done: int, token: bytes) -> None:
+            seconds = clock.seconds()
+            tell(Progress("learn", seconds, merges=done, merges_total=wanted, token=token))
+
+        start = None if self.initial is None else (self.initial, self.first_new)
+        merges, ties, _, (left_out, occurrences) = counts.raw.learn(
+            wanted, self.min_count, self.max_token_bytes, self.memory * 3 // 4, start, report
+        )
+        if left_out:
+            warnings.warn(
+                f"left out {left_out:,} pieces that occur less than {self.min_count} times, "
+                f"{occurrences:,} occurrences in all",
+                stacklevel=_frames_of_ours(),
+            )
+        if len(merges) < wanted:
+            reached = self.base + len(merges) + len(self.specials)
+            size = self.sizes[-1]
+            message = f"the corpus is too small for {size} tokens: it has pairs for {reached}"
+            if self.exact_size:
+                raise TrainError(f"{message}; give more text or a smaller size")
+            warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
+        return _Learned(merges, ties, (left_out, occurrences), clock.seconds())
+
+    def _tokenizer(
+        self,
+        merges: Sequence[_Merge],
+        size: int,
+        pattern: str,
+        notes: dict[str, str],
+    ) -> Tokenizer:
+        """Make the tokenizer of so many tokens, or of fewer if there are fewer merges."""
+        merges = merges[: size - self.base - len(self.specials)]
+        notes = {"version": VERSION, **notes}
+        after = self.first_new + len(merges)
+        named = [(name, after + at) for at, name in enumerate(self.specials)]
+        if self.initial is None:
+            pairs = [(left, right) for left, right, _ in merges]
+            return Tokenizer._of(from_merges(pairs, pattern, named, notes))  # noqa: SLF001 - ours.
+        ranks = {token: rank for rank, token in self.tokens(merges).items()}
+        named = [*self.initial.specials.items(), *named]
+        return Tokenizer._of(from_ranks(ranks, pattern, named, notes))  # noqa: SLF001
+
+    def tokens(self, merges: Sequence[_Merge]) -> dict[int, bytes]:
+        """Return the bytes of all ids, those that merges make included."""
+        tokens = {byte: bytes([byte]) for byte in range(256)}
+        if self.initial is not None:
+            tokens = {rank: token for token, rank in self.initial.ranks().items()}
+        for rank, (left, right, _) in enumerate(merges, self.first_new):
+            tokens[rank] = tokens[left] + tokens[right]
+        return tokens
+
+    def _curve(
+        self, counts: Counts, merges: Sequence[_Merge], tell: Listener
+    ) -> list[tuple[int, float, float | None]]:
+        """Measure growing vocabularies: their size, and the bytes of a token on both shares."""
+        clock = Clock()
+        least, most = self.base, self.base + len(merges)
+        steps = [least * (most / least) ** (at / CURVE_POINTS) for at in range(CURVE_POINTS + 1)]
+        curve = []
+        for size in sorted({round(step) for step in steps}):
+            specials = len(self.specials)
+            tok = self._tokenizer(merges, size + specials, counts.pattern, {})
+            corpus = _bytes_per_token(counts, tok) if self.report is not None else 0.0
+            held_out = None
+            if counts.held_out is not None:
+                held_out = _bytes_per_token(counts.held_out, tok)
+                seconds = clock.seconds()
+                tell(Progress("measure", seconds, vocab_size=size, bytes_per_token=held_out))
+            curve.append((size, corpus, held_out))
+        return curve
+
+    def _write_report(self, counts: Counts, tok: Tokenizer, learned: "_Learned") -> None:
+        from jeton.report import Facts, html  # noqa: PLC0415 - only where one is asked for.
+
+        tokens = self.tokens(learned.merges)
+        facts = Facts(
+            name=str(self.report.stem) if self.report is not None else "",
+            pattern=counts.pattern,
+            texts=counts.texts,
+            corpus_bytes=counts.corpus_bytes,
+            pieces=len(counts),
+            left_out=learned.left_out,
+            skipped=counts.skipped,
+            seconds=(self.seconds_counting, learned.seconds),
+            tokens=[tokens.get(rank, b"") for rank in range(max(tokens) + 1)],
+            merges=learned.merges,
+            first_new=self.first_new,
+            ties=learned.ties,
+            curve=learned.curve,
+            specials=list(tok.specials),
+        )
+        if self.report is not None:
+            write_whole(self.report, html(facts).encode())
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What the engine says of learning."""
+
+    merges: list[_Merge]
+    ties: int
+    left_out: tuple[int, int]
+    seconds: float
+    curve: list[tuple[int, float, float | None]] = field(default_factory=list)
+
+
+def _bytes_per_token(counts: Counts, tok: Tokenizer) -> float:
+    return counts.corpus_bytes / max(counts.raw.tokens(tok), 1)
+
+
+def _check(name: str, value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is an int, not {type(value).__name__}")
+    if not least <= value < 2**63:
+        raise TrainError(f"{name} is {value}; it must be at least {least} and fit 63 bits")
+    return value
+
+
+def _frames_of_ours() -> int:
+    """Count the frames up to the program that called us, whichever surface it called."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the one way to the callers.
+    count = 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("jeton."):
+        frame, count = frame.f_back, count + 1
+    return count

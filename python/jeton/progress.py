@@ -1,0 +1,116 @@
+"""What long work says of itself while it runs: to a program, or as a bar."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypeAlias
+
+__all__ = ["Clock", "Listener", "Progress", "Shown", "shown"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far training is. What does not belong to the stage is 0, empty or None."""
+
+    stage: Literal["count", "learn", "measure"]
+    seconds: float
+    """Since the stage began."""
+    texts: int = 0
+    text_bytes: int = 0
+    """Of text counted so far; where texts are `str`, their characters, which is near enough."""
+    text_bytes_total: int | None = None
+    pieces: int = 0
+    """Distinct ones in memory; those of several threads may be the same."""
+    memory: int = 0
+    """Bytes that the process has."""
+    merges: int = 0
+    merges_total: int = 0
+    token: bytes = b""
+    """The latest one that was learned."""
+    vocab_size: int = 0
+    bytes_per_token: float = 0.0
+    """On what was held out, with the first `vocab_size` tokens."""
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that the stage takes yet, at the pace so far."""
+        done, total = self.text_bytes, self.text_bytes_total
+        if self.stage == "learn":
+            done, total = self.merges, self.merges_total
+        return self.seconds * (total - done) / done if done and total else None
+
+
+Listener: TypeAlias = Callable[[Progress], object]
+Shown: TypeAlias = bool | Listener
+"""Whether to show a bar, or whom to tell."""
+
+
+@contextmanager
+def shown(progress: Shown) -> Iterator[Listener]:
+    """Yield whom to tell: nobody, the function given, or a bar on the terminal."""
+    if not progress:
+        yield lambda _: None
+    elif callable(progress):
+        yield progress
+    else:
+        with _Bars() as bars:
+            yield bars
+
+
+class _Bars:
+    """A bar for each stage."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, now: Progress) -> None:
+        from tqdm import tqdm  # noqa: PLC0415 - only where it is shown.
+
+        if now.stage == "measure":
+            tqdm.write(f"{now.vocab_size:>9,} tokens: {now.bytes_per_token:.3f} bytes a token")
+            return
+        if now.stage != self._stage:
+            self.__exit__()
+            total = now.text_bytes_total if now.stage == "count" else now.merges_total
+            unit = {"count": "B", "learn": " merges"}[now.stage]
+            self._bar = tqdm(desc=now.stage, total=total, unit=unit, unit_scale=True)
+            self._stage = now.stage
+        if now.stage == "count":
+            done = now.text_bytes
+            said = f"{now.texts:,} texts, {now.pieces:,} pieces, {now.memory / 1e6:.0f} MB"
+        else:
+            done, said = now.merges, repr(now.token)[1:]
+        self._bar.set_postfix_str(said, refresh=False)
+        self._bar.update(done - self._bar.n)
+
+
+class Clock:
+    """When a stage began, and when its listener was last told."""
+
+    EVERY = 0.1
+
+    def __init__(self) -> None:
+        """Begin now."""
+        self.start = time.monotonic()
+        self._told = 0.0
+
+    def seconds(self) -> float:
+        """Return the seconds since the stage began."""
+        return time.monotonic() - self.start
+
+    def is_time(self) -> bool:
+        """Return whether it is time to tell again."""
+        now = time.monotonic()
+        if now - self._told < self.EVERY:
+            return False
+        self._told = now
+        return True

@@ -1,0 +1,174 @@
+"""Training on files goes on from where it was stopped, and ends with the same bytes."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import jeton
+
+WORDS = 400_000
+KILLS = 4
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some megabytes of text and JSON lines."""
+    folder = tmp_path_factory.mktemp("corpus")
+    chance = random.Random(1)
+    words = [f"{chance.randrange(10**5):x}" for _ in range(WORDS)]
+    (folder / "a.txt").write_text(" ".join(words))
+    lines = [json.dumps({"text": " ".join(words[at : at + 100])}) for at in range(0, WORDS, 100)]
+    (folder / "b.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def command(corpus: Path, out: Path, *options: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "jeton", "train", str(corpus), "-n", "2000", "-o", str(out)),
+        *("--part", "300KB", "--memory", "4MB", *options),
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    out = tmp_path_factory.mktemp("whole") / "tok.jeton"
+    subprocess.run(command(corpus, out, "--part", "1GB"), check=True)
+    return out.read_bytes()
+
+
+def started(arguments: list[str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for_part(journal: Path, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + 60
+    while not (journal / "state.json").exists():
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < end, "no part was kept"
+        time.sleep(0.005)
+
+
+def test_the_whole_run_leaves_no_journal(corpus: Path, expected: bytes, tmp_path: Path) -> None:
+    out = tmp_path / "tok.jeton"
+    done = subprocess.run(command(corpus, out), capture_output=True, check=True)
+    assert out.read_bytes() == expected
+    assert b"tok.jeton: 2000 tokens" in done.stdout
+    assert [file.name for file in tmp_path.iterdir()] == ["tok.jeton"]
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
+    corpus: Path, expected: bytes, tmp_path: Path
+) -> None:
+    chance = random.Random(os.urandom(8))
+    out = tmp_path / "tok.jeton"
+    journal = tmp_path / "tok.jeton.journal"
+    for _ in range(KILLS):
+        process = started(command(corpus, out))
+        wait_for_part(journal, process)
+        time.sleep(chance.random() * 0.5)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if out.exists():
+            break
+    done = subprocess.run(command(corpus, out), capture_output=True, check=True)
+    assert out.read_bytes() == expected
+    assert b"going on from" in done.stderr or not journal.exists()
+    assert not journal.exists()
+
+
+def test_ctrl_c_says_how_to_go_on(corpus: Path, expected: bytes, tmp_path: Path) -> None:
+    out = tmp_path / "tok.jeton"
+    process = started(command(corpus, out))
+    wait_for_part(tmp_path / "tok.jeton.journal", process)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert time.monotonic() - start < 10
+    assert b"run the same command to go on" in errors
+    subprocess.run(command(corpus, out), check=True)
+    assert out.read_bytes() == expected
+
+
+def test_a_journal_of_another_corpus_is_not_used(corpus: Path, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    jeton.count_files([corpus / "a.txt"], journal=journal, part="300KB")
+    assert (journal / "state.json").exists()
+    said: list[str] = []
+    counts = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
+    assert said == [f"{journal} is of another corpus or pattern; starting anew"]
+    assert jeton.learn(counts, 2000).ranks() == jeton.train_files([corpus], 2000).ranks()
+    again = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
+    assert "going on from" in said[-1]
+    assert again.most_common(100) == counts.most_common(100)
+    assert again.texts == counts.texts == 1 + WORDS // 100
+
+
+@pytest.mark.parametrize("damage", ["state", "stray", "gone"])
+def test_a_damaged_journal_is_no_harm(corpus: Path, tmp_path: Path, damage: str) -> None:
+    journal = tmp_path / "journal"
+    expected = jeton.count_files([corpus], journal=journal, part="300KB")
+    match damage:
+        case "state":
+            (journal / "state.json").write_text('{"parts": [')
+        case "stray":
+            (journal / "000099.counts").write_text("half written")
+        case "gone":
+            (journal / "000000.counts").unlink()
+    found = jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
+    assert found.most_common(10**6) == expected.most_common(10**6)
+
+
+def test_a_damaged_part_is_refused(corpus: Path, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    jeton.count_files([corpus], journal=journal, part="300KB")
+    part = journal / "000000.counts"
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(jeton.errors.TrainError, match="damaged, make it anew; remove"):
+        jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
+
+
+def test_two_trainings_do_not_share_a_journal(corpus: Path, tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    journal = tmp_path / "journal"
+    jeton.count_files([corpus], journal=journal, part="300KB")
+    with (journal / "lock").open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(jeton.errors.TrainError, match="another training writes there"):
+            jeton.count_files([corpus], journal=journal, part="300KB")
+
+
+def test_held_out_and_skipped_go_on_too(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    chance = random.Random(3)
+    texts = [" ".join(f"{chance.randrange(9999):x}" for _ in range(200)) for _ in range(1000)]
+    lines = [json.dumps({"text": text}) for text in texts]
+    corpus.write_text("\n".join([*lines[:500], "broken", *lines[500:], "also broken"]))
+    said: list[str] = []
+
+    def count(journal: Path | None) -> jeton.Counts:
+        return jeton.count_files(
+            [corpus],
+            journal=journal,
+            part="100KB",
+            memory="1MB",
+            on_error="skip",
+            held_out=0.2,
+            remark=said.append,
+        )
+
+    expected = count(None)
+    for _ in range(2):
+        found = count(tmp_path / "journal")
+        assert found.most_common(10**6) == expected.most_common(10**6)
+        assert found.held_out is not None
+        assert expected.held_out is not None
+        assert found.held_out.most_common(10**6) == expected.held_out.most_common(10**6)
+    assert [line for line in said if "skipped 2 lines; first: " in line] == [said[0]] * 3

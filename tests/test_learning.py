@@ -1,0 +1,168 @@
+"""Counts -> vocabularies: sizes, bounds, going on, and what is told of it."""
+
+import random
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jeton
+from jeton import reference
+
+TEXTS = ["the theme of the thesis then was the theory of them", "a thin thing, a thick thought"]
+
+
+def quiet(counts: jeton.Counts, size: int, **options: object) -> jeton.Tokenizer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return jeton.learn(counts, size, **options)
+
+
+def test_learning_is_what_training_does() -> None:
+    counts = jeton.count_corpus(TEXTS)
+    assert jeton.learn(counts, 270) == jeton.train(TEXTS, 270)
+    assert jeton.learn(counts, 265) == jeton.train(TEXTS, 265), "counts can be learned from again"
+
+
+def test_several_sizes_are_each_a_prefix_of_the_next() -> None:
+    small, large = jeton.train(TEXTS, [262, 275], specials=["<|end|>"])
+    assert (small.vocab_size, large.vocab_size) == (262, 275)
+    assert (small.specials, large.specials) == ({"<|end|>": 261}, {"<|end|>": 274})
+    assert list(large.merges().items())[:5] == list(small.merges().items())
+    assert small == jeton.train(TEXTS, 262, specials=["<|end|>"])
+    assert jeton.train(TEXTS, [262]) == [jeton.train(TEXTS, 262)]
+
+
+@pytest.mark.parametrize("sizes", [[], [300, 260], [260, 260], [100]])
+def test_refuses_sizes_that_do_not_rise(sizes: list[int]) -> None:
+    with pytest.raises(jeton.errors.TrainError, match="vocab_size is"):
+        jeton.train(TEXTS, sizes)
+
+
+def test_refuses_a_size_that_is_no_number() -> None:
+    for size in (1.5, "300", True, None, ["300"]):
+        with pytest.raises((TypeError, jeton.errors.TrainError)):
+            jeton.train(TEXTS, size)  # type: ignore[arg-type]
+
+
+def merged_plainly(texts: list[str], initial: jeton.Tokenizer, count: int) -> list[tuple[int, int]]:
+    """Go on from a tokenizer, by the rule: encode each piece, then join the most frequent pair."""
+    words = []
+    for piece, weight in reference.count(texts, initial.pattern).items():
+        words.append((initial.encode(piece), weight))
+    tokens = {rank: token for token, rank in initial.ranks().items()}
+    first = 1 + max(*tokens, *initial.specials.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < count:
+        pairs: dict[tuple[int, int], int] = {}
+        for ids, weight in words:
+            for pair in pairwise(ids):
+                if tokens[pair[0]] + tokens[pair[1]] not in tokens.values():
+                    pairs[pair] = pairs.get(pair, 0) + weight
+        if not pairs:
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        new = first + len(merges)
+        tokens[new] = tokens[best[0]] + tokens[best[1]]
+        merges.append(best)
+        words = [(reference.join(ids, best, new), weight) for ids, weight in words]
+    return merges
+
+
+@given(seed=st.integers(0, 10**6), size=st.integers(0, 12))
+@settings(max_examples=60, deadline=None)
+def test_going_on_keeps_all_ids_and_adds_the_next_best(seed: int, size: int) -> None:
+    chance = random.Random(seed)
+
+    def text() -> str:
+        return "".join(chance.choice("aab c") for _ in range(chance.randrange(60)))
+
+    initial = quiet(
+        jeton.count_corpus([text(), text()]), 256 + size, specials=["<|x|>"][: size % 2]
+    )
+    texts = [text() for _ in range(3)]
+    counts = jeton.count_corpus(texts)
+    wanted = chance.randrange(8)
+    tok = quiet(counts, initial.vocab_size + wanted, initial=initial)
+    assert initial.ranks().items() <= tok.ranks().items()
+    assert tok.specials == initial.specials
+    new = [pair for pair, rank in tok.merges().items() if rank not in initial.ranks().values()]
+    assert new == merged_plainly(texts, initial, wanted)
+    assert tok.decode(tok.encode(texts[0])) == texts[0]
+
+
+def test_going_on_with_more_of_the_same_is_training_on() -> None:
+    small, large = jeton.train(TEXTS, [262, 275])
+    assert jeton.train(TEXTS, 275, initial=small) == large
+
+
+def test_going_on_refuses_another_pattern_and_takes_new_specials() -> None:
+    initial = jeton.train(TEXTS, 262, specials=["<|a|>"], pattern=r"\w+|\W")
+    tok = jeton.train(TEXTS, 266, initial=initial, specials=["<|b|>"])
+    assert tok.pattern == r"\w+|\W"
+    assert tok.specials == {"<|a|>": 261, "<|b|>": 265}
+    with pytest.raises(jeton.errors.TrainError, match="they must be the same"):
+        jeton.train(TEXTS, 266, initial=initial, pattern=jeton.DEFAULT_PATTERN)
+    with pytest.raises(jeton.errors.TrainError, match="at least 262: 262 initial tokens"):
+        jeton.train(TEXTS, 261, initial=initial)
+    with pytest.raises(jeton.Error):
+        jeton.train(TEXTS, 266, initial=initial, specials=["<|a|>"])
+
+
+def test_rare_pieces_are_left_out_only_when_asked_for_and_it_is_said() -> None:
+    counts = jeton.count_corpus(["ab ab ab cd"])
+    with pytest.warns(UserWarning, match="left out 2 pieces that occur less than 2 times, 2 occ"):
+        tok = jeton.learn(counts, 258, min_count=2)
+    assert list(tok.ranks())[256:] == [b" a", b" ab"] or tok.vocab_size == 258
+    assert b"cd" not in tok.ranks()
+    with pytest.raises(jeton.errors.TrainError, match="min_count is 0"):
+        jeton.learn(counts, 258, min_count=0)
+
+
+def test_tokens_are_no_longer_than_asked_for() -> None:
+    counts = jeton.count_corpus(["abcdefgh " * 50])
+    tok = quiet(counts, 300, max_token_bytes=3)
+    assert max(map(len, tok.ranks())) == 3
+    assert max(map(len, quiet(counts, 300).ranks())) == 9
+    with pytest.raises(jeton.errors.TrainError, match="max_token_bytes is 1"):
+        jeton.learn(counts, 300, max_token_bytes=1)
+
+
+def test_what_was_held_out_is_measured_as_the_vocabulary_grows() -> None:
+    told: list[jeton.Progress] = []
+    texts = [" ".join(f"{word}{n * 7919:x}" for n in range(3000)) for word in ("some", "words")]
+    tok = jeton.train(texts, 300, held_out=0.3, progress=told.append)
+    curve = [(now.vocab_size, now.bytes_per_token) for now in told if now.stage == "measure"]
+    sizes = [size for size, _ in curve]
+    assert sizes == sorted(set(sizes))
+    assert sizes[0] == 256
+    assert sizes[-1] == tok.vocab_size
+    assert curve[0][1] == 1.0
+    assert curve[-1][1] > 1.5
+
+
+def test_progress_tells_the_merges_and_the_latest_token() -> None:
+    told: list[jeton.Progress] = []
+    jeton.train(TEXTS, 270, progress=told.append)
+    last = [now for now in told if now.stage == "learn"][-1]
+    assert (last.merges, last.merges_total) == (14, 14)
+    assert last.token == max(jeton.train(TEXTS, 270).ranks().items(), key=lambda item: item[1])[0]
+
+
+def test_a_report_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    jeton.train(TEXTS, 270, held_out=0.0, report=path)
+    page = path.read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "the" in page
+    assert "<svg" in page
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        jeton.train(TEXTS, 270, vocabulary=3)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        jeton.train_files([__file__], 270, vocabulary=3)
