@@ -172,6 +172,68 @@ class TestTrain:
     def test_refuses_a_vocabulary_without_all_bytes(self, folder: Path, tmp_path: Path) -> None:
         refusal("train", folder / "corpus.txt", "-n", 255, folder=tmp_path)
 
+    def test_several_sizes_are_saved_apart(self, folder: Path, tmp_path: Path) -> None:
+        saved = output("train", folder / "corpus.txt", "-n", "270,280", folder=tmp_path)
+        names = [Path(f"tokenizer-{size}", "tokenizer.jeton") for size in (270, 280)]
+        assert saved == f"{names[0]}: 270 tokens\n{names[1]}: 280 tokens\n"
+        output("train", folder / "corpus.txt", "-n", "270,280", "-o", "a.jeton", folder=tmp_path)
+        assert (tmp_path / "a-280.jeton").read_bytes() == (tmp_path / names[1]).read_bytes()
+
+    def test_goes_on_from_a_tokenizer_and_keeps_bounds(self, folder: Path, tmp_path: Path) -> None:
+        corpus, initial = folder / "corpus.txt", folder / "tokenizer"
+        options = ("--initial", initial, "--special", "<|more|>", "--json")
+        summary = json.loads(output("train", corpus, "-n", 310, *options, folder=tmp_path))
+        assert summary["specials"] == {"<|end|>": 299, "<|more|>": 309}
+        output("train", corpus, "-n", 290, "--max-token-bytes", 2, "--quiet", folder=tmp_path)
+        shown = json.loads(output("info", "--json", folder=tmp_path))
+        assert shown["vocab_size"] <= 290
+
+    def test_says_what_was_left_out_skipped_and_held_out(self, tmp_path: Path) -> None:
+        texts = ['{"text": "ab ab %d"}\nbroken\n' % number for number in range(2000)]
+        (tmp_path / "a.jsonl").write_text("".join(texts))
+        refusal("train", "a.jsonl", "-n", 260, folder=tmp_path)
+        options = ("--on-error", "skip", "--min-count", 500, "--held-out", 0.5)
+        run = jeton("train", "a.jsonl", "-n", 257, *options, folder=tmp_path)
+        assert run.returncode == 0
+        said = run.stderr.decode()
+        assert "skipped 2000 lines; first: a.jsonl, line 2 is not JSON" in said
+        assert re.search("left out \\d+ pieces that occur less than 500 times", said)
+        assert "held out: 1.000 bytes a token with 256 tokens" in said
+
+    def test_weighs_files(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("ab ab ab")
+        (tmp_path / "b.txt").write_text("xy")
+        weights = ("--weight", "b.*=9")
+        output("train", "a.txt", "b.txt", "-n", 257, *weights, "-o", "w.jeton", folder=tmp_path)
+        assert json.loads(
+            output("encode", "--text", "xy", "-t", "w.jeton", "--json", folder=tmp_path)
+        ) == [256]
+        run = jeton("train", "a.txt", "--weight", "b.txt", folder=tmp_path)
+        assert run.returncode == 2
+        assert "no file" in refusal("train", "a.txt", "--weight", "c*=2", folder=tmp_path)
+
+    def test_writes_a_report(self, folder: Path, tmp_path: Path) -> None:
+        output("train", folder / "corpus.txt", "-n", 270, "--report", "r.html", folder=tmp_path)
+        assert "<svg" in (tmp_path / "r.html").read_text()
+
+
+class TestLearn:
+    def test_counts_of_parts_are_learned_from_as_the_whole(self, tmp_path: Path) -> None:
+        for name, text in (("a", CORPUS), ("b", CORPUS[::-1])):
+            (tmp_path / f"{name}.txt").write_text(text)
+            out = f"{name}.counts"
+            saved = output("train", f"{name}.txt", "--count-only", "-o", out, folder=tmp_path)
+            assert re.fullmatch(rf"{name}\.counts: \d+ pieces\n", saved)
+        output("learn", "a.counts", "b.counts", "-n", 290, "-o", "one.jeton", folder=tmp_path)
+        output("train", "a.txt", "b.txt", "-n", 290, "-o", "other.jeton", folder=tmp_path)
+        assert (tmp_path / "one.jeton").read_bytes() == (tmp_path / "other.jeton").read_bytes()
+
+    def test_refuses_what_is_no_counts_file(self, folder: Path, tmp_path: Path) -> None:
+        message = refusal("learn", folder / "corpus.txt", folder=tmp_path)
+        assert "this is not a counts file" in message
+        assert "missing.counts" in refusal("learn", "missing.counts", folder=tmp_path)
+        assert jeton("learn", folder=tmp_path).returncode == 2
+
 
 class TestEncodeAndDecode:
     @pytest.mark.parametrize("form", [[], ["--json"]])

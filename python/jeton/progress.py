@@ -1,12 +1,13 @@
 """What long work says of itself while it runs: to a program, or as a bar."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
-__all__ = ["Clock", "Listener", "Progress", "Shown", "shown"]
+__all__ = ["Clock", "Listener", "Progress", "Shown", "measured", "shown"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ def shown(progress: Shown) -> Iterator[Listener]:
             yield bars
 
 
+def measured(now: Progress) -> str:
+    """Say how a vocabulary does on what was held out."""
+    return f"held out: {now.bytes_per_token:.3f} bytes a token with {now.vocab_size:,} tokens"
+
+
 class _Bars:
     """A bar for each stage."""
 
@@ -76,7 +82,7 @@ class _Bars:
         from tqdm import tqdm  # noqa: PLC0415 - only where it is shown.
 
         if now.stage == "measure":
-            tqdm.write(f"{now.vocab_size:>9,} tokens: {now.bytes_per_token:.3f} bytes a token")
+            tqdm.write(measured(now), file=sys.stderr)
             return
         if now.stage != self._stage:
             self.__exit__()

@@ -31,5 +31,5 @@ def learn(
     targets = learning.targets(out, vocab_size)
     with learning.warned(quiet=quiet):
         counts = jeton.Counts.load(*paths, folder=folder_of(out))
-        made = jeton.learn(counts, vocab_size, progress=learning.is_shown(quiet=quiet), **options)
+        made = jeton.learn(counts, vocab_size, progress=learning.shown(quiet=quiet), **options)
         learning.save(made, targets, as_json=as_json)

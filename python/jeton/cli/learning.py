@@ -12,10 +12,9 @@ import click
 
 import jeton
 from jeton.cli.tokenizer import FOLDER, load
+from jeton.progress import Shown, measured
 from jeton.tokenizer import target_of
 from jeton.visible import visible
-
-__all__ = ["learning_options", "memory_option", "out_option", "quiet_option", "say", "warned"]
 
 
 def read_sizes(_: click.Context, __: click.Parameter, given: str) -> list[int]:
@@ -119,9 +118,11 @@ def say(remark: Any) -> None:  # noqa: ANN401 - a text or a warning.
     click.echo(f"jeton: {visible(str(remark))}", err=True)
 
 
-def is_shown(*, quiet: bool) -> bool:
-    """Return whether progress is shown: on a terminal."""
-    return not quiet and sys.stderr.isatty()
+def shown(*, quiet: bool) -> Shown:
+    """Return how progress is shown: as bars on a terminal; elsewhere what was asked for is said."""
+    if quiet or sys.stderr.isatty():
+        return not quiet
+    return lambda now: say(measured(now)) if now.stage == "measure" else None
 
 
 @contextmanager

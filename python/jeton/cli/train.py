@@ -90,7 +90,7 @@ def train(
     files = corpus.files(paths) if paths else corpus.standard_library()
     journal = Path(f"{out.rstrip('/')}.journal")
     options |= {"weights": weights, "journal": journal, "folder": folder_of(out)}
-    options |= {"progress": learning.is_shown(quiet=quiet), "pattern": pattern}
+    options |= {"progress": learning.shown(quiet=quiet), "pattern": pattern}
     if not quiet:
         options["remark"] = say
     if not quiet and (not paths or sys.stderr.isatty()):

@@ -197,28 +197,24 @@ impl Adding<'_, '_> {
     #[inline]
     pub(crate) fn add(&mut self, place: Range<usize>) -> bool {
         let (text, seeds, length) = (self.text, self.tables.seeds, place.len());
-        match length {
-            ..=SHORT_MAX => {
-                let key = word_at(text, place.start) & first_bytes(length) | length as u64;
-                let hash = mix_one(key, seeds);
-                self.tables.short.prefetch(hash);
-                let oldest = self.short.swap([key], hash);
-                self.add_short(oldest)
-            }
-            ..=MIDDLE_MAX => {
-                let second = word_at(text, place.start + 8) & first_bytes(length - 8);
-                let key = [word_at(text, place.start), second | length as u64];
-                let hash = mix_two(key, seeds);
-                self.tables.middle.prefetch(hash);
-                let oldest = self.middle.swap(key, hash);
-                self.add_middle(oldest)
-            }
-            _ => {
-                let hash = hash_long(&text[place.clone()], seeds);
-                self.tables.long.prefetch(hash);
-                let oldest = self.long.swap([place.start as u64, length as u64], hash);
-                self.add_long(oldest)
-            }
+        if length <= SHORT_MAX {
+            let key = word_at(text, place.start) & first_bytes(length) | length as u64;
+            let hash = mix_one(key, seeds);
+            self.tables.short.prefetch(hash);
+            let oldest = self.short.swap([key], hash);
+            self.add_short(oldest)
+        } else if length <= MIDDLE_MAX {
+            let second = word_at(text, place.start + 8) & first_bytes(length - 8);
+            let key = [word_at(text, place.start), second | length as u64];
+            let hash = mix_two(key, seeds);
+            self.tables.middle.prefetch(hash);
+            let oldest = self.middle.swap(key, hash);
+            self.add_middle(oldest)
+        } else {
+            let hash = hash_long(&text[place.clone()], seeds);
+            self.tables.long.prefetch(hash);
+            let oldest = self.long.swap([place.start as u64, length as u64], hash);
+            self.add_long(oldest)
         }
     }
 
