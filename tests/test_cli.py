@@ -189,7 +189,7 @@ class TestTrain:
         assert shown["vocab_size"] <= 290
 
     def test_says_what_was_left_out_skipped_and_held_out(self, tmp_path: Path) -> None:
-        texts = ['{"text": "ab ab %d"}\nbroken\n' % number for number in range(2000)]
+        texts = [f'{{"text": "ab ab {number}"}}\nbroken\n' for number in range(2000)]
         (tmp_path / "a.jsonl").write_text("".join(texts))
         refusal("train", "a.jsonl", "-n", 260, folder=tmp_path)
         options = ("--on-error", "skip", "--min-count", 500, "--held-out", 0.5)
