@@ -8,7 +8,11 @@ from cells import GROUPS, HOSTILE, MAIN, TASKS, VOCABS, Cell, all_cells
 from records import Record, Results, best_peer, figures, look_up, ratio
 
 PASSES = {"first": "first-seen text", "warm": "the same text again"}
-README_ROWS = (("large", "array", tuple(VOCABS)), ("small", "list", MAIN), ("decode", "array", MAIN))
+README_ROWS = (
+    ("large", "array", tuple(VOCABS)),
+    ("small", "list", MAIN),
+    ("decode", "array", MAIN),
+)
 """What the README shows; `latest.md` has all."""
 
 
