@@ -5,7 +5,7 @@ import queue
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 from os import PathLike
@@ -205,9 +205,15 @@ class Counting:
         return self._counter.last_safe_cut(text)
 
     def add(
-        self, texts: Iterable[Weighted], tell: Listener, total: int | None = None
+        self,
+        texts: Iterable[Weighted],
+        tell: Listener,
+        total: Callable[[Any], int | None] = lambda _: None,
     ) -> Iterator["_Batch"]:
-        """Count texts; yield what was counted after each batch."""
+        """Count texts; yield what was counted after each batch.
+
+        `total` says how much there is, about, as far as it is known where a batch ends.
+        """
         clock, before = Clock(), self.bytes
         size = min(BATCH_BYTES, max(self.memory // 16, 1))
         for batch in _ahead(_batches(texts, size)):
@@ -222,7 +228,7 @@ class Counting:
                         clock.seconds(),
                         texts=self.texts,
                         text_bytes=self.bytes - before,
-                        text_bytes_total=total,
+                        text_bytes_total=total(batch.end),
                         pieces=pieces,
                         memory=memories.resident(),
                     )

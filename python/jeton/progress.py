@@ -91,8 +91,10 @@ class _Bars:
             self._bar = tqdm(desc=now.stage, total=total, unit=unit, unit_scale=True)
             self._stage = now.stage
         if now.stage == "count":
-            done = now.text_bytes
-            said = f"{now.texts:,} texts, {now.pieces:,} pieces, {now.memory / 1e6:.0f} MB"
+            done, self._bar.total = now.text_bytes, now.text_bytes_total
+            pace = now.texts / max(now.seconds, 1e-9)
+            held = f"{now.pieces:,} pieces, {now.memory / 1e6:.0f} MB"
+            said = f"{now.texts:,} texts, {pace:,.0f}/s, {held}"
         else:
             done, said = now.merges, repr(now.token)[1:]
         self._bar.set_postfix_str(said, refresh=False)

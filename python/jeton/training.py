@@ -207,12 +207,10 @@ class _Files:
 
     def count(self, tell: Listener) -> Counts:
         """Count what is left to count; return the counts of all."""
-        total = corpus.size(self.reader.files)
         if self.journal is not None:
             self._go_on(self.journal)
-            total = None if total is None else total - self.journal.bytes
         since = 0
-        for batch in self.counting.add(self._texts(), tell, total):
+        for batch in self.counting.add(self._texts(), tell, self._total()):
             since += batch.bytes
             if batch.texts and since >= self.part_bytes and self.journal is not None:
                 self._keep(self.journal, *batch.end)
@@ -238,6 +236,23 @@ class _Files:
             self.remark(f"going on from {journal.folder}, which has counted {megabytes:.1f} MB")
         elif journal.is_of_another:
             self.remark(f"{journal.folder} is of another corpus or pattern; starting anew")
+
+    def _total(self) -> Callable[[Any], int | None]:
+        """Return what says how much text there is to count.
+
+        Where only reading tells, as in packed files, it is taken from the files that are done.
+        """
+        before = 0 if self.journal is None else self.journal.bytes
+        known = corpus.size(self.reader.files)
+        if known is not None:
+            return lambda _: known - before
+        sizes = [size for _, size, _ in corpus.identity(self.reader.files)]
+
+        def total(end: Any) -> int | None:  # noqa: ANN401 - as `Weighted` has it.
+            done = sum(sizes[: end[0].file]) if end else 0
+            return self.counting.bytes * sum(sizes) // done - before if done else None
+
+        return total
 
     def _texts(self) -> Iterator[Weighted]:
         """Read texts; each ends with where to go on, and what was skipped before."""

@@ -33,6 +33,10 @@ use crate::vocab::Vocab;
 /// Long texts are counted in parts of this size, so that threads share them and a stop is heeded.
 const PART_BYTES: usize = 1 << 20;
 
+/// Bytes that the tables of a thread take at most: they are sorted when they are written, and whoever
+/// asks to stop should not have to wait for that. Larger ones are slower too.
+const TABLES_BYTES_MAX: usize = 1 << 28;
+
 /// Files that are merged into one as soon as there are so many.
 const FILES_MAX: usize = 16;
 
@@ -70,7 +74,8 @@ impl Counter {
     #[must_use]
     pub fn new(splitter: Splitter, threads: usize, budget: Option<Budget>) -> Self {
         let threads = threads.clamp(1, THREADS_MAX);
-        let memory_max = budget.as_ref().map_or(usize::MAX, |budget| budget.memory_max / threads);
+        let share = |budget: &Budget| (budget.memory_max / threads).min(TABLES_BYTES_MAX);
+        let memory_max = budget.as_ref().map_or(usize::MAX, share);
         let shares = (0..threads).map(|_| Share::new(memory_max)).collect();
         Self { splitter, budget, bytes: 0, shares }
     }
@@ -107,7 +112,7 @@ impl Counter {
         let next = AtomicUsize::new(0);
         let count = |share: &mut Share| -> Result<(), Error> {
             while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
-                share.add(part, weight, splitter, budget)?;
+                share.add(part, weight, splitter, budget, progress)?;
                 progress.advance(part.len() as u64)?;
             }
             Ok(())
@@ -141,9 +146,8 @@ impl Counter {
             Some(Budget { memory_max, storage }) if !is_whole || memory > memory_max / 4 => {
                 let mut files = Vec::new();
                 for mut share in self.shares.drain(..) {
-                    spill(&mut share.tables, &mut share.files, &pattern, &storage)?;
+                    spill(&mut share.tables, &mut share.files, &pattern, &storage, progress)?;
                     files.extend(share.files.into_iter().map(|(_, file)| file));
-                    progress.advance(0)?;
                 }
                 Counts::merged(files, &pattern, Some(texts), &storage, progress)
             }
@@ -203,13 +207,14 @@ impl Share {
         weight: u64,
         splitter: &Splitter,
         budget: Option<&Budget>,
+        progress: &Progress,
     ) -> Result<(), Error> {
         let start = text.as_ptr().addr();
         let pattern = splitter.pattern();
         let (files, mut spilled) = (&mut self.files, Ok(()));
         let mut make_room = |tables: &mut Tables| {
             if let Some(budget) = budget {
-                let now = spill(tables, files, pattern, &budget.storage);
+                let now = spill(tables, files, pattern, &budget.storage, progress);
                 spilled = std::mem::replace(&mut spilled, Ok(())).and(now);
             }
         };
@@ -233,8 +238,12 @@ fn spill(
     files: &mut Vec<(usize, File)>,
     pattern: &str,
     storage: &Storage,
+    progress: &Progress,
 ) -> Result<(), Error> {
-    let written = write_sorted(tables, pattern, storage);
+    let written = make(storage).and_then(|file| {
+        let writer = Writer::new(file, pattern);
+        Ok(write_sorted(tables, writer, progress)?.finish(0)?.0)
+    });
     tables.clear();
     files.push((0, written?));
     // So few files are open at any time, and each piece is merged few times.
@@ -243,18 +252,25 @@ fn spill(
         && files.len() - from == FILES_MAX
     {
         let same = files.drain(from..).map(|(_, file)| file).collect();
-        let file = merge_files(same, pattern, None, storage, &Progress::default())?.0;
+        let file = merge_files(same, pattern, None, storage, progress)?.0;
         files.push((merged + 1, file));
     }
     Ok(())
 }
 
-fn write_sorted(tables: &mut Tables, pattern: &str, storage: &Storage) -> Result<File, Error> {
-    let mut writer = Writer::new(make(storage)?, pattern);
-    for (piece, count) in tables.sort() {
+/// Writes what tables hold, in order; they are no tables afterwards.
+fn write_sorted<W: Write>(
+    tables: &mut Tables,
+    mut writer: Writer<W>,
+    progress: &Progress,
+) -> Result<Writer<W>, Error> {
+    for (number, (piece, count)) in tables.sort().enumerate() {
         writer.add(piece.bytes(), count)?;
+        if number % PIECES_AT_ONCE == 0 {
+            progress.advance(0)?;
+        }
     }
-    Ok(writer.finish(0)?.0)
+    Ok(writer)
 }
 
 /// Merges counts files that one pattern made into one, of so many texts, or of theirs.
@@ -375,15 +391,10 @@ impl Counts {
     pub fn write(&self, mut out: impl Write, progress: &Progress) -> Result<(), Error> {
         match &mut *self.kept() {
             Kept::Tables(tables) => {
-                let mut writer = Writer::new(out, &self.pattern);
                 // Nobody looks for a piece any more, so the slots may lie in any order.
-                for (number, (piece, count)) in tables.sort().enumerate() {
-                    writer.add(piece.bytes(), count)?;
-                    if number % PIECES_AT_ONCE == 0 {
-                        progress.advance(0)?;
-                    }
-                }
-                writer.finish(self.totals.texts).map(drop)
+                let writer = Writer::new(out, &self.pattern);
+                let written = write_sorted(tables, writer, progress)?;
+                written.finish(self.totals.texts).map(drop)
             }
             Kept::File(file) => {
                 file.rewind().map_err(|error| failed("read", &error))?;
