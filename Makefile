@@ -42,6 +42,10 @@ check: dev ## Formatting, lints and types, in both languages.
 bench: dev $(VENV)/bench ## Measure every encoder there is beside ours, for hours (BENCH=--quick: to try it).
 	python bench/peers.py $(BENCH)
 
+.PHONY: bench-train
+bench-train: dev $(VENV)/bench ## Measure training beside others, by threads, memory and size, for half an hour.
+	python bench/train.py $(BENCH)
+
 .PHONY: wheel
 wheel: $(VENV)/core ## Build the wheel into dist/.
 	maturin build --release --out dist

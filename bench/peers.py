@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
@@ -45,7 +45,7 @@ def main() -> None:
         "rounds": options.rounds,
         "quick": options.quick,
         "machine": machine(),
-        "versions": versions(peers),
+        "versions": versions({peer: PEERS[peer].package for peer in peers}),
         "records": [],
     }
     with TemporaryDirectory(prefix="jeton-bench-") as folder:
@@ -93,8 +93,7 @@ class Run:
         self.refused: dict[tuple[str, str], dict[str, Any]] = {}
         self.done: set[tuple[Cell, str]] = set()
         self.caches = 0
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
-        self.cores = cores[-THREADS:]
+        self.cores = cores()
 
     def prepare(self, cells: list[Cell], *, quick: bool) -> None:
         """Write texts and vocabularies, and tiktoken's ids of all that will be encoded."""
@@ -157,7 +156,7 @@ class Run:
     def start(
         self, peer: str, cell: Cell, *, expect: bool = False, cache: int | None = None
     ) -> dict[str, Any]:
-        """Run a worker; return its outcome, or how it ended without one."""
+        """Measure a cell in a process of its own."""
         if cell.task == "load" and cache is None:
             self.caches += 1
             cache = self.caches
@@ -176,30 +175,38 @@ class Run:
             "HF_HUB_OFFLINE": "1",
             "XDG_CACHE_HOME": str(self.folder / f"cache{cache or 0}"),
         }
-        try:
-            done = subprocess.run(
-                [sys.executable, BENCH / "worker.py", json.dumps(job)],
-                capture_output=True,
-                timeout=self.timeout,
-                check=False,
-                env=environment,
-                text=True,
-                errors="replace",
-            )
-        except subprocess.TimeoutExpired:
-            return {"status": "hangs", "reason": f"not done after {self.timeout:.0f} s"}
-        if done.returncode or not done.stdout.strip():
-            return {"status": "crashes", "reason": self.last_words(done)}
-        outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return outcome
+        return start_worker("worker.py", job, environment, self.timeout)
 
-    def last_words(self, done: "subprocess.CompletedProcess[str]") -> str:
-        how = f"exit code {done.returncode}"
-        if done.returncode < 0:
-            how = signal.Signals(-done.returncode).name
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        said = lines[-1] if lines else "no message"
-        return f"{how}: {said}".replace(str(self.folder), "…").replace(sys.prefix, "…")[:300]
+
+def start_worker(
+    script: str, job: dict[str, Any], environment: Mapping[str, str], timeout: float
+) -> dict[str, Any]:
+    """Run a script of ours with a job; return its outcome, or how it ended without one."""
+    try:
+        done = subprocess.run(
+            [sys.executable, BENCH / script, json.dumps(job)],
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            env=environment,
+            text=True,
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": "hangs", "reason": f"not done after {timeout:.0f} s"}
+    if done.returncode or not done.stdout.strip():
+        said = last_words(done).replace(job["folder"], "…").replace(sys.prefix, "…")
+        return {"status": "crashes", "reason": said[:300]}
+    outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return outcome
+
+
+def last_words(done: "subprocess.CompletedProcess[str]") -> str:
+    how = f"exit code {done.returncode}"
+    if done.returncode < 0:
+        how = signal.Signals(-done.returncode).name
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    return f"{how}: {lines[-1] if lines else 'no message'}"
 
 
 def both_loads(first: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
@@ -235,14 +242,21 @@ def machine() -> dict[str, str]:
     }
 
 
-def versions(peers: list[str]) -> dict[str, str]:
+def versions(packages: Mapping[str, str]) -> dict[str, str]:
+    """Return the version of each peer's package."""
     found = {}
-    for peer in peers:
+    for peer, package in packages.items():
         try:
-            found[peer] = metadata.version(PEERS[peer].package)
+            found[peer] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[peer] = "absent"
     return found
+
+
+def cores() -> list[int]:
+    """Return the cores to measure on: the last, as the first have the system's work."""
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+    return allowed[-THREADS:]
 
 
 def say(line: str) -> None:

@@ -96,23 +96,24 @@ def _entry(record: Record | None, name: str, show: Callable[[Record, str], str])
     return show(record, name) if figures(record, name) else record["status"]
 
 
-def _spread(values: list[float]) -> str:
-    digits = 0 if median(values) >= 20 else 1
+def spread(values: list[float], digits: int = 1) -> str:
+    """Return the median and, where they differ, the least and most; digits below 20 only."""
+    digits = 0 if median(values) >= 20 else digits
     middle, low, high = (f"{v:.{digits}f}" for v in (median(values), min(values), max(values)))
     return middle if low == high else f"{middle} ({low}..{high})"
 
 
 def _rate(record: Record, name: str) -> str:
-    return _spread([record["bytes"] / 1e6 / seconds for seconds in figures(record, name)])
+    return spread([record["bytes"] / 1e6 / seconds for seconds in figures(record, name)])
 
 
 def _plain(factor: float) -> Callable[[Record, str], str]:
-    return lambda record, name: _spread([factor * value for value in figures(record, name)])
+    return lambda record, name: spread([factor * value for value in figures(record, name)])
 
 
 def _over_english(record: Record, name: str) -> str:
     pairs = zip(figures(record, name), figures(record, "english"), strict=True)
-    return _spread([hostile / english for hostile, english in pairs])
+    return spread([hostile / english for hostile, english in pairs])
 
 
 def _against_best(records: dict[str, Record], name: str) -> str:

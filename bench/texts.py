@@ -1,24 +1,50 @@
 """The texts that benchmarks run on."""
 
 import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 SEPARATOR = "\x1e"
+TEXT_BYTES = 100_000
+
+LINE = re.compile(rb"\n(?=[A-Za-z])")
+"""No piece of nanochat's pattern goes on here: a text that is cut has the same pieces."""
 
 
 def groups(arguments: list[str]) -> dict[str, list[str]]:
     """Return texts by group: the files named, or those of JETON_DATA by folder."""
     if arguments:
         return {Path(name).name: [Path(name).read_text()] for name in arguments}
-    default = Path(__file__).parent.parent.parent / "shared" / "data"
-    folder = Path(os.environ.get("JETON_DATA", default)) / "dev"
+    folder = data() / "dev"
     if not folder.is_dir():
         sys.exit("name files to measure on, or set JETON_DATA to a folder with dev/*/*.txt")
     files: dict[str, list[str]] = {}
     for file in sorted(folder.glob("*/*.txt")):
         files.setdefault(file.parent.name, []).extend(file.read_bytes().decode().split(SEPARATOR))
     return files
+
+
+def data() -> Path:
+    """Return the folder of texts, which need not be there."""
+    default = Path(__file__).parent.parent.parent / "shared" / "data"
+    return Path(os.environ.get("JETON_DATA", default))
+
+
+def texts_of(content: bytes) -> Iterator[str]:
+    """Cut a long text into some of about 100 KB, at line ends."""
+    start = 0
+    while start < len(content):
+        end = cut(content, start + TEXT_BYTES)
+        yield content[start:end].decode()
+        start = end
+
+
+def cut(content: bytes, at: int) -> int:
+    """Return where to cut a text, at a line end that is not before `at`, or its end."""
+    found = LINE.search(content, at)
+    return found.end() if found else len(content)
 
 
 def table(head: list[str], rows: list[list[str]]) -> None:

@@ -41,12 +41,17 @@ class Differs(Exception):  # noqa: N818 - a finding about a peer.
 
 def main() -> None:
     job = json.loads(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, job["cores"])
+    confine(job["cores"])
     with redirect_stdout(sys.stderr):
         outcome = work(job["peer"], Cell(**job["cell"]), Path(job["folder"]), expect=job["expect"])
     print(json.dumps(outcome))
+
+
+def confine(cores: list[int]) -> None:
+    """Keep this process to some cores, and its memory within bounds."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
 
 
 def work(name: str, cell: Cell, folder: Path, *, expect: bool) -> dict[str, Any]:
@@ -73,9 +78,14 @@ def work(name: str, cell: Cell, folder: Path, *, expect: bool) -> dict[str, Any]
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of PyO3 is no Exception.
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return {"status": status, "reason": reason.replace(str(folder), "…")[:REASON_MAX]}
+        return {"status": status, "reason": reason(error, folder)}
     return {"status": "ok", "figures": figures}
+
+
+def reason(error: BaseException, folder: Path) -> str:
+    """Return what an error says, in a line."""
+    told = " ".join(f"{type(error).__name__}: {error}".split())
+    return told.replace(str(folder), "…")[:REASON_MAX]
 
 
 def measure(encoder: Encoder, cell: Cell, folder: Path, bare: float) -> Figures:
