@@ -88,10 +88,8 @@ def test_ctrl_c_says_how_to_go_on(corpus: Path, expected: bytes, tmp_path: Path)
     process = started(command(corpus, out))
     wait_for_part(tmp_path / "tok.jeton.journal", process)
     process.send_signal(signal.SIGINT)
-    start = time.monotonic()
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert time.monotonic() - start < 10
     assert b"run the same command to go on" in errors
     subprocess.run(command(corpus, out), check=True)
     assert out.read_bytes() == expected

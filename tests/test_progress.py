@@ -37,7 +37,7 @@ def test_a_bar_says_what_was_held_out(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_nobody_is_told_when_nobody_listens() -> None:
-    with progress.shown(False) as tell:
+    with progress.shown(progress=False) as tell:
         tell(jeton.Progress("count", 1.0))
 
 

@@ -164,7 +164,7 @@ class Learning:
 
         start = None if self.initial is None else (self.initial, self.first_new)
         merges, ties, _, (left_out, occurrences) = counts.raw.learn(
-            wanted, self.min_count, self.max_token_bytes, self.memory * 3 // 4, start, report
+            wanted, self.min_count, self.max_token_bytes, self.memory, start, report
         )
         if left_out:
             warnings.warn(
