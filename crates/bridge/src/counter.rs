@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use jeton::learn::{Goal, learn};
 use jeton::{Error, Id, Splitter};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -76,13 +77,13 @@ impl Counter {
             return Err(PyRuntimeError::new_err("finish counting before learning"));
         };
         let learned: Result<_, Error> = watch(py, report, |progress| {
-            Ok((jeton::learn::learn(&counts, merges_max, progress), counts))
+            Ok((learn(&counts, &Goal::merges(merges_max), progress), counts))
         })
-        .map(|(merges, counts)| {
+        .map(|(learned, counts)| {
             self.put(State::Counted(counts));
-            merges
+            learned
         })?;
-        learned.map_err(|error| raise(py, &error))
+        learned.map(|learned| learned.pairs()).map_err(|error| raise(py, &error))
     }
 }
 

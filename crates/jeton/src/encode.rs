@@ -281,8 +281,9 @@ mod tests {
         let mut counter = crate::Counter::new(splitter, 1, None);
         counter.add(&corpus, &progress).unwrap();
         let counts = counter.finish(&progress).unwrap();
-        let merges = crate::learn::learn(&counts, random.below(300), &progress).unwrap();
-        Vocab::from_merges(&merges).unwrap()
+        let goal = crate::learn::Goal::merges(random.below(300));
+        let learned = crate::learn::learn(&counts, &goal, &progress).unwrap();
+        Vocab::from_merges(&learned.pairs()).unwrap()
     }
 
     /// A vocabulary of tokens that are spelled anyhow; some are reached by no merge.

@@ -39,6 +39,8 @@ pub enum Error {
     // Training cannot do what it was asked.
     MemoryExceeded { budget: usize },
     CorpusTooLarge,
+    CountsTooLarge,
+    FirstIdTaken { first: Id, taken: Id },
     NoThread,
     Stopped,
     // The bytes are not a `.jeton` file.
@@ -97,7 +99,11 @@ impl Error {
             | PatternDrops { .. } => Kind::Pattern,
             TextTooLong { .. } | EndTooLong { .. } => Kind::Text,
             UnknownId { .. } => Kind::Id,
-            MemoryExceeded { .. } | CorpusTooLarge | NoThread => Kind::Train,
+            MemoryExceeded { .. }
+            | CorpusTooLarge
+            | CountsTooLarge
+            | FirstIdTaken { .. }
+            | NoThread => Kind::Train,
             Stopped => Kind::Stopped,
             NotAFile
             | FileVersion { .. }
@@ -246,6 +252,19 @@ impl fmt::Display for Error {
             }
             Self::CorpusTooLarge => {
                 write!(f, "the distinct pieces have more than 4,294,967,295 bytes; give less text")
+            }
+            Self::CountsTooLarge => {
+                write!(
+                    f,
+                    "the counts of all bytes add up to more than {}; give less text",
+                    u64::MAX
+                )
+            }
+            Self::FirstIdTaken { first, taken } => {
+                write!(
+                    f,
+                    "new ids are to begin at {first}, but the vocabulary has id {taken}; begin after it"
+                )
             }
             Self::NoThread => write!(f, "the system gives no thread to work on; end other work"),
             Self::Stopped => write!(f, "stopped before the end"),

@@ -14,8 +14,9 @@
 //! let progress = jeton::Progress::default();
 //! let mut counter = jeton::Counter::new(splitter.clone(), 1, None);
 //! counter.add(&[b"low lower lowest"], &progress)?;
-//! let merges = jeton::learn::learn(&counter.finish(&progress)?, 4, &progress)?;
-//! let vocab = jeton::Vocab::from_merges(&merges)?;
+//! let goal = jeton::learn::Goal::merges(4);
+//! let learned = jeton::learn::learn(&counter.finish(&progress)?, &goal, &progress)?;
+//! let vocab = jeton::Vocab::from_merges(&learned.pairs())?;
 //! let tokenizer = jeton::Tokenizer::new(vocab, splitter, Vec::new())?;
 //!
 //! let mut ids = Vec::new();

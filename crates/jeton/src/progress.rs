@@ -1,6 +1,7 @@
 //! How far a long piece of work is, and a way to stop it, seen from another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 
@@ -9,6 +10,7 @@ use crate::error::Error;
 pub struct Progress {
     done: AtomicU64,
     stopped: AtomicBool,
+    latest: Mutex<Vec<u8>>,
 }
 
 impl Progress {
@@ -34,5 +36,58 @@ impl Progress {
             true => Err(Error::Stopped),
             false => Ok(()),
         }
+    }
+
+    /// Shows a token that was learned.
+    pub fn show(&self, token: &[u8]) {
+        let mut latest = self.held_latest();
+        latest.clear();
+        latest.extend_from_slice(token);
+    }
+
+    /// Returns the token that was shown last: none while there is none.
+    #[must_use]
+    pub fn latest(&self) -> Vec<u8> {
+        self.held_latest().clone()
+    }
+
+    fn held_latest(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks now and then, as work gets done, whether to stop: every question takes as long as some work.
+#[derive(Debug)]
+pub(crate) struct Pace<'p> {
+    progress: &'p Progress,
+    work: usize,
+}
+
+/// Steps between two questions; the slowest are some hundred nanoseconds each.
+const WORK_AT_ONCE: usize = 1 << 14;
+
+impl<'p> Pace<'p> {
+    pub(crate) fn new(progress: &'p Progress) -> Self {
+        Self { progress, work: 0 }
+    }
+
+    /// Counts steps of work, of some nanoseconds each.
+    ///
+    /// # Errors
+    ///
+    /// When somebody asked to stop.
+    #[inline(always)]
+    pub(crate) fn work(&mut self, steps: usize) -> Result<(), Error> {
+        self.work += steps;
+        match self.work < WORK_AT_ONCE {
+            true => Ok(()),
+            false => self.ask(),
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self) -> Result<(), Error> {
+        self.work = 0;
+        self.progress.advance(0)
     }
 }
