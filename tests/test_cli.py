@@ -200,6 +200,19 @@ class TestTrain:
         assert re.search("left out \\d+ pieces that occur less than 500 times", said)
         assert "held out: 1.000 bytes a token with 256 tokens" in said
 
+    def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
+        report = ("--report", "none/r.html")
+        assert "r.html" in refusal("train", folder / "corpus.txt", *report, folder=tmp_path)
+
+    def test_names_the_option_that_is_wrong(self, folder: Path, tmp_path: Path) -> None:
+        for option, value in (("part", "x"), ("memory", "0"), ("memory", "9" * 400)):
+            message = refusal("train", folder / "corpus.txt", f"--{option}", value, folder=tmp_path)
+            assert f"{option} is" in message
+        saved = output("train", folder / "corpus.txt", "-n", "270,280", "-o", "t/", folder=tmp_path)
+        assert "t-270" in saved
+
     def test_weighs_files(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("ab ab ab")
         (tmp_path / "b.txt").write_text("xy")
@@ -227,6 +240,15 @@ class TestLearn:
         output("learn", "a.counts", "b.counts", "-n", 290, "-o", "one.jeton", folder=tmp_path)
         output("train", "a.txt", "b.txt", "-n", 290, "-o", "other.jeton", folder=tmp_path)
         assert (tmp_path / "one.jeton").read_bytes() == (tmp_path / "other.jeton").read_bytes()
+
+    def test_counting_refuses_what_it_cannot_do(self, folder: Path, tmp_path: Path) -> None:
+        count = ("train", folder / "corpus.txt", "--count-only")
+        assert "needs --out" in refusal(*count, folder=tmp_path)
+        for option in (("-n", 300), ("--report", "r.html"), ("--held-out", 0.1)):
+            assert "for learning" in refusal(*count, "-o", "a.counts", *option, folder=tmp_path)
+        assert "is a folder" in refusal(*count, "-o", ".", folder=tmp_path)
+        summary = json.loads(output(*count, "-o", "a.counts", "--json", folder=tmp_path))
+        assert summary["path"] == "a.counts"
 
     def test_refuses_what_is_no_counts_file(self, folder: Path, tmp_path: Path) -> None:
         message = refusal("learn", folder / "corpus.txt", folder=tmp_path)

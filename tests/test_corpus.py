@@ -190,7 +190,7 @@ def test_the_standard_library_is_a_corpus() -> None:
     files = corpus.standard_library()
     assert any(file.name == "ast.py" for file in files)
     assert not any("site-packages" in file.parts for file in files)
-    assert corpus.size(files) > 5_000_000  # type: ignore[operator]
+    assert sum(size for _, size, _ in corpus.identity(files)) > 5_000_000
 
 
 # ---- reading on from a position ----
@@ -489,11 +489,10 @@ def test_the_identity_tells_when_a_file_changes(tmp_path: Path) -> None:
         corpus.identity([tmp_path / "none.txt"])
 
 
-def test_the_size_of_what_is_packed_is_not_known(folder: Path) -> None:
-    assert corpus.size([folder / "plain"]) == sum(len(text.encode()) for text in TEXTS)
-    for name in ["b.gz", "b.xz", "b.zst"]:
-        (folder / "plain" / name).write_bytes(b"")
-        assert corpus.size([folder / "plain" / name]) is None
+def test_packed_files_and_tables_are_not_plain(tmp_path: Path) -> None:
+    assert corpus.are_plain([tmp_path / "a.txt", tmp_path / "b.py"])
+    for name in ("a.txt.gz", "a.jsonl", "a.parquet", "a.xz"):
+        assert not corpus.are_plain([tmp_path / "a.txt", tmp_path / name])
 
 
 def test_a_file_has_the_weight_of_the_first_pattern_that_matches_it() -> None:

@@ -169,3 +169,24 @@ def test_progress_tells_a_program_how_far_it_is() -> None:
     assert last.left is None
     if sys.platform == "linux":
         assert last.memory > 1_000_000
+
+
+def test_many_counts_files_are_merged(tmp_path: Path) -> None:
+    files = [
+        jeton.count_corpus([f"text {number}"]).save(tmp_path / f"{number}.counts")
+        for number in range(70)
+    ]
+    merged = jeton.Counts.load(*files)
+    assert merged.texts == 70
+    assert dict(merged.most_common(1000))[b"text"] == 70
+
+
+def test_counts_with_a_share_held_out_are_not_saved(tmp_path: Path) -> None:
+    counts = jeton.count_corpus(["a b c"], held_out=0.5)
+    with pytest.raises(jeton.errors.TrainError, match="held out"):
+        counts.save(tmp_path / "a.counts")
+
+
+def test_weights_that_alternate_are_counted_together() -> None:
+    counts = jeton.count_corpus(["a", "b"] * 1000, weights=[1, 2] * 1000)
+    assert pieces(counts) == {b"a": 1000, b"b": 2000}

@@ -128,9 +128,59 @@ def test_a_damaged_part_is_refused(corpus: Path, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     jeton.count_files([corpus], journal=journal, part="300KB")
     part = journal / "000000.counts"
-    part.write_bytes(part.read_bytes()[:-1])
-    with pytest.raises(jeton.errors.TrainError, match="damaged, make it anew; remove"):
+    content = part.read_bytes()
+    middle = len(content) // 2
+    part.write_bytes(content[:middle] + b"\xff" + content[middle + 1 :])
+    with pytest.raises(jeton.errors.TrainError, match="remove .* to start anew"):
         jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
+
+
+def test_a_folder_that_is_no_journal_is_left_alone(corpus: Path, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    diary.mkdir()
+    (diary / "notes.txt").write_text("mine")
+    with pytest.raises(jeton.errors.TrainError, match=r"has 'notes\.txt', which is no journal's"):
+        jeton.count_files([corpus], journal=diary)
+    assert (diary / "notes.txt").read_text() == "mine"
+    out = tmp_path / "tok"
+    (tmp_path / "tok.journal").mkdir()
+    (tmp_path / "tok.journal" / "notes.txt").write_text("mine")
+    done = subprocess.run(command(corpus, out), capture_output=True, check=False)
+    assert done.returncode == 2
+    assert (tmp_path / "tok.journal" / "notes.txt").read_text() == "mine"
+
+
+def test_another_part_in_place_of_ours_is_not_used(corpus: Path, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    expected = jeton.count_files([corpus], journal=journal, part="300KB").most_common(1000)
+    jeton.count_corpus(["other text"]).save(journal / "000000.counts")
+    said: list[str] = []
+    again = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
+    assert again.most_common(1000) == expected
+    assert "starting anew" in said[0]
+
+
+def test_a_result_within_the_corpus_is_no_part_of_it(corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes((corpus / "a.txt").read_bytes())
+    options = ("-n", "500", "--part", "300KB", "--memory", "4MB", "--report", "report.html")
+    train = [sys.executable, "-m", "jeton", "train", ".", *options]
+    process = subprocess.Popen(train, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    wait_for_part(folder / "tokenizer.journal", process)
+    process.kill()
+    process.communicate()
+    done = subprocess.run(train, cwd=folder, capture_output=True, check=True)
+    assert b"starting anew" not in done.stderr
+    first = (folder / "tokenizer" / "tokenizer.jeton").read_bytes()
+    subprocess.run(train, cwd=folder, capture_output=True, check=True)
+    assert (folder / "tokenizer" / "tokenizer.jeton").read_bytes() == first
+
+
+def test_a_small_corpus_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some text")
+    jeton.count_files([tmp_path / "a.txt"], journal=tmp_path / "journal")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
 
 
 def test_two_trainings_do_not_share_a_journal(corpus: Path, tmp_path: Path) -> None:

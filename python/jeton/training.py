@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, overload
 
 from jeton import corpus
@@ -171,8 +172,9 @@ def count_files(
     end, the same call goes on from there. Remove it when its counts are of use no more.
     """
     counting = Counting(pattern, threads, memory, folder, held_out)
-    files = corpus.files(paths)
+    files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
     times = corpus.weights_of(files, weights or {})
+    known = corpus.identity(files)
     identity = {
         "version": VERSION,
         "pattern": counting.pattern,
@@ -180,18 +182,22 @@ def count_files(
         "held_out": held_out,
         "on_error": on_error,
         "weights": times,
-        "files": corpus.identity(files),
+        "files": known,
     }
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
-    part_bytes = parse(part)
+    part_bytes = parse(part, "part")
     kept = None if journal is None else Journal(given(journal), identity)
-    job = _Files(counting, reader, times, kept, part_bytes, remark)
+    sizes = [size for _, size, _ in known]
     try:
         with shown(progress) as tell:
-            return job.count(tell)
+            return _Files(counting, reader, times, sizes, kept, part_bytes, remark).count(tell)
     finally:
         if kept is not None:
             kept.close()
+
+
+def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
+    return Path(folder).absolute() in path.absolute().parents
 
 
 @dataclass
@@ -201,6 +207,8 @@ class _Files:
     counting: Counting
     reader: corpus.Reader
     weights: list[int]
+    sizes: list[int]
+    """Of the files, in bytes."""
     journal: Journal | None
     part_bytes: int
     remark: Callable[[str], object]
@@ -243,14 +251,12 @@ class _Files:
         Where only reading tells, as in packed files, it is taken from the files that are done.
         """
         before = 0 if self.journal is None else self.journal.bytes
-        known = corpus.size(self.reader.files)
-        if known is not None:
-            return lambda _: known - before
-        sizes = [size for _, size, _ in corpus.identity(self.reader.files)]
+        if corpus.are_plain(self.reader.files):
+            return lambda _: sum(self.sizes) - before
 
         def total(end: Any) -> int | None:  # noqa: ANN401 - as `Weighted` has it.
-            done = sum(sizes[: end[0].file]) if end else 0
-            return self.counting.bytes * sum(sizes) // done - before if done else None
+            done = sum(self.sizes[: end[0].file]) if end else 0
+            return self.counting.bytes * sum(self.sizes) // done - before if done else None
 
         return total
 
@@ -268,9 +274,7 @@ class _Files:
             yield Weighted(part.text, self.weights[part.file], is_new, (part.end, skipped))
 
     def _keep(self, journal: Journal, end: corpus.Position, skipped: dict[str, Any]) -> None:
-        journal.keep(
-            self.counting.take(), [end.file, end.at], size=self.counting.bytes, skipped=skipped
-        )
+        journal.keep(self.counting.take(), (end.file, end.at), self.counting.bytes, skipped)
 
     def _finish(self) -> Counts:
         if self.journal is None or not self.journal.parts:

@@ -37,12 +37,14 @@ impl Counter {
         held_out: f64,
     ) -> PyResult<Self> {
         let splitter = Splitter::new(pattern).map_err(|error| raise(py, &error))?;
-        let make = |threads| {
-            let budget =
-                memory.map(|memory_max| Budget { memory_max, storage: files_in(folder.clone()) });
+        let make = |threads, share: f64| {
+            let budget = memory.map(|memory| Budget {
+                memory_max: (memory as f64 * share) as usize,
+                storage: files_in(folder.clone()),
+            });
             jeton::Counter::new(splitter.clone(), threads, budget)
         };
-        let counters = Mutex::new(Some([make(threads), make(1)]));
+        let counters = Mutex::new(Some([make(threads, 1.0 - held_out), make(1, held_out)]));
         Ok(Self { splitter, held_out, counters })
     }
 
@@ -104,9 +106,10 @@ impl Counts {
     /// Reads counts files and merges them; `folder` has room for the merged one.
     #[staticmethod]
     fn read(py: Python<'_>, paths: Vec<PathBuf>, folder: PathBuf) -> PyResult<Self> {
-        let files = paths.iter().map(File::open).collect::<Result<_, _>>()?;
         let storage = files_in(folder);
-        watch(py, None, |progress| jeton::Counts::read(files, &storage, progress)).map(Self)
+        let read =
+            |progress: &_| jeton::Counts::read(paths.iter().map(File::open), &storage, progress);
+        watch(py, None, read).map(Self)
     }
 
     /// Writes the counts file, to the disk and not only to the system.
@@ -141,8 +144,8 @@ impl Counts {
 
     /// Learns merges; `report` is called with the number learned so far and the latest token.
     ///
-    /// Returns the merges, how many were chosen among equals, how many pieces were learned from, and
-    /// how many were left out with how many occurrences.
+    /// Returns the merges, how many were chosen among equals, and how many pieces were left out with
+    /// how many occurrences.
     #[allow(clippy::too_many_arguments, reason = "the Python face names each")]
     #[allow(clippy::type_complexity, reason = "as above")]
     fn learn(
@@ -154,7 +157,7 @@ impl Counts {
         memory: Option<usize>,
         initial: Option<(Bound<'_, Engine>, Id)>,
         report: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Vec<Merge>, usize, usize, (usize, u64))> {
+    ) -> PyResult<(Vec<Merge>, usize, (usize, u64))> {
         let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
         let goal = Goal {
             piece_count_min,
@@ -165,6 +168,6 @@ impl Counts {
         };
         let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
         let merges = learned.merges.iter().map(|merge| (merge.left, merge.right, merge.count));
-        Ok((merges.collect(), learned.ties, learned.pieces, learned.left_out))
+        Ok((merges.collect(), learned.ties, learned.left_out))
     }
 }

@@ -273,7 +273,7 @@ impl fmt::Display for Error {
                 write!(f, "the counts are of two patterns, {one} and {other}; count with one")
             }
             Self::CountsUnusable { doing, reason } => {
-                write!(f, "counts cannot be {doing}: {reason}; counting needs room on the disk")
+                write!(f, "counts cannot be {doing}: {reason}")
             }
             Self::NotCounts => {
                 write!(f, "this is not a counts file; it does not begin with `counts`")

@@ -86,11 +86,10 @@ def targets(out: str, sizes: Sequence[int]) -> list[str]:
     >>> targets("tok.jeton", [512, 1024])
     ['tok-512.jeton', 'tok-1024.jeton']
     """
-    path = Path(out)
-    found = [out]
+    path, found = Path(out), [out]
     if len(sizes) > 1:
         suffix = path.suffix if path.suffix == ".jeton" else ""
-        stem = out.removesuffix(suffix)
+        stem = str(path).removesuffix(suffix)
         found = [f"{stem}-{size}{suffix}" for size in sizes]
     for target in found:
         target_of(target)

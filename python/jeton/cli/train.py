@@ -1,7 +1,7 @@
 """`jeton train`: corpus in, tokenizer out."""
 
+import json
 import platform
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import jeton
 from jeton import corpus
 from jeton.cli import learning
 from jeton.cli.learning import say
 from jeton.cli.texts import field_option, paths_argument
+from jeton.journal import Journal
+from jeton.visible import visible
 
 POSITIVE = click.IntRange(min=1)
 
@@ -68,13 +71,14 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 )
 @click.option("--count-only", is_flag=True, help="Write the counts to OUT, for `jeton learn`.")
 @learning.quiet_option
+@click.pass_context
 def train(
+    context: click.Context,
+    /,
     *,
     paths: tuple[str, ...],
     vocab_size: list[int],
     out: str,
-    pattern: str | None,
-    weights: dict[str, int],
     count_only: bool,
     quiet: bool,
     as_json: bool,
@@ -87,28 +91,49 @@ def train(
 
     Stopped at any moment, the same command goes on from OUT.journal.
     """
+    journal = Path(f"{Path(out)}.journal")
+    if count_only:
+        refuse_options_of_learning(context)
+        targets = [out]
+        for name in LEARNING_ONLY & options.keys():
+            del options[name]
+    else:
+        targets = learning.targets(out, vocab_size)
     files = corpus.files(paths) if paths else corpus.standard_library()
-    journal = Path(f"{out.rstrip('/')}.journal")
-    options |= {"weights": weights, "journal": journal, "folder": folder_of(out)}
-    options |= {"progress": learning.shown(quiet=quiet), "pattern": pattern}
-    if not quiet:
-        options["remark"] = say
+    ours = {Path(path).absolute() for path in [*targets, journal, options.get("report") or journal]}
+    files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
+    options |= {"journal": journal, "folder": folder_of(out)}
+    options["progress"] = learning.shown(quiet=quiet)
+    options["remark"] = str if quiet else say
     if not quiet and (not paths or sys.stderr.isatty()):
         remark(files, given=bool(paths))
     with learning.warned(quiet=quiet), how_to_go_on(journal):
         if count_only:
-            counted = {name: options[name] for name in options if name not in LEARNING_ONLY}
-            counts = jeton.count_files(files, **counted)
-            click.echo(f"{counts.save(out)}: {len(counts)} pieces")
+            counts = jeton.count_files(files, **options)
+            path = counts.save(out)
+            summary = {"path": str(path), "pieces": len(counts), "texts": counts.texts}
+            said = f"{visible(str(path))}: {len(counts)} pieces"
+            click.echo(json.dumps(summary) if as_json else said)
         else:
-            targets = learning.targets(out, vocab_size)
             made = jeton.train_files(files, vocab_size, **options)
             learning.save(made, targets, as_json=as_json)
-    shutil.rmtree(journal, ignore_errors=True)
+    Journal.discard(journal)
 
 
 LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report", "exact_size"}
 """The options that counting does not know."""
+
+
+def refuse_options_of_learning(context: click.Context) -> None:
+    """Refuse what counting alone cannot do, rather than leave it out."""
+    for name in sorted(LEARNING_ONLY | {"vocab_size", "held_out"}):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.removesuffix("s").replace("_", "-")
+            raise jeton.Error(f"--{option} is for learning, and --count-only does not learn")
+    if context.get_parameter_source("out") is not ParameterSource.COMMANDLINE:
+        raise jeton.Error("--count-only needs --out, a file such as part.counts")
+    if Path(context.params["out"]).is_dir():
+        raise jeton.Error(f"{context.params['out']} is a folder; counts are a file")
 
 
 def folder_of(out: str) -> Path:

@@ -5,7 +5,14 @@ of them. Reading can stop after any text and go on from there; nothing is left o
 and then it is counted.
 """
 
-from jeton.corpus.paths import AnyPath, files, identity, size, standard_library, weights_of
+from jeton.corpus.paths import (
+    AnyPath,
+    are_plain,
+    files,
+    identity,
+    standard_library,
+    weights_of,
+)
 from jeton.corpus.reader import OnError, Part, Position, Reader, Skipped, parts, texts
 
 __all__ = [
@@ -15,10 +22,10 @@ __all__ = [
     "Position",
     "Reader",
     "Skipped",
+    "are_plain",
     "files",
     "identity",
     "parts",
-    "size",
     "standard_library",
     "texts",
     "weights_of",

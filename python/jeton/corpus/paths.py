@@ -43,12 +43,9 @@ def files(paths: Iterable[AnyPath]) -> list[Path]:
     return found
 
 
-def size(paths: Iterable[AnyPath]) -> int | None:
-    """Return the bytes of text in files, if that can be told without reading them."""
-    found = files(paths)
-    if any(is_table(file) or is_packed(file) for file in found):
-        return None
-    return sum(size for _, size, _ in identity(found))
+def are_plain(files: Iterable[Path]) -> bool:
+    """Return whether the bytes of all files are their texts, and nothing else."""
+    return not any(is_table(file) or is_packed(file) for file in files)
 
 
 def identity(files: Iterable[Path]) -> list[tuple[str, int, int]]:

@@ -197,10 +197,15 @@ def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tu
     Where a part ends depends on where it begins and on nothing else, so that whoever goes on from
     there gets the same parts.
     """
-    held, wanted = b"", READ_BYTES
+    chunks: list[bytes] = []
+    size, wanted = 0, READ_BYTES
     try:
         for chunk in kinds.chunks(path, at, READ_BYTES):
-            held += chunk
+            chunks.append(chunk)
+            size += len(chunk)
+            if size < wanted:
+                continue
+            held = b"".join(chunks)
             while len(held) >= wanted:
                 if done := cut(held[:wanted]):
                     at += done
@@ -208,12 +213,13 @@ def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tu
                     held, wanted = held[done:], READ_BYTES
                 else:
                     wanted *= 2
+            chunks, size = [held], len(held)
     except FileError:
-        if held:
-            yield held, at + len(held)
+        if size:
+            yield b"".join(chunks), at + size
         raise
-    if held or not at:  # An empty file is an empty text.
-        yield held, at + len(held)
+    if size or not at:  # An empty file is an empty text.
+        yield b"".join(chunks), at + size
 
 
 class _NoTextError(Exception):

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 use std::{fmt, thread};
@@ -39,6 +39,9 @@ const TABLES_BYTES_MAX: usize = 1 << 28;
 
 /// Files that are merged into one as soon as there are so many.
 const FILES_MAX: usize = 16;
+
+/// Bytes of a file that are copied between two looks at whether to stop.
+const COPIED_BYTES: usize = 1 << 20;
 
 /// Pieces that are handled between two looks at whether to stop.
 const PIECES_AT_ONCE: usize = 1 << 14;
@@ -78,12 +81,6 @@ impl Counter {
         let memory_max = budget.as_ref().map_or(usize::MAX, share);
         let shares = (0..threads).map(|_| Share::new(memory_max)).collect();
         Self { splitter, budget, bytes: 0, shares }
-    }
-
-    /// Returns what the corpus is split by.
-    #[must_use]
-    pub fn splitter(&self) -> &Splitter {
-        &self.splitter
     }
 
     /// Returns how many pieces all threads hold, some of them the same, and the bytes these take.
@@ -141,19 +138,20 @@ impl Counter {
     pub fn finish(mut self, texts: u64, progress: &Progress) -> Result<Counts, Error> {
         let pattern = self.splitter.pattern().to_owned();
         let (_, memory) = self.held();
-        let is_whole = self.shares.iter().all(|share| share.files.is_empty());
+        let is_whole = self.shares.iter().all(|share| share.files.0.is_empty());
         match self.budget {
             Some(Budget { memory_max, storage }) if !is_whole || memory > memory_max / 4 => {
                 let mut files = Vec::new();
                 for mut share in self.shares.drain(..) {
                     spill(&mut share.tables, &mut share.files, &pattern, &storage, progress)?;
-                    files.extend(share.files.into_iter().map(|(_, file)| file));
+                    files.extend(share.files.0.into_iter().map(|(_, file)| file));
                 }
                 Counts::merged(files, &pattern, Some(texts), &storage, progress)
             }
             _ => {
                 let mut shares = self.shares.into_iter().map(|share| share.tables);
                 let mut tables = shares.next().expect("there is a thread at least");
+                tables.unbind();
                 for others in shares {
                     tables.join(&others, || progress.advance(0))?;
                 }
@@ -191,13 +189,12 @@ pub fn hold_out<'t>(splitter: &Splitter, texts: Vec<&'t [u8]>, share: f64) -> [V
 #[derive(Debug)]
 struct Share {
     tables: Tables,
-    /// What was written, with how often it was merged before.
-    files: Vec<(usize, File)>,
+    files: Files,
 }
 
 impl Share {
     fn new(memory_max: usize) -> Self {
-        Self { tables: Tables::new(memory_max), files: Vec::new() }
+        Self { tables: Tables::new(memory_max), files: Files::default() }
     }
 
     /// Counts the pieces of a text.
@@ -235,7 +232,7 @@ impl Share {
 /// Writes all counts to a file and forgets them, even if that fails.
 fn spill(
     tables: &mut Tables,
-    files: &mut Vec<(usize, File)>,
+    files: &mut Files,
     pattern: &str,
     storage: &Storage,
     progress: &Progress,
@@ -245,17 +242,35 @@ fn spill(
         Ok(write_sorted(tables, writer, progress)?.finish(0)?.0)
     });
     tables.clear();
-    files.push((0, written?));
-    // So few files are open at any time, and each piece is merged few times.
-    while let Some(&(merged, _)) = files.last()
-        && let from = files.partition_point(|&(other, _)| other > merged)
-        && files.len() - from == FILES_MAX
-    {
-        let same = files.drain(from..).map(|(_, file)| file).collect();
-        let file = merge_files(same, pattern, None, storage, progress)?.0;
-        files.push((merged + 1, file));
+    files.add(written?, pattern, storage, progress)
+}
+
+/// Counts files, each with how often it was merged before.
+///
+/// As soon as many were merged as often they become one, so that few are open at any time and each
+/// piece is merged few times.
+#[derive(Debug, Default)]
+struct Files(Vec<(usize, File)>);
+
+impl Files {
+    fn add(
+        &mut self,
+        file: File,
+        pattern: &str,
+        storage: &Storage,
+        progress: &Progress,
+    ) -> Result<(), Error> {
+        self.0.push((0, file));
+        while let Some(&(merged, _)) = self.0.last()
+            && let from = self.0.partition_point(|&(other, _)| other > merged)
+            && self.0.len() - from == FILES_MAX
+        {
+            let same = self.0.drain(from..).map(|(_, file)| file).collect();
+            let file = merge_files(same, pattern, None, storage, progress)?.0;
+            self.0.push((merged + 1, file));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Writes what tables hold, in order; they are no tables afterwards.
@@ -316,14 +331,29 @@ enum Kept {
 }
 
 impl Counts {
-    /// Reads counts files and merges them; at least one, all of one pattern. Takes little memory.
+    /// Reads counts files, which are opened one by one, and merges them; at least one, all of one
+    /// pattern. Takes little memory.
     ///
     /// # Errors
     ///
-    /// When a file is not whole or holds no counts, the patterns differ, or somebody asked to stop.
-    pub fn read(files: Vec<File>, storage: &Storage, progress: &Progress) -> Result<Self, Error> {
-        let first = files.first().ok_or(Error::NotCounts)?;
-        let pattern = Reader::new(first)?.pattern().to_owned();
+    /// When a file cannot be opened, is not whole or holds no counts, the patterns differ, or
+    /// somebody asked to stop.
+    pub fn read(
+        files: impl IntoIterator<Item = io::Result<File>>,
+        storage: &Storage,
+        progress: &Progress,
+    ) -> Result<Self, Error> {
+        let (mut merged, mut pattern) = (Files::default(), None);
+        for file in files {
+            let file = file.map_err(|error| failed("read", &error))?;
+            let pattern = match &pattern {
+                Some(pattern) => pattern,
+                None => pattern.insert(Reader::new(&file)?.pattern().to_owned()),
+            };
+            merged.add(file, pattern, storage, progress)?;
+        }
+        let pattern = pattern.ok_or(Error::NotCounts)?;
+        let files = merged.0.into_iter().map(|(_, file)| file).collect();
         Self::merged(files, &pattern, None, storage, progress)
     }
 
@@ -398,8 +428,16 @@ impl Counts {
             }
             Kept::File(file) => {
                 file.rewind().map_err(|error| failed("read", &error))?;
-                let copied = io::copy(file, &mut out);
-                copied.map(drop).map_err(|error| failed("written", &error))
+                let mut buffer = vec![0; COPIED_BYTES];
+                loop {
+                    let count = file.read(&mut buffer).map_err(|error| failed("read", &error))?;
+                    if count == 0 {
+                        return out.flush().map_err(|error| failed("written", &error));
+                    }
+                    let written = out.write_all(&buffer[..count]);
+                    written.map_err(|error| failed("written", &error))?;
+                    progress.advance(0)?;
+                }
             }
         }
     }

@@ -52,6 +52,11 @@ impl Tables {
         }
     }
 
+    /// Lets the tables grow from now on, whatever they take.
+    pub(crate) fn unbind(&mut self) {
+        (self.slots_max, self.arena_max) = (usize::MAX, usize::MAX);
+    }
+
     /// Returns the number of distinct pieces.
     pub(crate) fn len(&self) -> usize {
         self.short.used + self.middle.used + self.long.used
@@ -124,7 +129,7 @@ impl Tables {
         self.slots_max.saturating_sub(self.slot_bytes())
     }
 
-    /// Adds all counts of others.
+    /// Adds all counts of others; these tables have no bound.
     ///
     /// # Errors
     ///
@@ -174,6 +179,10 @@ impl Tables {
         self.middle.clear();
         self.long.clear();
         self.arena.clear();
+        // One piece may have been longer than all that there is room for.
+        if self.arena.capacity() > self.arena_max {
+            self.arena = Vec::new();
+        }
     }
 }
 

@@ -4,10 +4,11 @@
 //! further on, and the last cell of the token before is one cell back; a join touches no others.
 //! Pieces lie in falling order of their counts, so a piece needs no count of its own.
 
-use super::Pieces;
 use super::layout::{Layout, PIECE_WORK};
-use super::table::Pair;
+use super::pair::{Join, Pair, Side};
+use super::steps::{Cursor, Steps};
 use super::tokens::Tokens;
+use super::{Pieces, fill};
 use crate::error::Error;
 use crate::huge;
 use crate::progress::Pace;
@@ -19,6 +20,9 @@ pub(super) trait Cell: Copy + Eq + Send {
 
     fn of(token: u32) -> Self;
     fn token(self) -> u32;
+
+    /// The number of the token, and one; none is `END`.
+    fn number(self) -> usize;
 }
 
 macro_rules! cell {
@@ -35,6 +39,11 @@ macro_rules! cell {
             fn token(self) -> u32 {
                 self.into()
             }
+
+            #[inline(always)]
+            fn number(self) -> usize {
+                self.wrapping_add(1) as usize
+            }
         }
     };
 }
@@ -45,10 +54,16 @@ cell!(u32);
 pub(super) struct Cells<C> {
     cells: Vec<C>,
     steps: Steps,
+    /// What is to the left and to the right of each token that the last join made.
+    lefts: Vec<C>,
+    rights: Vec<C>,
 }
 
 /// How far ahead places in cells are asked for.
 const PREFETCHED: usize = 16;
+
+/// Places that are looked at before the first of them is joined.
+const JOINED_AT_ONCE: usize = if cfg!(test) { 2 } else { 512 };
 
 impl<C: Cell> Cells<C> {
     /// Takes all pieces, each to where the layout says.
@@ -60,11 +75,11 @@ impl<C: Cell> Cells<C> {
         pieces: &impl Pieces,
         mut layout: Layout,
         tokens: &Tokens<'_>,
-        pace: &mut Pace,
+        pace: &mut Pace<'_>,
     ) -> Result<Self, Error> {
         let steps = Steps::of(layout.steps(), layout.cells as usize);
         let mut cells = huge::vec(layout.cells as usize);
-        cells.resize(layout.cells as usize, C::END);
+        fill(&mut cells, layout.cells as usize, C::END, pace)?;
         let mut buffers = Default::default();
         pieces.each(&mut |piece, count| {
             pace.work(PIECE_WORK + piece.len())?;
@@ -76,7 +91,7 @@ impl<C: Cell> Cells<C> {
             }
             Ok(())
         })?;
-        Ok(Self { cells, steps })
+        Ok(Self { cells, steps, lefts: Vec::new(), rights: Vec::new() })
     }
 
     /// Returns the bytes that they take.
@@ -88,150 +103,102 @@ impl<C: Cell> Cells<C> {
     ///
     /// # Errors
     ///
-    /// When `take` fails, or somebody asked to stop.
+    /// When somebody asked to stop.
     pub(super) fn each_pair(
         &self,
         lengths: &[u32],
-        pace: &mut Pace,
-        mut take: impl FnMut(u32, Pair, u64, &mut Pace) -> Result<(), Error>,
+        pace: &mut Pace<'_>,
+        mut take: impl FnMut(u32, Pair, u64),
     ) -> Result<(), Error> {
         let (mut place, mut cursor) = (1, self.steps.cursor());
         while place < self.cells.len() {
             pace.work(1)?;
-            let left = self.cells[place];
-            if left == C::END {
-                place += 1;
-                continue;
-            }
-            let next = place + lengths[left.token() as usize] as usize;
+            let left = self.cells[place].token();
+            let next = place + lengths[left as usize] as usize;
             let right = self.cells[next];
-            if right != C::END {
-                let pair = Pair::of(left.token(), right.token());
-                take(place as u32, pair, cursor.count(place as u32), pace)?;
+            if right == C::END {
+                // After an `END` begins the next piece.
+                place = next + 1;
+            } else {
+                take(place as u32, Pair::of(left, right.token()), cursor.count(place as u32));
+                place = next;
             }
-            place = next;
         }
         Ok(())
     }
 
-    /// Joins a pair wherever it occurs, from left to right, and appends the neighbours of what it
-    /// made. Returns how many: their places are moved to the front of `places`.
+    /// Joins a pair wherever it occurs, from left to right. Returns how often it did: the places are
+    /// at the front of `places` then.
     ///
     /// # Errors
     ///
     /// When somebody asked to stop.
     pub(super) fn join(
         &mut self,
-        pair: Pair,
-        joined: u32,
+        join: Join,
         lengths: &[u32],
         places: &mut [u32],
-        beside: &mut Beside<C>,
-        pace: &mut Pace,
+        pace: &mut Pace<'_>,
     ) -> Result<usize, Error> {
-        let [left_length, right_length] =
-            [pair.left(), pair.right()].map(|token| lengths[token as usize] as usize);
-        let [left, right, joined] = [pair.left(), pair.right(), joined].map(C::of);
-        let (cells, mut made) = (&mut self.cells[..], 0);
-        for at in 0..places.len() {
-            pace.work(1)?;
-            if let Some(&ahead) = places.get(at + PREFETCHED) {
-                huge::prefetch(&cells[ahead as usize]);
+        let parts = [join.pair.left(), join.pair.right()];
+        let [left_length, right_length] = parts.map(|token| lengths[token as usize] as usize);
+        let ([left, right], joined) = (parts.map(C::of), C::of(join.joined));
+        let Self { cells, lefts, rights, .. } = self;
+        let (cells, mut made) = (&mut cells[..], 0);
+        lefts.clear();
+        rights.clear();
+        for first in (0..places.len()).step_by(JOINED_AT_ONCE) {
+            let end = places.len().min(first + JOINED_AT_ONCE);
+            pace.work(end - first)?;
+            // Earlier joins took either part at half of the places. A branch would be a guess, so the
+            // places that are left move to the front without one.
+            let mut present = first;
+            for at in first..end {
+                if let Some(&ahead) = places.get(at + PREFETCHED) {
+                    huge::prefetch(&cells[ahead as usize]);
+                }
+                let place = places[at] as usize;
+                let is_present = (cells[place] == left) & (cells[place + left_length] == right);
+                places[present] = place as u32;
+                present += usize::from(is_present);
             }
-            let place = places[at] as usize;
-            let middle = place + left_length;
-            // An earlier join may have taken either part.
-            if cells[place] != left || cells[middle] != right {
-                continue;
+            for at in first..present {
+                let place = places[at] as usize;
+                // `aaa`: the join just before took this one.
+                if cells[place] != left {
+                    continue;
+                }
+                let (middle, after) = (place + left_length, place + left_length + right_length);
+                let mut before = cells[place - 1];
+                if before == joined {
+                    // `abab`: what the join just before saw to its right is joined now.
+                    *rights.last_mut().expect("there was a join before") = joined;
+                    before = C::END;
+                }
+                // No place in the middle begins a pair any more.
+                cells[middle] = C::END;
+                (cells[place], cells[after - 1]) = (joined, joined);
+                lefts.push(before);
+                rights.push(cells[after]);
+                places[made] = place as u32;
+                made += 1;
             }
-            let after = middle + right_length;
-            let mut before = cells[place - 1];
-            cells[middle] = C::END;
-            (cells[place], cells[after - 1]) = (joined, joined);
-            if before == joined {
-                // `abab`: what the first join saw to its right was not yet joined.
-                *beside.rights.last_mut().expect("the one before was made just now") = joined;
-                before = C::END;
-            }
-            beside.lefts.push(before);
-            beside.rights.push(cells[after]);
-            places[made] = place as u32;
-            made += 1;
         }
         Ok(made)
+    }
+
+    /// Returns what is to a side of each token that the last join made: `END` if nothing is.
+    ///
+    /// If two of them are neighbours, only the one to the left has the other beside it.
+    pub(super) fn beside(&self, side: Side) -> &[C] {
+        match side {
+            Side::Left => &self.lefts,
+            Side::Right => &self.rights,
+        }
     }
 
     /// Returns what tells the counts of pieces, at rising places.
     pub(super) fn cursor(&self) -> Cursor<'_> {
         self.steps.cursor()
-    }
-}
-
-/// What stands beside the tokens that a join made: `END` where there is nothing. Two of them that are
-/// neighbours are a pair that is to the right of the first.
-pub(super) struct Beside<C> {
-    pub(super) lefts: Vec<C>,
-    pub(super) rights: Vec<C>,
-}
-
-/// Where the pieces of each count begin.
-struct Steps {
-    /// The first place, and the count from there on; the last one ends them all.
-    steps: Vec<(u32, u64)>,
-    /// The step of every so many cells, so that none is far.
-    marks: Vec<u32>,
-}
-
-const MARK_CELLS: u32 = 128;
-
-impl Steps {
-    fn of(mut steps: Vec<(u32, u64)>, cells: usize) -> Self {
-        steps.push((u32::MAX, 0));
-        let mut step = 0;
-        let marks = (0..cells as u32).step_by(MARK_CELLS as usize).map(|place| {
-            while steps[step + 1..].first().is_some_and(|next| next.0 <= place) {
-                step += 1;
-            }
-            step as u32
-        });
-        let marks = marks.collect();
-        Self { steps, marks }
-    }
-
-    fn bytes(&self) -> usize {
-        size_of_val(&self.steps[..]) + size_of_val(&self.marks[..])
-    }
-
-    fn cursor(&self) -> Cursor<'_> {
-        Cursor { steps: self, count: 0, end: 0 }
-    }
-}
-
-/// Tells the counts of pieces, at rising places.
-pub(super) struct Cursor<'s> {
-    steps: &'s Steps,
-    count: u64,
-    /// The first place that has another count.
-    end: u32,
-}
-
-impl Cursor<'_> {
-    /// Returns the count of the piece at a place.
-    #[inline(always)]
-    pub(super) fn count(&mut self, place: u32) -> u64 {
-        if place >= self.end {
-            self.seek(place);
-        }
-        self.count
-    }
-
-    #[inline]
-    fn seek(&mut self, place: u32) {
-        let Steps { steps, marks } = self.steps;
-        let mut step = marks[(place / MARK_CELLS) as usize] as usize;
-        while steps[step + 1].0 <= place {
-            step += 1;
-        }
-        (self.count, self.end) = (steps[step].1, steps[step + 1].0);
     }
 }

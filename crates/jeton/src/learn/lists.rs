@@ -1,62 +1,32 @@
 //! The pairs that may be joined next, each with a list of the places where it occurs.
 //!
 //! A pair comes about in one join only, that of its newer token, so its list is written once and
-//! in full. From then on it gets rarer and nothing else: its count falls, and places in the list
-//! go stale. A heap of counts that may be out of date is exact if its head is looked after.
+//! in full. From then on the pair gets rarer and nothing else: its count falls, and places in the
+//! list go stale. So a heap of counts that may be out of date is exact if its head is looked after.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem;
 
-use super::table::{Pair, Table};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::listed::{Listed, PAIR_BYTES, each_by_start, least_that_fits};
+use super::pair::Pair;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::progress::Pace;
 
-/// A pair and its list.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Listed {
-    pub(super) pair: Pair,
-    /// How often the pair occurs, or did at some time.
-    pub(super) count: u64,
-    /// Its list: where it starts, and how many places it has.
-    pub(super) start: u32,
-    pub(super) len: u32,
-}
-
-impl Ord for Listed {
-    /// The one to be joined first is the greatest.
-    #[inline]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.count, Reverse(self.pair)).cmp(&(other.count, Reverse(other.pair)))
-    }
-}
-
-impl PartialOrd for Listed {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The bytes that a pair takes besides its places: in the heap, and in the table as it grows.
-const PAIR_BYTES: usize = 80;
-
-/// The bytes that a list takes.
-pub(super) fn list_bytes(len: usize) -> usize {
-    PAIR_BYTES + len * size_of::<u32>()
-}
-
-/// Places that no list needs are left where they are until there are that many.
-const DEAD_MIN: usize = 1 << 15;
+/// Places that no list needs are left where they are until there are so many.
+const DEAD_MIN: usize = if cfg!(test) { 8 } else { 1 << 15 };
 
 /// The lists of all pairs that are not too rare.
 pub(super) struct Lists {
     heap: BinaryHeap<Listed>,
-    /// How often each pair occurs now; none once it is joined or too rare.
-    counts: Table<u64>,
-    /// The lists, each in rising order.
+    /// How often each of these pairs occurs now.
+    counts: HashMap<Pair, u64, RandomState>,
+    /// The lists, each in rising order, and one place that is free.
     places: Vec<u32>,
-    /// Places that lists have.
+    /// How many places belong to lists.
     live: usize,
     /// Pairs that occur less often have no list.
     least: u64,
@@ -65,137 +35,146 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Takes over lists in `places` of pairs that occur so often at least.
+    /// Takes over the lists of all pairs that occur so often at least.
     ///
     /// # Errors
     ///
     /// When somebody asked to stop.
     pub(super) fn of(
         listed: Vec<Listed>,
-        places: Vec<u32>,
+        mut places: Vec<u32>,
         least: u64,
         room: usize,
-        pace: &mut Pace,
+        pace: &mut Pace<'_>,
     ) -> Result<Self, Error> {
-        let mut counts = Table::with_capacity(listed.len());
+        let mut counts = HashMap::with_capacity_and_hasher(listed.len(), RandomState::default());
         for one in &listed {
-            *counts.entry(one.pair, pace)? = one.count;
+            counts.insert(one.pair, one.count);
+            pace.work(1)?;
         }
         let live = places.len();
+        places.push(0);
         Ok(Self { heap: listed.into(), counts, places, live, least, room })
     }
 
-    /// Returns how often a pair with a list occurs at least.
+    /// Returns how often a pair occurs at least that has a list.
     pub(super) fn least(&self) -> u64 {
         self.least
     }
 
-    /// Takes out the pair to join next, and says whether another occurs as often.
-    pub(super) fn best(&mut self, tokens: &Tokens<'_>) -> Option<(Listed, bool)> {
-        if !self.refresh(self.least, tokens) {
-            return None;
-        }
-        let best = self.heap.pop()?;
-        self.drop(best);
-        Some((best, self.refresh(best.count, tokens)))
-    }
-
-    /// Brings the head of the heap up to date; returns whether it occurs so often at least.
-    fn refresh(&mut self, count_min: u64, tokens: &Tokens<'_>) -> bool {
-        while let Some(&head) = self.heap.peek()
-            && head.count >= count_min
-        {
-            let count = self.counts.get_mut(head.pair).map_or(0, |count| *count);
-            if count < self.least || !tokens.allow(head.pair) {
-                self.heap.pop();
-                self.drop(head);
-            } else if count == head.count {
-                return true;
-            } else if let Some(mut head) = self.heap.peek_mut() {
-                head.count = count;
-            }
-        }
-        false
-    }
-
-    /// Forgets a pair that was taken out of the heap.
-    fn drop(&mut self, listed: Listed) {
-        self.live -= listed.len as usize;
-        if let Some(count) = self.counts.get_mut(listed.pair) {
-            *count = 0;
-        }
-    }
-
-    /// Returns the list of a pair that was just taken out.
-    pub(super) fn places_mut(&mut self, listed: Listed) -> &mut [u32] {
-        &mut self.places[listed.start as usize..][..listed.len as usize]
-    }
-
-    /// Returns places of a list, and those that are added from `start` on.
-    pub(super) fn split(
-        &mut self,
-        start: usize,
-        listed: Listed,
-        len: usize,
-    ) -> (&[u32], &mut [u32]) {
-        let (old, new) = self.places.split_at_mut(start);
-        (&old[listed.start as usize..][..len], new)
-    }
-
-    /// Returns where the next list starts.
-    pub(super) fn end(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Makes room for lists that were added up to there.
+    /// Takes out the pair to join next, and tells whether another occurs as often.
     ///
     /// # Errors
     ///
-    /// When 32 bits do not number the places.
-    pub(super) fn extend(&mut self, end: usize) -> Result<(), Error> {
-        if u32::try_from(end).is_err() {
-            return Err(Error::CorpusTooLarge);
+    /// When somebody asked to stop.
+    pub(super) fn best(
+        &mut self,
+        tokens: &Tokens<'_>,
+        pace: &mut Pace<'_>,
+    ) -> Result<Option<(Listed, bool)>, Error> {
+        if !self.refresh(self.least, tokens, pace)? {
+            return Ok(None);
         }
-        let more = end - self.places.len();
-        if end > self.places.capacity() {
-            self.places.reserve_exact(more.max(self.places.len() / 8));
-        }
-        self.live += more;
-        self.places.resize(end, 0);
-        Ok(())
+        let best = self.heap.pop().expect("the head was looked at");
+        self.forget(&best);
+        Ok(Some((best, self.refresh(best.count, tokens, pace)?)))
     }
 
-    /// Adds a pair, if it is not too rare; its list is to be written where it says.
-    #[inline]
-    pub(super) fn add(&mut self, listed: Listed, pace: &mut Pace) -> Result<bool, Error> {
-        if listed.count < self.least {
-            return Ok(false);
+    /// Brings the head of the heap up to date, and tells whether it occurs so often at least.
+    fn refresh(
+        &mut self,
+        count_min: u64,
+        tokens: &Tokens<'_>,
+        pace: &mut Pace<'_>,
+    ) -> Result<bool, Error> {
+        while let Some(mut head) = self.heap.peek().copied().filter(|head| head.count >= count_min)
+        {
+            pace.work(8)?;
+            let count = self.count(head.pair);
+            if count == head.count && tokens.allow(head.pair) {
+                return Ok(true);
+            }
+            self.heap.pop();
+            if count < head.count && count >= self.least {
+                head.count = count;
+                self.heap.push(head);
+            } else {
+                self.forget(&head);
+            }
         }
-        *self.counts.entry(listed.pair, pace)? = listed.count;
-        self.heap.push(listed);
-        Ok(true)
+        Ok(false)
     }
 
-    /// Asks for the memory where the count of a pair is.
-    #[inline]
-    pub(super) fn prefetch(&self, pair: Pair) {
-        self.counts.prefetch(pair);
+    fn count(&self, pair: Pair) -> u64 {
+        self.counts.get(&pair).copied().unwrap_or(0)
+    }
+
+    /// Forgets a pair that is not in the heap any more. Its list stays until others are moved there.
+    fn forget(&mut self, listed: &Listed) {
+        self.live -= listed.len as usize;
+        self.counts.remove(&listed.pair);
+    }
+
+    /// Returns the list of a pair that was just taken out.
+    pub(super) fn places_mut(&mut self, listed: &Listed) -> &mut [u32] {
+        &mut self.places[listed.range()]
     }
 
     /// Takes down the count of a pair, if it has a list.
     #[inline]
     pub(super) fn fall(&mut self, pair: Pair, by: u64) {
-        if let Some(count) = self.counts.get_mut(pair).filter(|count| **count > 0) {
+        if let Some(count) = self.counts.get_mut(&pair) {
             *count -= by;
         }
     }
 
-    /// Drops the lists of pairs that occur less often.
+    /// Returns where the next list starts.
+    pub(super) fn end(&self) -> usize {
+        self.places.len() - 1
+    }
+
+    /// Adds a pair if it is not too rare, and tells whether it did. Its list is written afterwards.
+    #[inline]
+    pub(super) fn add(&mut self, listed: Listed) -> bool {
+        let is_frequent = listed.count >= self.least;
+        if is_frequent {
+            self.counts.insert(listed.pair, listed.count);
+            self.heap.push(listed);
+        }
+        is_frequent
+    }
+
+    /// Makes room for lists up to `end`; returns the list of an older pair, and the room for the new
+    /// ones, after which one more place is free.
+    ///
+    /// # Errors
+    ///
+    /// When 32 bits do not number the places.
+    pub(super) fn extend(
+        &mut self,
+        end: usize,
+        older: &Listed,
+    ) -> Result<(&[u32], &mut [u32]), Error> {
+        if u32::try_from(end).is_err() {
+            return Err(Error::CorpusTooLarge);
+        }
+        let start = self.end();
+        if end >= self.places.capacity() {
+            // Not doubled: the places are most of the memory.
+            self.places.reserve_exact((end - start).max(start / 8));
+        }
+        self.live += end - start;
+        self.places.resize(end + 1, 0);
+        let (old, new) = self.places.split_at_mut(start);
+        Ok((&old[older.range()], new))
+    }
+
+    /// Drops the lists of pairs that occur less often than that.
     ///
     /// # Errors
     ///
     /// When somebody asked to stop.
-    pub(super) fn raise(&mut self, least: u64, pace: &mut Pace) -> Result<(), Error> {
+    pub(super) fn raise(&mut self, least: u64, pace: &mut Pace<'_>) -> Result<(), Error> {
         self.least = self.least.max(least);
         self.compact(pace)
     }
@@ -205,88 +184,41 @@ impl Lists {
     /// # Errors
     ///
     /// When somebody asked to stop.
-    pub(super) fn tidy(&mut self, pace: &mut Pace) -> Result<(), Error> {
-        let dead = self.places.len() - self.live;
-        if dead > DEAD_MIN && dead > self.live / 2 {
+    pub(super) fn tidy(&mut self, pace: &mut Pace<'_>) -> Result<(), Error> {
+        let dead = self.end() - self.live;
+        let bytes =
+            |lists: &Self| lists.heap.len() * PAIR_BYTES + lists.places.len() * size_of::<u32>();
+        let is_full = bytes(self) > self.room;
+        if is_full || dead > DEAD_MIN.max(self.live / 2) {
             self.compact(pace)?;
         }
-        if self.bytes() > self.room {
-            self.compact(pace)?;
-            if self.bytes() > self.room / 4 * 3 {
-                let mut listed = std::mem::take(&mut self.heap).into_vec();
-                let least = least_that_fits(&mut listed, self.room / 2);
-                self.heap = listed.into();
-                self.raise(least, pace)?;
-            }
+        if is_full && bytes(self) > self.room / 4 * 3 {
+            let least = least_that_fits(self.heap.as_slice(), self.least, self.room / 2, pace)?;
+            self.raise(least, pace)?;
         }
         Ok(())
     }
 
-    fn bytes(&self) -> usize {
-        self.heap.len() * PAIR_BYTES + self.places.len() * size_of::<u32>()
-    }
-
-    /// Moves all lists together, without those of pairs that have become too rare.
-    fn compact(&mut self, pace: &mut Pace) -> Result<(), Error> {
-        let mut listed = std::mem::take(&mut self.heap).into_vec();
-        listed.retain_mut(|one| {
-            let mut none = 0;
-            let count = self.counts.get_mut(one.pair).unwrap_or(&mut none);
-            one.count = *count;
+    /// Moves the lists together, without those of pairs that have become too rare.
+    fn compact(&mut self, pace: &mut Pace<'_>) -> Result<(), Error> {
+        let mut listed = mem::take(&mut self.heap).into_vec();
+        for one in &mut listed {
+            pace.work(8)?;
+            one.count = self.count(one.pair);
             if one.count < self.least {
-                *count = 0;
+                self.forget(one);
             }
-            one.count >= self.least
-        });
+        }
+        listed.retain(|one| one.count >= self.least);
         let mut end = 0;
-        each_by_start(&mut listed, pace, |one, pace| {
-            let old = one.start as usize..(one.start + one.len) as usize;
+        each_by_start(&mut listed, pace, |one| {
+            let from = one.range();
             one.start = end as u32;
-            end += old.len();
-            pace.work(1 + old.len() / 16)?;
-            self.places.copy_within(old, one.start as usize);
-            Ok(())
+            end += from.len();
+            self.places.copy_within(from, one.start as usize);
         })?;
-        self.places.truncate(end);
-        self.live = end;
+        self.places.truncate(end + 1);
         self.heap = listed.into();
         Ok(())
     }
-}
-
-/// Pairs that are sorted without a question whether to stop.
-const SORTED_AT_ONCE: usize = 1 << 16;
-
-/// Calls `take` with all pairs in the order of their lists.
-fn each_by_start(
-    listed: &mut [Listed],
-    pace: &mut Pace,
-    mut take: impl FnMut(&mut Listed, &mut Pace) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for run in listed.chunks_mut(SORTED_AT_ONCE) {
-        run.sort_unstable_by_key(|one| one.start);
-        pace.work(run.len())?;
-    }
-    let head = |listed: &[Listed], at: usize| Reverse((listed[at].start, at));
-    let runs = (0..listed.len()).step_by(SORTED_AT_ONCE);
-    let mut heads: BinaryHeap<_> = runs.map(|at| head(listed, at)).collect();
-    while let Some(Reverse((_, at))) = heads.pop() {
-        take(&mut listed[at], pace)?;
-        if !(at + 1).is_multiple_of(SORTED_AT_ONCE) && at + 1 < listed.len() {
-            heads.push(head(listed, at + 1));
-        }
-    }
-    Ok(())
-}
-
-/// Returns the least count of which all pairs fit into so many bytes, the most frequent at any rate.
-pub(super) fn least_that_fits(listed: &mut [Listed], room: usize) -> u64 {
-    listed.sort_unstable_by_key(|one| Reverse(one.count));
-    let most = listed.first().map_or(0, |one| one.count);
-    let mut bytes = 0;
-    let beyond = listed.iter().find(|one| {
-        bytes += list_bytes(one.len as usize);
-        bytes > room && one.count < most
-    });
-    beyond.map_or(0, |one| one.count + 1)
 }

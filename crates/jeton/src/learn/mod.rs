@@ -7,12 +7,16 @@
 //! Pieces lie in cells, one a byte, and every pair that is frequent enough has a list of the places
 //! where it occurs. So a merge costs as much as the pair has places, and no more.
 
+mod born;
 mod cells;
+mod floor;
 mod layout;
 mod learner;
+mod listed;
 mod listing;
 mod lists;
-mod table;
+mod pair;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -20,7 +24,8 @@ mod tokens;
 use crate::error::Error;
 use crate::progress::{Pace, Progress};
 use crate::vocab::{Id, Vocab};
-use cells::Cell;
+use cells::{Cell, Cells};
+use floor::Floor;
 use layout::Layout;
 use learner::Learner;
 use tokens::Tokens;
@@ -32,6 +37,7 @@ pub trait Pieces {
     /// # Errors
     ///
     /// When `take` fails, or the pieces cannot be read.
+    #[allow(clippy::type_complexity, reason = "a name for it would tell less")]
     fn each(&self, take: &mut dyn FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error>;
 }
 
@@ -111,10 +117,11 @@ pub fn learn(pieces: &impl Pieces, goal: &Goal<'_>, progress: &Progress) -> Resu
     let tokens = Tokens::new(goal)?;
     let layout = Layout::of(pieces, goal, &tokens, &mut Pace::new(progress))?;
     // A merge takes a token away at least once.
-    let merges_max = (layout.cells as usize).min(goal.merges_max);
+    let merges_max = goal.merges_max.min(layout.cells as usize);
+    let floor = Floor::new(layout.occurrences, tokens.len(), merges_max);
     match tokens.len() + merges_max <= usize::from(u16::MAX) + 1 {
-        true => learn_in::<u16>(pieces, layout, tokens, &Goal { merges_max, ..*goal }, progress),
-        false => learn_in::<u32>(pieces, layout, tokens, &Goal { merges_max, ..*goal }, progress),
+        true => learn_in::<u16>(pieces, layout, tokens, floor, goal.memory_max, progress),
+        false => learn_in::<u32>(pieces, layout, tokens, floor, goal.memory_max, progress),
     }
 }
 
@@ -123,10 +130,43 @@ fn learn_in<C: Cell>(
     pieces: &impl Pieces,
     layout: Layout,
     tokens: Tokens<'_>,
-    goal: &Goal<'_>,
+    floor: Floor,
+    memory_max: Option<usize>,
     progress: &Progress,
 ) -> Result<Learned, Error> {
     let (found, left_out) = (layout.pieces, layout.left_out);
-    let learner: Learner<'_, C> = Learner::new(pieces, layout, tokens, goal, progress)?;
-    Ok(Learned { pieces: found, left_out, ..learner.learn(goal.merges_max)? })
+    let cells: Cells<C> = Cells::of(pieces, layout, &tokens, &mut Pace::new(progress))?;
+    let rest = cells.bytes() + REST_BYTES + (tokens.len() + floor.merges_max()) * TOKEN_BYTES;
+    let room_min = ROOM_MIN.max(cells.bytes() / ROOM_SHARE);
+    let room = memory_max.map_or(ROOM_MAX, |memory| memory.saturating_sub(rest).max(room_min));
+    let learner = Learner::new(cells, tokens, floor, room.min(ROOM_MAX), progress)?;
+    Ok(Learned { pieces: found, left_out, ..learner.learn(floor.merges_max())? })
 }
+
+/// Lists take no more at any rate: 32 bits number their places, and as many as one join adds.
+const ROOM_MAX: usize = (u32::MAX / 2) as usize * size_of::<u32>();
+
+/// What lists get at least, however large the cells are: so many bytes, or a share of the cells'.
+const ROOM_MIN: usize = 1 << 22;
+const ROOM_SHARE: usize = 8;
+
+/// Bytes of what is neither cells nor lists, and of each token.
+const REST_BYTES: usize = 1 << 20;
+const TOKEN_BYTES: usize = 48;
+
+/// Fills a vector up to a length, with questions whether to stop.
+fn fill<T: Clone>(
+    values: &mut Vec<T>,
+    len: usize,
+    value: T,
+    pace: &mut Pace<'_>,
+) -> Result<(), Error> {
+    while values.len() < len {
+        values.resize(len.min(values.len() + FILLED_AT_ONCE), value.clone());
+        pace.work(FILLED_AT_ONCE)?;
+    }
+    Ok(())
+}
+
+/// Values that are filled without a question whether to stop.
+const FILLED_AT_ONCE: usize = 1 << 20;

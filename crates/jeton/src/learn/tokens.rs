@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use super::Goal;
-use super::table::Pair;
+use super::pair::Pair;
 use crate::error::Error;
 use crate::merge::{self, Scratch};
 use crate::vocab::{ID_MAX, Id, TOKENS_MAX, VOCAB_BYTES_MAX, Vocab};
