@@ -131,7 +131,7 @@ def test_a_damaged_part_is_refused(corpus: Path, tmp_path: Path) -> None:
     content = part.read_bytes()
     middle = len(content) // 2
     part.write_bytes(content[:middle] + b"\xff" + content[middle + 1 :])
-    with pytest.raises(jeton.errors.TrainError, match="remove .* to start anew"):
+    with pytest.raises(jeton.errors.TrainError, match="to start anew"):
         jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
 
 

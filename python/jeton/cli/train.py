@@ -91,6 +91,7 @@ def train(
 
     Stopped at any moment, the same command goes on from OUT.journal.
     """
+    files = corpus.files(paths) if paths else corpus.standard_library()
     journal = Path(f"{Path(out)}.journal")
     if count_only:
         refuse_options_of_learning(context)
@@ -99,7 +100,6 @@ def train(
             del options[name]
     else:
         targets = learning.targets(out, vocab_size)
-    files = corpus.files(paths) if paths else corpus.standard_library()
     ours = {Path(path).absolute() for path in [*targets, journal, options.get("report") or journal]}
     files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
     options |= {"journal": journal, "folder": folder_of(out)}
