@@ -206,6 +206,13 @@ class TestTrain:
         report = ("--report", "none/r.html")
         assert "r.html" in refusal("train", folder / "corpus.txt", *report, folder=tmp_path)
 
+    def test_what_is_refused_leaves_no_folder(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "small.txt").write_text("abab")
+        refusal("train", "small.txt", "-n", 300, "--exact-size", folder=tmp_path)
+        refusal("train", folder / "corpus.txt", "-n", "400,300", folder=tmp_path)
+        refusal("learn", "small.txt", folder=tmp_path)
+        assert [file.name for file in tmp_path.iterdir()] == ["small.txt"]
+
     def test_names_the_option_that_is_wrong(self, folder: Path, tmp_path: Path) -> None:
         for option, value in (("part", "x"), ("memory", "0"), ("memory", "9" * 400)):
             message = refusal("train", folder / "corpus.txt", f"--{option}", value, folder=tmp_path)

@@ -510,3 +510,22 @@ def test_refuses_a_weight_for_no_file_and_one_that_is_no_count() -> None:
     for weight in (0, -1, 2**32, 1.5, True, "2"):
         with pytest.raises(CorpusError, match=f"the weight of '\\*' is {weight!r}; give an int"):
             corpus.weights_of(files, {"*": weight})  # type: ignore[dict-item]
+
+
+def test_what_is_certainly_no_text_is_refused(tmp_path: Path) -> None:
+    counts = jeton.count_corpus(["a b"]).save(tmp_path / "a.counts")
+    tok = jeton.train(["abab"], 257).save(tmp_path / "a.jeton")
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(b"text"))
+    for file, what in ((counts, "counts"), (tok, "a tokenizer"), (packed, "gzip")):
+        with pytest.raises(jeton.errors.CorpusError, match=f"is not text but {what}"):
+            jeton.train_files([file], 300)
+
+
+def test_a_weight_names_a_path_a_folder_or_a_glob(tmp_path: Path) -> None:
+    files = [tmp_path / "en" / "a.txt", tmp_path / "en" / "b.txt", tmp_path / "c.txt"]
+    assert corpus.weights_of(files, {str(tmp_path / "en"): 3}) == [3, 3, 1]
+    assert corpus.weights_of(files, {"b.txt": 5, f"{tmp_path}/en/": 3}) == [3, 5, 1]
+    assert corpus.weights_of(files, {"*/c.*": 2}) == [1, 1, 2]
+    with pytest.raises(jeton.errors.CorpusError, match="of a weight before it"):
+        corpus.weights_of(files, {"*": 3, "b.txt": 5})

@@ -101,7 +101,7 @@ def test_a_journal_of_another_corpus_is_not_used(corpus: Path, tmp_path: Path) -
     assert (journal / "state.json").exists()
     said: list[str] = []
     counts = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
-    assert said == [f"{journal} is of another corpus or pattern; starting anew"]
+    assert said == [f"{journal} differs in files; starting anew"]
     assert jeton.learn(counts, 2000).ranks() == jeton.train_files([corpus], 2000).ranks()
     again = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
     assert "going on from" in said[-1]
@@ -122,6 +122,23 @@ def test_a_damaged_journal_is_no_harm(corpus: Path, tmp_path: Path, damage: str)
             (journal / "000000.counts").unlink()
     found = jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
     assert found.most_common(10**6) == expected.most_common(10**6)
+
+
+def test_files_that_come_later_may_change(tmp_path: Path) -> None:
+    texts = [f"{number * 7919:x} " * 3 for number in range(40_000)]
+    (tmp_path / "a.txt").write_text("".join(texts))
+    (tmp_path / "b.jsonl").write_text("broken")
+    files = [tmp_path / "a.txt", tmp_path / "b.jsonl"]
+    journal = tmp_path / "journal"
+    with pytest.raises(jeton.errors.CorpusError, match="not JSON"):
+        jeton.count_files(files, journal=journal, part="100KB")
+    said: list[str] = []
+    options = {"journal": journal, "part": "100KB", "remark": said.append}
+    found = jeton.count_files(files, on_error="skip", **options)  # type: ignore[arg-type]
+    assert "going on from" in said[0]
+    assert found.most_common(10**6) == jeton.count_corpus(["".join(texts)]).most_common(10**6)
+    jeton.count_files([files[0]], pattern=r"\w+|\W", **options)  # type: ignore[arg-type]
+    assert f"{journal} differs in pattern; starting anew" in said
 
 
 def test_a_damaged_part_is_refused(corpus: Path, tmp_path: Path) -> None:

@@ -167,3 +167,19 @@ def test_an_unknown_option_is_refused() -> None:
         jeton.train(TEXTS, 270, vocabulary=3)
     with pytest.raises(TypeError, match="unexpected keyword"):
         jeton.train_files([__file__], 270, vocabulary=3)
+
+
+def test_says_what_is_no_counts_and_no_new_special() -> None:
+    with pytest.raises(TypeError, match=r"Counts\.load reads it"):
+        jeton.learn("a.counts", 300)  # type: ignore[call-overload]
+    initial = jeton.train(TEXTS, 262, specials=["<|a|>"])
+    with pytest.raises(jeton.errors.TrainError, match=r"has the special '<\|a\|>'; leave it out"):
+        jeton.train(TEXTS, 266, initial=initial, specials=["<|a|>"])
+
+
+def test_notes_tell_what_was_held_out() -> None:
+    texts = [" ".join(f"{number * 7919:x}" for number in range(3000))]
+    tok = jeton.train(texts, 260, held_out=0.4)
+    assert float(tok.made_by["training.held_out_bytes_per_token"]) > 1
+    with pytest.warns(UserWarning, match="too small for a share to be held out"):
+        jeton.train(["abab"], 257, held_out=0.0001)

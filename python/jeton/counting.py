@@ -5,7 +5,7 @@ import queue
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from os import PathLike
@@ -63,8 +63,7 @@ class Counts:
         try:
             return cls(RawCounts.read([os.fspath(path) for path in paths], _folder(folder)))
         except Error as error:
-            names = ", ".join(map(str, paths))
-            raise type(error)(f"{names}: {error}") from None
+            raise type(error)(f"{_culprit(paths, folder)}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a counts file, which appears whole or not at all; return where it is."""
@@ -106,6 +105,16 @@ class Counts:
         return (
             f"<jeton.Counts of {len(self)} pieces, {self.corpus_bytes} bytes, {self.texts} texts>"
         )
+
+
+def _culprit(paths: Sequence[str | PathLike[str]], folder: str | PathLike[str] | None) -> str:
+    """Name the first of several files that cannot be read alone, or all of them."""
+    for path in paths:
+        try:
+            RawCounts.read([os.fspath(path)], _folder(folder))
+        except Error:
+            return str(path)
+    return ", ".join(map(str, paths))
 
 
 def count_corpus(
@@ -213,13 +222,14 @@ class Counting:
         texts: Iterable[Weighted],
         tell: Listener,
         total: Callable[[Any], int | None] = lambda _: None,
+        bytes_max: int = BATCH_BYTES,
     ) -> Iterator["_Batch"]:
         """Count texts; yield what was counted after each batch.
 
         `total` says how much there is, about, as far as it is known where a batch ends.
         """
         clock, before = Clock(), self.bytes
-        size = min(BATCH_BYTES, max(self.memory // 16, 1))
+        size = min(BATCH_BYTES, bytes_max, max(self.memory // 16, 1))
         for batch in _ahead(_batches(texts, size)):
             for weight, some in batch.texts.items():
                 self._counter.add(some, weight)

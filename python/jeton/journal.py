@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,14 @@ class Journal:
     folder was being written when the end came, and is removed. Without parts, so is the folder.
     """
 
-    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
-        """Open the folder; what is there of another work is not used."""
+    def __init__(self, folder: Path, identity: dict[str, Any], files: Sequence[Any]) -> None:
+        """Open the folder; what is there of another work is not used.
+
+        `files` says of each file what it is. Those after the last part may change.
+        """
         self.folder = folder
-        self.identity = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+        self.identity = json.loads(json.dumps(identity))
+        self.files = files
         self.parts: list[dict[str, str]] = []
         """The checksums of the files of each part, by their names."""
         self.end: Any = None
@@ -47,8 +52,8 @@ class Journal:
         """Of text that the parts are of, about."""
         self.skipped: dict[str, Any] = {}
         """What the corpus left out so far."""
-        self.is_of_another = False
-        """Whether there was a journal of another corpus or pattern, which is not used."""
+        self.differs = ""
+        """In what a journal that was there differs, if it is not used."""
         self._lock: int | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -60,28 +65,33 @@ class Journal:
         if foreign:
             raise TrainError(f"{folder} has {foreign[0]!r}, which is no journal's; name another")
         self._hold()
-        if (folder / STATE).exists() and not self._read_state():
-            self.is_of_another = True
+        if (folder / STATE).exists():
+            self.differs = self._read_state()
         names = {name for part in self.parts for name in part}
         _remove(folder, keep=names | {LOCK, STATE} if names else {LOCK})
 
-    def _read_state(self) -> bool:
-        """Read the state, if it is of the same work and its files are there."""
+    def _read_state(self) -> str:
+        """Read the state, if it is of the same work and its files are there; say what differs."""
         try:
             state = json.loads((self.folder / STATE).read_bytes())
-            known = bool(state["identity"] == self.identity)
-            known &= all(
-                _checksum(self.folder / name) == checksum
-                for part in state["parts"]
-                for name, checksum in part.items()
-            )
             end = [int(state["end"]["file"]), int(state["end"]["at"])]
             size, skipped = int(state["bytes"]), dict(state["skipped"])
+            for part in state["parts"]:
+                if any(_checksum(self.folder / name) != part[name] for name in part):
+                    return "its own files"
+            named = state["identity"].items()
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return False
-        if known:
-            self.parts, self.end, self.bytes, self.skipped = state["parts"], end, size, skipped
-        return known
+            return "its own files"
+        if other := [name for name, value in named if self.identity.get(name) != value]:
+            return ", ".join(other)
+        if state["files"] != self._digest(end[0]):
+            return "files"
+        self.parts, self.end, self.bytes, self.skipped = state["parts"], end, size, skipped
+        return ""
+
+    def _digest(self, end: int) -> str:
+        """Return what tells the files up to one, which may be half done, from others."""
+        return hashlib.sha256(json.dumps(list(self.files[: end + 1])).encode()).hexdigest()
 
     def keep(
         self, counts: Counts, end: tuple[int, int], size: int, skipped: dict[str, Any]
@@ -97,6 +107,7 @@ class Journal:
         self.end, self.bytes, self.skipped = list(end), size, skipped
         state = {
             "identity": self.identity,
+            "files": self._digest(end[0]),
             "parts": self.parts,
             "end": {"file": end[0], "at": end[1]},
             "bytes": size,

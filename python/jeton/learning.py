@@ -67,6 +67,10 @@ def learn(  # type: ignore[misc] # The options are named once, here.
         report=report,
         exact_size=exact_size,
     )
+    if not isinstance(counts, Counts):
+        raise TypeError(
+            f"counts is jeton.Counts, not {type(counts).__name__}; Counts.load reads it"
+        )
     learning.pattern(counts.pattern)  # Refuses another one.
     with shown(progress) as tell:
         return learning.learn(counts, tell)
@@ -112,6 +116,9 @@ class Learning:
         if initial is not None:
             self.first_new = 1 + max(*initial.ranks().values(), *initial.specials.values())
         self._check_sizes()
+        for name in self.specials:
+            if initial is not None and name in initial.specials:
+                raise TrainError(f"the initial tokenizer has the special {name!r}; leave it out")
         # A doubled or empty special is refused now, not after the work.
         self._tokenizer([], self.sizes[0], DEFAULT_PATTERN, {})
 
@@ -136,25 +143,33 @@ class Learning:
         if pattern is None:
             return self.initial.pattern
         raise TrainError(
-            f"the pattern is {pattern!r:.60} and that of the initial tokenizer "
-            f"{self.initial.pattern!r:.60}; they must be the same"
+            f"the pattern is {_short(pattern)} and that of the initial tokenizer "
+            f"{_short(self.initial.pattern)}; they must be the same"
         )
 
     def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
         """Learn from counts; return a tokenizer, or one for each size."""
+        if counts.held_out is not None and not len(counts.held_out):
+            warnings.warn(
+                "the corpus is too small for a share to be held out", stacklevel=_frames_of_ours()
+            )
+            counts.held_out = None
         learned = self._learned(counts, tell)
+        if counts.held_out is not None or self.report is not None:
+            learned.curve.extend(self._curve(counts, learned.merges, tell))
         notes = {
             "training.distinct_pieces": str(len(counts)),
             "training.corpus_bytes": str(counts.corpus_bytes),
         }
+        if counts.held_out is not None:
+            bytes_per_token = learned.curve[-1][2]
+            notes["training.held_out_bytes_per_token"] = f"{bytes_per_token:.4f}"
         made = [
             self._tokenizer(
                 learned.merges, size, counts.pattern, notes | {"training.vocab_size": str(size)}
             )
             for size in self.sizes
         ]
-        if counts.held_out is not None or self.report is not None:
-            learned.curve.extend(self._curve(counts, learned.merges, tell))
         if self.report is not None:
             self._write_report(self.report, counts, made[-1], learned)
         return made if self.several else made[0]
@@ -279,6 +294,10 @@ def _report_file(path: str | PathLike[str]) -> Path:
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise FileError(f"{file} cannot be written; give a file in a folder that exists")
     return file
+
+
+def _short(pattern: str) -> str:
+    return repr(pattern if len(pattern) <= 60 else pattern[:59] + "…")
 
 
 def _bytes_per_token(counts: Counts, tok: Tokenizer) -> float:

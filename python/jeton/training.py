@@ -23,6 +23,9 @@ __all__ = ["count_files", "train", "train_files"]
 PART_BYTES = 1 << 30
 """After how much text the journal keeps what was counted, unless told otherwise."""
 
+FILES_NAMED = 20
+"""How many of the files that were skipped are named."""
+
 
 @overload
 def train(texts: Iterable[str | bytes], vocab_size: int, **options: object) -> Tokenizer: ...
@@ -180,13 +183,14 @@ def count_files(
         "pattern": counting.pattern,
         "field": field,
         "held_out": held_out,
-        "on_error": on_error,
-        "weights": times,
-        "files": known,
     }
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
     part_bytes = parse(part, "part")
-    kept = None if journal is None else Journal(given(journal), identity)
+    kept = (
+        None
+        if journal is None
+        else Journal(given(journal), identity, list(zip(known, times, strict=True)))
+    )
     sizes = [size for _, size, _ in known]
     try:
         with shown(progress) as tell:
@@ -218,7 +222,7 @@ class _Files:
         if self.journal is not None:
             self._go_on(self.journal)
         since = 0
-        for batch in self.counting.add(self._texts(), tell, self._total()):
+        for batch in self.counting.add(self._texts(), tell, self._total(), self.part_bytes):
             since += batch.bytes
             if batch.texts and since >= self.part_bytes and self.journal is not None:
                 self._keep(self.journal, *batch.end)
@@ -227,6 +231,8 @@ class _Files:
         if self.reader.skipped:
             counts.skipped = str(self.reader.skipped)
             self.remark(counts.skipped)
+            for name, reason in self.reader.skipped.files[:FILES_NAMED]:
+                self.remark(f"skipped {name}: {reason}")
         if not counts.corpus_bytes and not (counts.held_out and counts.held_out.corpus_bytes):
             message = (
                 f"there is no text in {len(self.reader.files)} files; give files or folders of text"
@@ -242,8 +248,8 @@ class _Files:
             self.reader.skipped = corpus.Skipped(**journal.skipped)
             megabytes = journal.bytes / 1e6
             self.remark(f"going on from {journal.folder}, which has counted {megabytes:.1f} MB")
-        elif journal.is_of_another:
-            self.remark(f"{journal.folder} is of another corpus or pattern; starting anew")
+        elif journal.differs:
+            self.remark(f"{journal.folder} differs in {journal.differs}; starting anew")
 
     def _total(self) -> Callable[[Any], int | None]:
         """Return what says how much text there is to count.

@@ -28,8 +28,7 @@ def learn(
 
     Several counts files give what one count of all their texts would have given.
     """
-    targets = learning.targets(out, vocab_size)
-    with learning.warned(quiet=quiet):
+    with learning.places(out, vocab_size) as targets, learning.warned(quiet=quiet):
         counts = jeton.Counts.load(*paths, folder=folder_of(out))
         made = jeton.learn(counts, vocab_size, progress=learning.shown(quiet=quiet), **options)
         learning.save(made, targets, as_json=as_json)

@@ -4,7 +4,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +80,27 @@ def learning_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+@contextmanager
+def places(out: str, sizes: Sequence[int]) -> Iterator[list[str]]:
+    """Yield where each vocabulary goes; what cannot be saved is refused before the work.
+
+    Folders that were made for it go again if nothing is saved.
+    """
+    names = targets(out, sizes)
+    new = [Path(name) for name in names if not Path(name).exists()]
+    try:
+        for name in names:
+            target_of(name)
+        yield names
+    except BaseException:
+        for folder in new:
+            with suppress(OSError):  # It is no folder, or something was saved.
+                folder.rmdir()
+        raise
+
+
 def targets(out: str, sizes: Sequence[int]) -> list[str]:
-    """Return where each vocabulary goes; what cannot be saved is refused before the work.
+    """Return where each vocabulary goes.
 
     >>> targets("tok.jeton", [512, 1024])
     ['tok-512.jeton', 'tok-1024.jeton']
@@ -91,8 +110,6 @@ def targets(out: str, sizes: Sequence[int]) -> list[str]:
         suffix = path.suffix if path.suffix == ".jeton" else ""
         stem = str(path).removesuffix(suffix)
         found = [f"{stem}-{size}{suffix}" for size in sizes]
-    for target in found:
-        target_of(target)
     return found
 
 

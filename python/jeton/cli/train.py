@@ -95,11 +95,9 @@ def train(
     journal = Path(f"{Path(out)}.journal")
     if count_only:
         refuse_options_of_learning(context)
-        targets = [out]
         for name in LEARNING_ONLY & options.keys():
             del options[name]
-    else:
-        targets = learning.targets(out, vocab_size)
+    targets = [out] if count_only else learning.targets(out, vocab_size)
     ours = {Path(path).absolute() for path in [*targets, journal, options.get("report") or journal]}
     files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
     options |= {"journal": journal, "folder": folder_of(out)}
@@ -115,8 +113,9 @@ def train(
             said = f"{visible(str(path))}: {len(counts)} pieces"
             click.echo(json.dumps(summary) if as_json else said)
         else:
-            made = jeton.train_files(files, vocab_size, **options)
-            learning.save(made, targets, as_json=as_json)
+            with learning.places(out, vocab_size):
+                made = jeton.train_files(files, vocab_size, **options)
+                learning.save(made, targets, as_json=as_json)
     Journal.discard(journal)
 
 
@@ -145,13 +144,13 @@ def folder_of(out: str) -> Path:
 
 @contextmanager
 def how_to_go_on(journal: Path) -> Iterator[None]:
-    """Say after Ctrl-C what is kept."""
+    """Say after Ctrl-C, or an error, what is kept."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, jeton.Error) as error:
         if (journal / "state.json").exists():
             say(f"{journal} keeps what was counted; run the same command to go on")
-        else:
+        elif isinstance(error, KeyboardInterrupt):
             say("nothing was kept yet; run the same command to begin anew")
         raise
 

@@ -144,6 +144,24 @@ def _plain_chunks(path: Path, at: int, step: int) -> Iterator[bytes]:
             yield chunk
 
 
+OTHERS = {
+    b"counts\r\n": "counts; `jeton learn` reads it",
+    b"jeton\r\n\x1a": "a tokenizer",
+    b"\x1f\x8b": "gzip; call it .gz",
+    b"\xfd7zXZ\0": "xz; call it .xz",
+    b"\x28\xb5\x2f\xfd": "zstd; call it .zst",
+    b"PK\x03\x04": "a zip file; unpack it",
+}
+"""What is certainly no text, by its first bytes."""
+
+
+def refuse_others(path: Path, beginning: bytes) -> None:
+    """Refuse a file that was given as text and is something else."""
+    for magic, what in OTHERS.items():
+        if beginning.startswith(magic):
+            raise CorpusError(f"{path} is not text but {what}")
+
+
 def _gzip_chunks(path: Path) -> Iterator[bytes]:
     with gzip.open(path) as stream:
         while chunk := stream.read1(STEP_BYTES):  # Not `read`, which loses what is before damage.

@@ -63,28 +63,35 @@ def identity(files: Iterable[Path]) -> list[tuple[str, int, int]]:
 def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
     """Return how often each file counts: the weight of the first pattern that matches it, or 1.
 
-    A pattern is matched with the path as given and with the name alone; `*` goes across folders.
+    A pattern is a path, a name, a glob of either, in which `*` goes across folders, or a folder.
     """
     for pattern, weight in weights.items():
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight < 2**32:
             raise CorpusError(
                 f"the weight of {pattern!r} is {weight!r}; give an int from 1 to 2^32-1"
             )
-    unmatched = dict.fromkeys(weights)
+    unused = dict.fromkeys(weights)
     found = []
     for path in files:
-        names = {str(path), path.name}
-        matching = [
-            pattern
-            for pattern in weights
-            if pattern in names or any(fnmatch(name, pattern) for name in names)
-        ]
+        matching = [pattern for pattern in weights if _matches(path, pattern)]
         found.append(weights[matching[0]] if matching else 1)
-        for pattern in matching:
-            unmatched.pop(pattern, None)
-    for pattern in unmatched:
-        raise CorpusError(f"the weight of {pattern!r} is for no file; give a path or a glob of one")
+        for pattern in matching[:1]:
+            unused.pop(pattern, None)
+    for pattern in unused:
+        raise CorpusError(
+            f"the weight of {pattern!r} is for no file, or only for files of a weight before it"
+        )
     return found
+
+
+def _matches(path: Path, pattern: str) -> bool:
+    """Tell whether a pattern is a file's name, its path, a glob of either, or a folder it is in."""
+    whole = path.absolute()
+    return (
+        fnmatch(str(path), pattern)
+        or fnmatch(path.name, pattern)
+        or Path(pattern).absolute() in (whole, *whole.parents)
+    )
 
 
 def _files_of(path: Path) -> list[Path]:

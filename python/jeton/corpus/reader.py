@@ -201,6 +201,8 @@ def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tu
     size, wanted = 0, READ_BYTES
     try:
         for chunk in kinds.chunks(path, at, READ_BYTES):
+            if not at and not chunks:
+                kinds.refuse_others(path, chunk[:8])
             chunks.append(chunk)
             size += len(chunk)
             if size < wanted:
