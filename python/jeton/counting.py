@@ -20,8 +20,8 @@ from jeton.progress import Clock, Listener, Progress, Shown, shown
 
 __all__ = ["Counting", "Counts", "Weighted", "count_corpus"]
 
-BATCH_BYTES = 1 << 24
-"""About how much text is counted at once: enough to share among threads."""
+BATCH_BYTES = 1 << 22
+"""About how much text is counted at once, for each thread."""
 
 BATCHES_AHEAD = 2
 """How many are read while one is counted."""
@@ -222,14 +222,14 @@ class Counting:
         texts: Iterable[Weighted],
         tell: Listener,
         total: Callable[[Any], int | None] = lambda _: None,
-        bytes_max: int = BATCH_BYTES,
+        bytes_max: int = 2**63,
     ) -> Iterator["_Batch"]:
         """Count texts; yield what was counted after each batch.
 
         `total` says how much there is, about, as far as it is known where a batch ends.
         """
         clock, before = Clock(), self.bytes
-        size = min(BATCH_BYTES, bytes_max, max(self.memory // 16, 1))
+        size = min(BATCH_BYTES * self.threads, bytes_max, max(self.memory // 16, 1))
         for batch in _ahead(_batches(texts, size)):
             for weight, some in batch.texts.items():
                 self._counter.add(some, weight)
