@@ -12,6 +12,7 @@ __all__ = [
     "Counter",
     "Engine",
     "RawCounts",
+    "Texts",
     "ZstdReader",
     "encode_broken",
     "encode_piece",
@@ -120,10 +121,14 @@ class Counter:
     def __new__(
         cls, pattern: str, threads: int, memory: int | None, folder: str, held_out: float
     ) -> Self: ...
-    def add(self, texts: Sequence[_Text], weight: int) -> None: ...
+    def add(self, texts: Texts, weight: int) -> None: ...
     def held(self) -> tuple[int, int]: ...
     def last_safe_cut(self, text: bytes) -> int: ...
     def finish(self, texts: int) -> tuple[RawCounts, RawCounts]: ...
+
+@final
+class Texts:
+    def __new__(cls, texts: Sequence[_Text]) -> Self: ...
 
 @final
 class RawCounts:

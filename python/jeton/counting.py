@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from jeton import memory as memories
-from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts
+from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts, Texts
 from jeton.errors import CorpusError, Error, TrainError, file_error
 from jeton.files import given, write_whole_by
 from jeton.progress import Clock, Listener, Progress, Shown, shown
@@ -231,7 +231,7 @@ class Counting:
         clock, before = Clock(), self.bytes
         size = min(BATCH_BYTES * self.threads, bytes_max, max(self.memory // 16, 1))
         for batch in _ahead(_batches(texts, size)):
-            for weight, some in batch.texts.items():
+            for weight, some in batch.ready.items():
                 self._counter.add(some, weight)
             self.texts += batch.begun
             self.bytes += batch.bytes
@@ -269,6 +269,8 @@ class _Batch:
     """Texts that are counted at once, by their weights."""
 
     texts: dict[int, list[Text]] = field(default_factory=dict)
+    ready: dict[int, Texts] = field(default_factory=dict)
+    """The same for the engine: making them ready takes time as well."""
     bytes: int = 0
     begun: int = 0
     """How many texts began."""
@@ -313,6 +315,7 @@ def _ahead(batches: Iterator[_Batch]) -> Iterator[_Batch]:
     def read() -> None:
         try:
             for batch in batches:
+                batch.ready = {weight: Texts(some) for weight, some in batch.texts.items()}
                 if not put(batch):
                     return
             put(None)

@@ -15,6 +15,18 @@ use crate::errors::raise;
 use crate::text::HeldText;
 use crate::watch::watch;
 
+/// Texts to count, as bytes: made in the thread that reads them, while others are counted.
+#[pyclass(frozen, module = "jeton._engine")]
+pub(crate) struct Texts(Vec<HeldText>);
+
+#[pymethods]
+impl Texts {
+    #[new]
+    fn new(texts: Vec<HeldText>) -> Self {
+        Self(texts)
+    }
+}
+
 /// Counts the pieces of a corpus, and apart from them those of a share that is held out.
 #[pyclass(frozen, module = "jeton._engine")]
 pub(crate) struct Counter {
@@ -49,7 +61,8 @@ impl Counter {
     }
 
     /// Counts more texts, each so many times.
-    fn add(&self, py: Python<'_>, texts: Vec<HeldText>, weight: u64) -> PyResult<()> {
+    fn add(&self, py: Python<'_>, texts: &Bound<'_, Texts>, weight: u64) -> PyResult<()> {
+        let texts = &texts.get().0;
         let mut counters = self.take()?;
         let counters = watch(py, None, |progress| {
             let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();

@@ -16,8 +16,8 @@ use crate::short::{drawn_seeds, mix};
 const SHORT_MAX: usize = 7;
 const MIDDLE_MAX: usize = 15;
 
-/// Pieces that are joined between two looks at whether to stop.
-const JOINED_AT_ONCE: usize = 1 << 14;
+/// Slots that are asked for before the first is used when tables are joined.
+const JOINED_AT_ONCE: usize = 1 << 6;
 
 /// Distinct pieces and their counts.
 #[derive(Clone, Debug)]
@@ -139,11 +139,27 @@ impl Tables {
         others: &Self,
         mut advance: impl FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (number, (piece, count)) in others.iter().enumerate() {
-            let piece = piece.bytes();
-            let mut adding = self.adding(piece, count);
-            adding.add(0..piece.len());
-            adding.finish();
+        let seeds = self.seeds;
+        for slots in others.short.slots.chunks(JOINED_AT_ONCE) {
+            let pieces = || slots.iter().filter(|slot| slot[1] != 0);
+            pieces().for_each(|&[key, _]| self.short.prefetch(mix_one(key, seeds)));
+            for &[key, count] in pieces() {
+                self.add_short([key], mix_one(key, seeds), count);
+            }
+            advance()?;
+        }
+        for slots in others.middle.slots.chunks(JOINED_AT_ONCE) {
+            let pieces = || slots.iter().filter(|slot| slot[2] != 0);
+            let hash = |&[first, second, _]: &[u64; 3]| mix_two([first, second], seeds);
+            pieces().for_each(|slot| self.middle.prefetch(hash(slot)));
+            for slot @ &[first, second, count] in pieces() {
+                self.add_middle([first, second], hash(slot), count);
+            }
+            advance()?;
+        }
+        for (number, &[_, at, count]) in others.long.full().enumerate() {
+            let piece = piece_at(&others.arena, at);
+            self.add_long(piece, hash_long(piece, seeds), count);
             if number % JOINED_AT_ONCE == 0 {
                 advance()?;
             }
