@@ -9,17 +9,28 @@ import pytest
 import jeton
 
 MEMBERS = [
+    "align",
     "as_tiktoken",
+    "chunk",
+    "completions",
     "count",
+    "count_batch",
     "decode",
     "decode_batch",
     "decode_bytes",
     "decode_bytes_batch",
+    "decode_file",
+    "decoder",
     "encode",
     "encode_array",
     "encode_batch",
     "encode_batch_array",
+    "encode_file",
+    "encode_with_offsets",
+    "encoder",
+    "fits",
     "grammar",
+    "heal",
     "info",
     "made_by",
     "merges",
@@ -28,7 +39,9 @@ MEMBERS = [
     "save",
     "specials",
     "split",
+    "token_at",
     "token_bytes",
+    "truncate",
     "vocab_size",
 ]
 

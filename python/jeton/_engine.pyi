@@ -10,6 +10,8 @@ __all__ = [
     "IMAGE_ENGINE",
     "VERSION",
     "Counter",
+    "Decoder",
+    "Encoder",
     "Engine",
     "RawCounts",
     "Texts",
@@ -17,12 +19,18 @@ __all__ = [
     "encode_broken",
     "encode_piece",
     "encode_unsettled",
+    "encode_with_places",
+    "find_chunks",
+    "find_completions",
     "find_special",
     "find_token",
+    "fit_end",
+    "fit_start",
     "from_file",
     "from_image",
     "from_merges",
     "from_ranks",
+    "heal",
     "with_specials",
     "write_image",
 ]
@@ -59,6 +67,32 @@ def encode_broken(engine: Engine, bytes: bytes) -> list[int]: ...  # noqa: A002
 def encode_unsettled(
     engine: Engine, text: bytes, specials: str | Iterable[str] | None
 ) -> tuple[list[int], list[list[int]]]: ...
+def fit_end(
+    engine: Engine, text: _Text, n: int, at: str, specials: str | Iterable[str] | None
+) -> int: ...
+def fit_start(
+    engine: Engine,
+    text: _Text,
+    n: int,
+    at: str,
+    specials: str | Iterable[str] | None,
+    before: _Text,
+) -> int: ...
+def find_chunks(
+    engine: Engine,
+    text: _Text,
+    n: int,
+    overlap: int,
+    at: str,
+    specials: str | Iterable[str] | None,
+) -> list[tuple[int, int, int]]: ...
+def encode_with_places(
+    engine: Engine, text: _Text, specials: str | Iterable[str] | None, characters: bool
+) -> tuple[list[int], list[tuple[int, int]]]: ...
+def find_completions(engine: Engine, prefix: _Text) -> list[int]: ...
+def heal(
+    engine: Engine, text: _Text, specials: str | Iterable[str] | None
+) -> tuple[list[int], bytes, list[int] | None]: ...
 
 class Engine:
     def __new__(cls, engine: Engine) -> Self: ...
@@ -87,7 +121,20 @@ class Engine:
         threads: int | None,
         specials: str | Iterable[str] | None,
     ) -> tuple[memoryview, bytearray]: ...
-    def count(self, text: _Text, specials: str | Iterable[str] | None = None) -> int: ...
+    def count(
+        self,
+        text: _Text,
+        limit: int | None = None,
+        specials: str | Iterable[str] | None = None,
+        threads: int | None = None,
+    ) -> int: ...
+    def count_batch(
+        self,
+        texts: Iterable[_Text],
+        threads: int | None = None,
+        specials: str | Iterable[str] | None = None,
+    ) -> list[int]: ...
+    def fits(self, text: _Text, n: int, specials: str | Iterable[str] | None = None) -> bool: ...
     def split(self, text: _Text) -> list[bytes]: ...
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str: ...
     def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
@@ -115,6 +162,30 @@ class Engine:
     def read_grammar(self) -> dict[str, Any] | None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Encoder:
+    def __new__(cls, engine: Engine, specials: str | Iterable[str] | None) -> Self: ...
+    def push(self, text: _Text) -> list[int]: ...
+    def push_raw(self, text: _Text, threads: int | None) -> memoryview: ...
+    def finish(self) -> list[int]: ...
+    @property
+    def held(self) -> bytes: ...
+    @property
+    def held_max(self) -> int | None: ...
+    @property
+    def why_unbounded(self) -> str | None: ...
+
+@final
+class Decoder:
+    def __new__(
+        cls, engine: Engine, errors: str, graphemes: bool, stops: Sequence[str], rewind_max: int
+    ) -> Self: ...
+    def push(self, ids: int | Iterable[int]) -> str: ...
+    def flush(self) -> str: ...
+    def rewind(self, n: int = 1) -> int: ...
+    @property
+    def stopped(self) -> str | None: ...
 
 @final
 class Counter:

@@ -3,13 +3,16 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from jeton._engine import (
     DEFAULT_PATTERN,
     FILE_BYTES_MAX,
     VERSION,
+    Decoder,
+    Encoder,
     Engine,
+    find_completions,
     from_ranks,
 )
 from jeton.cache import from_content
@@ -21,10 +24,15 @@ if TYPE_CHECKING:
     import tiktoken
     from numpy.typing import NDArray
 
+    from jeton.cutting import Border, Chunk, Side
     from jeton.grammar import Grammar
+    from jeton.id_files import Dtype
     from jeton.info import Info
+    from jeton.locating import Aligned, Healed, Located, Token, Unit
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
+
+AnyText = TypeVar("AnyText", str, bytes)
 
 FILE_NAME = "tokenizer.jeton"
 """What a tokenizer's file is called in a folder."""
@@ -82,6 +90,152 @@ class Tokenizer(Engine):
 
         ids, offsets = self.encode_batch_raw(texts, threads, specials)
         return np.frombuffer(ids, dtype=np.uint32), np.frombuffer(offsets, dtype=np.uint64)
+
+    def truncate(
+        self,
+        text: AnyText,
+        n: int,
+        side: "Side" = "end",
+        at: "Border" = "character",
+        *,
+        mark: AnyText | None = None,
+        specials: str | Iterable[str] | None = None,
+    ) -> AnyText:
+        """Return the longest part of a text whose own encoding has at most `n` tokens.
+
+        `side` is what is cut away: the "end", the "start", or the "middle". Then the head is the
+        longest with half of the tokens, and the tail the longest that fits behind it and `mark`.
+        A cut is `at` a border: between "character"s, "grapheme"s, "piece"s, "word"s, "sentence"s,
+        "line"s or "paragraph"s.
+        """
+        from jeton.cutting import truncate  # noqa: PLC0415 - what few programs need is read later.
+
+        return truncate(self, text, n, side=side, at=at, mark=mark, specials=specials)
+
+    def chunk(
+        self,
+        text: AnyText,
+        n: int,
+        overlap: int = 0,
+        at: "Border" = "piece",
+        *,
+        specials: str | Iterable[str] | None = None,
+    ) -> "list[Chunk[AnyText]]":
+        """Cut a text into chunks of at most `n` tokens, as long as may be; joined, they are it.
+
+        A chunk ends `at` a border, as in `truncate`; where no such unit fits, at a finer one. It
+        begins with up to `overlap` tokens of the one before.
+        """
+        from jeton.cutting import chunk  # noqa: PLC0415
+
+        return chunk(self, text, n, overlap=overlap, at=at, specials=specials)
+
+    def encode_with_offsets(
+        self,
+        text: AnyText,
+        specials: str | Iterable[str] | None = None,
+        unit: "Unit | None" = None,
+    ) -> "Located":
+        """Encode a text, and say where in it each id begins and ends.
+
+        That is in characters of a `str` and in bytes of `bytes`, unless `unit` is "byte" or
+        "character". Tokens that have only some bytes of a character share all of it.
+        """
+        from jeton.locating import locate  # noqa: PLC0415
+
+        return locate(self, text, specials, unit)
+
+    def token_at(
+        self,
+        text: AnyText,
+        position: int,
+        specials: str | Iterable[str] | None = None,
+        unit: "Unit | None" = None,
+    ) -> "Token":
+        """Return the token at a position of a text.
+
+        To ask many times, ask what `encode_with_offsets` returns.
+        """
+        return self.encode_with_offsets(text, specials, unit).token_at(position)
+
+    def align(
+        self,
+        other: "Tokenizer",
+        text: AnyText,
+        specials: str | Iterable[str] | None = None,
+        unit: "Unit | None" = None,
+    ) -> "list[Aligned]":
+        """Cut a text wherever this tokenizer and another both have a border between tokens."""
+        from jeton.locating import align  # noqa: PLC0415
+
+        return align(self, other, text, specials, unit)
+
+    def completions(self, prefix: str | bytes) -> list[int]:
+        """Return the ids of all tokens that begin with a prefix, rising; specials are none."""
+        return find_completions(self, prefix)
+
+    def heal(self, text: str | bytes, specials: str | Iterable[str] | None = None) -> "Healed":
+        """Take back the ids of a prompt that more text may change, and say which may stand there.
+
+        Give a model the `ids`, and let it choose its next id among those `allowed`: each begins
+        some continuation of the prompt, and every continuation begins with one.
+        """
+        from jeton.locating import healed  # noqa: PLC0415
+
+        return healed(self, text, specials)
+
+    def encoder(self, specials: str | Iterable[str] | None = None) -> Encoder:
+        """Return a stream: push text as it comes, get the ids that no later text can change.
+
+        What is held back is at most the last pieces; `held_max` is its bound in bytes, and where a
+        pattern has none, `why_unbounded` says so.
+        """
+        return Encoder(self, specials)
+
+    def decoder(
+        self,
+        errors: str = "replace",
+        *,
+        graphemes: bool = False,
+        stop: str | Iterable[str] = (),
+        rewind_max: int = 1024,
+    ) -> Decoder:
+        """Return a stream: push ids as they come, get whole characters, or whole `graphemes`.
+
+        A `stop` string ends the text before it, also one across tokens. The last `rewind_max` ids
+        can be taken back.
+        """
+        return Decoder(
+            self, errors, graphemes, [stop] if isinstance(stop, str) else list(stop), rewind_max
+        )
+
+    def encode_file(
+        self,
+        source: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        dtype: "Dtype | None" = None,
+        *,
+        specials: str | Iterable[str] | None = None,
+        threads: int | None = None,
+    ) -> int:
+        """Encode a file of any size, also `.gz`, `.zst` or `.xz`, and return how many ids it has.
+
+        The ids are in `target`, as a `.npy` array or bare, little-endian: uint16 if every id fits.
+        """
+        from jeton.id_files import encode_file  # noqa: PLC0415
+
+        return encode_file(self, source, target, dtype=dtype, specials=specials, threads=threads)
+
+    def decode_file(
+        self,
+        source: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        dtype: "Dtype | None" = None,
+    ) -> int:
+        """Decode a file of ids as `encode_file` writes it; return how many bytes of text it has."""
+        from jeton.id_files import decode_file  # noqa: PLC0415
+
+        return decode_file(self, source, target, dtype=dtype)
 
     @property
     def grammar(self) -> "Grammar | None":

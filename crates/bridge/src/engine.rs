@@ -6,17 +6,18 @@ use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
 use jeton::split::Path;
 use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
 
+use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::text::{HeldText, Text};
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
-const DETACH_BYTES: usize = 1 << 12;
+pub(crate) const DETACH_BYTES: usize = 1 << 12;
 
 /// Texts below this size, or batches of them, have one thread.
 const THREADS_BYTES: usize = 1 << 17;
@@ -30,7 +31,7 @@ const TOKEN_BYTES: usize = 5;
 pub(crate) struct Engine {
     pub(crate) tokenizer: Arc<Tokenizer>,
     notes: Arc<Notes>,
-    lists: Arc<Lists>,
+    pub(crate) lists: Arc<Lists>,
 }
 
 impl PartialEq for Engine {
@@ -110,7 +111,7 @@ impl Engine {
         append: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (prepend, append) = (self.end(prepend)?, self.end(append)?);
-        let batch = self.encode_texts(py, texts, threads, specials)?;
+        let batch = self.with_texts(py, texts, threads, specials, Tokenizer::encode_batch)?;
         let vocab_size = self.tokenizer.vocab_size();
         let lists = batch.into_iter().map(|mut ids| {
             if prepend.is_some() || append.is_some() {
@@ -129,7 +130,7 @@ impl Engine {
         threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyByteArray>)> {
-        let batch = self.encode_texts(py, texts, threads, specials)?;
+        let batch = self.with_texts(py, texts, threads, specials, Tokenizer::encode_batch)?;
         let mut offsets = vec![0];
         let mut whole = jeton::huge::vec(batch.iter().map(Vec::len).sum());
         for ids in batch {
@@ -139,19 +140,65 @@ impl Engine {
         Ok((ids::raw(py, whole)?, ids::raw_places(py, &offsets)?))
     }
 
-    /// Return how many ids a text has.
-    #[pyo3(signature = (text, specials=None))]
+    /// Return how many ids a text has, or `limit` if it has more: counting stops there, and no more
+    /// of the text is read. A large text is counted on `threads` (None: one for each core).
+    #[pyo3(signature = (text, limit=None, specials=None, threads=None))]
     fn count(
         &self,
         py: Python<'_>,
-        text: Text<'_>,
+        text: &Bound<'_, PyAny>,
+        limit: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
+        threads: Option<i128>,
     ) -> PyResult<usize> {
         let allowed = self.allowed(py, specials)?;
-        ids::with_spare(text.bytes().len(), |ids| {
-            self.encode_into(py, &text, &allowed, ids)?;
-            Ok(ids.len())
-        })
+        if let Some(limit) = limit {
+            let limit = cut::ids_max(limit)?;
+            let count = |part: &[u8], goes_on| {
+                let count = || self.tokenizer.count_until(part, &allowed, goes_on, limit);
+                py.detach(count).map_err(|error| raise(py, &error))
+            };
+            return match cut::by_parts(text, limit, false, count) {
+                Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(py) => {
+                    let whole = count(text.extract::<Text<'_>>()?.bytes(), false)?;
+                    Ok(whole.expect("a whole text always tells"))
+                }
+                counted => counted,
+            };
+        }
+        let text: Text<'_> = text.extract()?;
+        let text = text.bytes();
+        let threads = threads_or_all(threads, text.len());
+        let counted = match text.len() < DETACH_BYTES {
+            true => self.tokenizer.count(text, &allowed),
+            false => py.detach(|| self.tokenizer.count_parallel(text, &allowed, threads)),
+        };
+        counted.map_err(|error| raise(py, &error))
+    }
+
+    /// Return how many ids each of many texts has, on `threads` threads (None: one for each core).
+    #[pyo3(signature = (texts, threads=None, specials=None))]
+    fn count_batch(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i128>,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<usize>> {
+        self.with_texts(py, texts, threads, specials, Tokenizer::count_batch)
+    }
+
+    /// Return whether a text has at most `n` ids; no more of it is read than that takes.
+    #[pyo3(signature = (text, n, specials=None))]
+    fn fits(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        n: i128,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let limit = i128::try_from(cut::ids_max(n)?.saturating_add(1)).ok();
+        Ok(self.count(py, text, limit, specials, None)? as i128 <= n)
     }
 
     /// Return the pieces of a text, as bytes: what the pattern makes of it before any merge.
@@ -450,13 +497,15 @@ impl Engine {
         encoded.map_err(|error| raise(py, &error))
     }
 
-    fn encode_texts(
+    /// Does something with many texts on threads.
+    fn with_texts<R: Send>(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<Vec<Id>>> {
+        work: impl Fn(&Tokenizer, &[&[u8]], &Allowed, usize) -> Result<R, Error> + Sync,
+    ) -> PyResult<R> {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
         }
@@ -465,8 +514,8 @@ impl Engine {
             texts.try_iter()?.map(|text| text?.extract()).collect::<PyResult<_>>()?;
         let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
         let threads = threads_or_all(threads, texts.iter().map(|text| text.len()).sum());
-        let batch = py.detach(|| self.tokenizer.encode_batch(&texts, &allowed, threads));
-        batch.map_err(|error| raise(py, &error))
+        let done = py.detach(|| work(&self.tokenizer, &texts, &allowed, threads));
+        done.map_err(|error| raise(py, &error))
     }
 
     /// Returns the bytes of ids. Those of a list are read while they are decoded, with the GIL.
@@ -503,7 +552,7 @@ impl Engine {
 
 /// The threads asked for, at least one; or one for each core. Few bytes have one: to ask the system
 /// for its cores takes as long as to encode them.
-fn threads_or_all(threads: Option<i128>, bytes: usize) -> usize {
+pub(crate) fn threads_or_all(threads: Option<i128>, bytes: usize) -> usize {
     match threads {
         _ if bytes < THREADS_BYTES => 1,
         Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),

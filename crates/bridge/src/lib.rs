@@ -2,11 +2,14 @@
 //! that the engine could run, and no policy that the Python face could hold.
 
 mod counts;
+mod cut;
 mod engine;
 mod errors;
 mod ids;
 mod image;
 mod layout;
+mod locate;
+mod stream;
 mod text;
 mod tiktoken;
 mod watch;
@@ -20,9 +23,15 @@ mod _engine {
     #[pymodule_export]
     use super::counts::{Counter, Counts, Texts};
     #[pymodule_export]
+    use super::cut::{find_chunks, fit_end, fit_start};
+    #[pymodule_export]
     use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]
     use super::image::{from_image, write_image};
+    #[pymodule_export]
+    use super::locate::{encode_with_places, find_completions, heal};
+    #[pymodule_export]
+    use super::stream::{Decoder, Encoder};
     #[pymodule_export]
     use super::tiktoken::{
         encode_broken, encode_piece, encode_unsettled, find_special, find_token,

@@ -4,7 +4,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{ffi, intern};
 
 use crate::layout::{StrLayout, Units};
@@ -46,9 +46,39 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match lent_by(object) {
             Some(text) => Ok(Self::Lent(text)),
-            None => made_of(object),
+            None => made_of(object, true),
         }
     }
+}
+
+/// A text whose characters are those of the `str`: lone surrogates, which have no UTF-8, are refused.
+pub(crate) struct Characters<'a>(pub(crate) Text<'a>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Characters<'a> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match lent_by(object) {
+            Some(text) => Ok(Self(Text::Lent(text))),
+            None => made_of(object, false).map(Self),
+        }
+    }
+}
+
+/// Returns the first so many characters, or the last ones, of a `str` that would have to be copied and
+/// has more: who needs its beginning copies no more than that.
+pub(crate) fn part_of<'py>(
+    text: &Bound<'py, PyAny>,
+    characters: usize,
+    from_end: bool,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Ok(whole) = text.cast::<PyString>() else { return Ok(None) };
+    let length = text.len()?;
+    if length <= characters || is_ascii(whole) {
+        return Ok(None);
+    }
+    let range = if from_end { length - characters..length } else { 0..characters };
+    text.get_item(PySlice::new(text.py(), range.start as isize, range.end as isize, 1)).map(Some)
 }
 
 /// Returns the bytes of a `str` that is ASCII or short and has no lone surrogates.
@@ -67,12 +97,15 @@ fn lent_by<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
 }
 
 #[cold]
-fn made_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<Text<'a>> {
+fn made_of<'a>(object: Borrowed<'a, '_, PyAny>, with_surrogates: bool) -> PyResult<Text<'a>> {
     if let Ok(text) = object.cast::<PyString>() {
         if let Some(utf8) = units(text).and_then(|units| units.utf8()) {
             return Ok(Text::Copied(utf8));
         }
-        let bytes = text.encode_utf8().or_else(|_| without_surrogates(&text)?.encode_utf8())?;
+        let bytes = match text.encode_utf8() {
+            Err(_) if with_surrogates => without_surrogates(&text)?.encode_utf8()?,
+            bytes => bytes?,
+        };
         return Ok(Text::Bytes(bytes.into()));
     }
     if let Ok(text) = <&[u8]>::extract(object) {

@@ -9,6 +9,59 @@ use crate::merge::{Learned, News, Scratch, Slot, home, merge_new};
 use crate::short::{Key, LONG_MAX, LongKey, SHORT_MAX};
 use crate::vocab::{Id, Vocab};
 
+/// Who takes the ids of a text: they are kept, or only counted.
+pub(crate) trait Taker {
+    fn take(&mut self, ids: &[Id]);
+    fn take_one(&mut self, id: Id);
+    /// Takes what `append` appends.
+    fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>));
+    /// Makes room for what a text of so many bytes most likely has.
+    fn with_room(bytes: usize) -> Self;
+}
+
+impl Taker for Vec<Id> {
+    #[inline(always)]
+    fn take(&mut self, ids: &[Id]) {
+        self.extend_from_slice(ids);
+    }
+
+    #[inline(always)]
+    fn take_one(&mut self, id: Id) {
+        self.push(id);
+    }
+
+    #[inline(always)]
+    fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>)) {
+        append(self);
+    }
+
+    fn with_room(bytes: usize) -> Self {
+        Self::with_capacity(bytes / 3)
+    }
+}
+
+impl Taker for usize {
+    #[inline(always)]
+    fn take(&mut self, ids: &[Id]) {
+        *self += ids.len();
+    }
+
+    #[inline(always)]
+    fn take_one(&mut self, _: Id) {
+        *self += 1;
+    }
+
+    fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>)) {
+        let mut ids = Vec::new();
+        append(&mut ids);
+        *self += ids.len();
+    }
+
+    fn with_room(_: usize) -> Self {
+        0
+    }
+}
+
 /// Pieces of a chunk.
 const PIECES: usize = 256;
 
@@ -55,24 +108,24 @@ impl Default for Chunk {
 }
 
 /// The chunks of one text, one after the other.
-pub(crate) struct Chunks<'a> {
+pub(crate) struct Chunks<'a, T> {
     vocab: &'a Vocab,
     text: &'a [u8],
     chunk: Box<Chunk>,
     scratch: &'a mut Scratch,
-    ids: &'a mut Vec<Id>,
+    taker: &'a mut T,
 }
 
-impl<'a> Chunks<'a> {
+impl<'a, T: Taker> Chunks<'a, T> {
     pub(crate) fn new(
         vocab: &'a Vocab,
         text: &'a [u8],
         scratch: &'a mut Scratch,
-        ids: &'a mut Vec<Id>,
+        taker: &'a mut T,
     ) -> Self {
         let mut chunk = scratch.chunk.take().unwrap_or_default();
         (chunk.starts[0], chunk.count) = (0, 0);
-        Self { vocab, text, chunk, scratch, ids }
+        Self { vocab, text, chunk, scratch, taker }
     }
 
     /// Takes the next piece, by where it ends.
@@ -102,7 +155,7 @@ impl<'a> Chunks<'a> {
         vocab.bridges().cuts(&text[start..end], |at| self.push_part(start + at));
     }
 
-    /// Appends the ids of what is left.
+    /// Hands over the ids of what is left.
     pub(crate) fn finish(mut self) {
         self.flush();
         self.scratch.chunk = Some(self.chunk);
@@ -110,11 +163,11 @@ impl<'a> Chunks<'a> {
 
     #[inline(never)]
     fn flush(&mut self) {
-        let Self { vocab, text, chunk, scratch, ids } = self;
+        let Self { vocab, text, chunk, scratch, taker } = self;
         chunk.make_keys(text, &scratch.learned);
         let (found, missed) = chunk.find(&scratch.learned);
         chunk.resolve(missed, vocab, text, scratch);
-        chunk.append(found, missed, ids);
+        chunk.hand_over(found, missed, *taker);
         chunk.starts[0] = chunk.starts[chunk.count];
         chunk.count = 0;
     }
@@ -209,17 +262,17 @@ impl Chunk {
         news.settle(vocab, |name, ids| learn(&mut all[name], ids, others, learned));
     }
 
-    /// Appends all ids in order.
+    /// Hands over all ids in order.
     #[inline(never)]
-    fn append(&self, found: usize, missed: usize, ids: &mut Vec<Id>) {
+    fn hand_over(&self, found: usize, missed: usize, taker: &mut impl Taker) {
         let mut from = 0;
         for missed in &self.missed[..missed] {
-            ids.extend_from_slice(&self.found[from..missed.place as usize]);
+            taker.take(&self.found[from..missed.place as usize]);
             let others = &self.others[missed.first as usize..];
-            ids.extend_from_slice(&others[..missed.count as usize]);
+            taker.take(&others[..missed.count as usize]);
             from = missed.place as usize;
         }
-        ids.extend_from_slice(&self.found[from..found]);
+        taker.take(&self.found[from..found]);
     }
 }
 

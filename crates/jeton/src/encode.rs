@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use crate::chunk::Chunks;
+use crate::chunk::{Chunks, Taker};
 use crate::decode::Rows;
 use crate::error::Error;
 use crate::merge::{Lent, Pool, merge_unknown};
@@ -56,6 +56,11 @@ impl Tokenizer {
         &self.specials
     }
 
+    /// Lends what encoding reuses from call to call.
+    pub(crate) fn lend(&self) -> Lent<'_> {
+        self.pool.lend()
+    }
+
     /// Returns the table that decoding reads.
     pub(crate) fn rows(&self) -> &Rows {
         &self.rows
@@ -77,37 +82,50 @@ impl Tokenizer {
         self.encode_with(text, allowed, &mut self.pool.lend(), ids)
     }
 
+    /// Returns how many ids a text has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn count(&self, text: &[u8], allowed: &Allowed) -> Result<usize, Error> {
+        let mut count = 0;
+        self.encode_with(text, allowed, &mut self.pool.lend(), &mut count)?;
+        Ok(count)
+    }
+
     fn encode_with(
         &self,
         text: &[u8],
         allowed: &Allowed,
         scratch: &mut Lent<'_>,
-        ids: &mut Vec<Id>,
+        taker: &mut impl Taker,
     ) -> Result<(), Error> {
         refuse_too_long(text)?;
         let mut start = 0;
         while let Some((place, id)) = allowed.find(text, start) {
-            self.encode_ordinary(&text[start..place.start], scratch, ids)?;
-            ids.push(id);
+            self.encode_ordinary(&text[start..place.start], scratch, taker)?;
+            taker.take_one(id);
             start = place.end;
         }
-        self.encode_ordinary(&text[start..], scratch, ids)
+        self.encode_ordinary(&text[start..], scratch, taker)
     }
 
     /// A stretch without specials: the end of the stretch is the end of the text for the pattern.
-    fn encode_ordinary(
+    pub(crate) fn encode_ordinary(
         &self,
         text: &[u8],
         scratch: &mut Lent<'_>,
-        ids: &mut Vec<Id>,
+        taker: &mut impl Taker,
     ) -> Result<(), Error> {
         if text.len() < CHUNKED_BYTES {
             return self.splitter.split(text, |piece| match self.vocab.find(piece) {
-                Some(id) => ids.push(id),
-                None => merge_unknown(&self.vocab, piece, scratch.get(), ids),
+                Some(id) => taker.take_one(id),
+                None => taker.take_new(|ids| {
+                    merge_unknown(&self.vocab, piece, scratch.get(), ids);
+                }),
             });
         }
-        let mut chunks = Chunks::new(&self.vocab, text, scratch.get(), ids);
+        let mut chunks = Chunks::new(&self.vocab, text, scratch.get(), taker);
         let mut end = 0;
         self.splitter.split(text, |piece| {
             end += piece.len();
@@ -128,12 +146,40 @@ impl Tokenizer {
         allowed: &Allowed,
         threads: usize,
     ) -> Result<Vec<Id>, Error> {
+        let parts: Vec<Vec<Id>> = self.take_parallel(text, allowed, threads)?;
+        Ok(match <[Vec<Id>; 1]>::try_from(parts) {
+            Ok([whole]) => whole,
+            Err(parts) => parts.concat(),
+        })
+    }
+
+    /// Counts the ids of one text on so many threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn count_parallel(
+        &self,
+        text: &[u8],
+        allowed: &Allowed,
+        threads: usize,
+    ) -> Result<usize, Error> {
+        Ok(self.take_parallel::<usize>(text, allowed, threads)?.into_iter().sum())
+    }
+
+    /// Cuts one text into parts that have the ids that they have within the whole.
+    fn take_parallel<T: Taker + Send>(
+        &self,
+        text: &[u8],
+        allowed: &Allowed,
+        threads: usize,
+    ) -> Result<Vec<T>, Error> {
         refuse_too_long(text)?;
         let threads = threads.clamp(1, THREADS_MAX).min(text.len() / BYTES_PER_THREAD);
         if threads < 2 {
-            let mut ids = Vec::with_capacity(text.len() / 3);
-            self.encode(text, allowed, &mut ids)?;
-            return Ok(ids);
+            let mut taken = T::with_room(text.len());
+            self.encode_with(text, allowed, &mut self.pool.lend(), &mut taken)?;
+            return Ok(vec![taken]);
         }
         // A few parts a thread, so that none waits long for the last.
         let bytes = (text.len() / (threads * 4)).max(BYTES_PER_THREAD);
@@ -144,21 +190,20 @@ impl Tokenizer {
             start = place.end;
         }
         parts.extend(self.splitter.parts(&text[start..], bytes).into_iter().map(Ok));
-        let encoded = in_parallel(
+        in_parallel(
             &parts,
             |part| part.map_or(0, <[u8]>::len),
             threads,
             || self.pool.lend(),
-            |part, scratch| match *part {
-                Ok(text) => {
-                    let mut ids = Vec::with_capacity(text.len() / 3);
-                    self.encode_ordinary(text, scratch, &mut ids)?;
-                    Ok(ids)
+            |part, scratch| {
+                let mut taken = T::with_room(part.map_or(0, <[u8]>::len));
+                match *part {
+                    Ok(text) => self.encode_ordinary(text, scratch, &mut taken)?,
+                    Err(special) => taken.take_one(special),
                 }
-                Err(special) => Ok(vec![special]),
+                Ok(taken)
             },
-        )?;
-        Ok(encoded.concat())
+        )
     }
 
     /// Encodes many texts on so many threads; the ids of each are in its place.
@@ -172,15 +217,38 @@ impl Tokenizer {
         allowed: &Allowed,
         threads: usize,
     ) -> Result<Vec<Vec<Id>>, Error> {
+        self.take_batch(texts, allowed, threads)
+    }
+
+    /// Counts the ids of many texts on so many threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn count_batch(
+        &self,
+        texts: &[&[u8]],
+        allowed: &Allowed,
+        threads: usize,
+    ) -> Result<Vec<usize>, Error> {
+        self.take_batch(texts, allowed, threads)
+    }
+
+    fn take_batch<T: Taker + Send>(
+        &self,
+        texts: &[&[u8]],
+        allowed: &Allowed,
+        threads: usize,
+    ) -> Result<Vec<T>, Error> {
         in_parallel(
             texts,
             |text| text.len(),
             threads,
             || self.pool.lend(),
             |text, scratch| {
-                let mut ids = Vec::with_capacity(text.len() / 3);
-                self.encode_with(text, allowed, scratch, &mut ids)?;
-                Ok(ids)
+                let mut taken = T::with_room(text.len());
+                self.encode_with(text, allowed, scratch, &mut taken)?;
+                Ok(taken)
             },
         )
     }

@@ -34,6 +34,10 @@ pub enum Error {
     // The text cannot be encoded.
     TextTooLong { bytes: usize },
     EndTooLong { bytes: usize },
+    UnknownBorder { name: String, known: String },
+    CharacterTooLong { ids: usize, ids_max: usize },
+    NotUtf8 { bytes: Vec<u8> },
+    RewindTooFar { ids: usize, remembered: usize },
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
     // Training cannot do what it was asked.
@@ -102,8 +106,12 @@ impl Error {
             | PatternSyntax { .. }
             | PatternBound { .. }
             | PatternDrops { .. } => Kind::Pattern,
-            TextTooLong { .. } | EndTooLong { .. } => Kind::Text,
-            UnknownId { .. } => Kind::Id,
+            TextTooLong { .. }
+            | EndTooLong { .. }
+            | UnknownBorder { .. }
+            | CharacterTooLong { .. }
+            | NotUtf8 { .. } => Kind::Text,
+            UnknownId { .. } | RewindTooFar { .. } => Kind::Id,
             CorpusTooLarge
             | CountsTooLarge
             | FirstIdTaken { .. }
@@ -248,6 +256,22 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "the last piece has {bytes} bytes, too many to try all completions; cut the text"
+                )
+            }
+            Self::UnknownBorder { name, known } => {
+                write!(f, "a text is not cut at {name:?}; give one of {known}")
+            }
+            Self::CharacterTooLong { ids, ids_max } => {
+                write!(f, "a character has {ids} ids, and a chunk at most {ids_max}; allow more")
+            }
+            Self::NotUtf8 { bytes } => {
+                let bytes = bytes.escape_ascii();
+                write!(f, "the bytes b\"{bytes}\" are no character of UTF-8; allow them by errors=")
+            }
+            Self::RewindTooFar { ids, remembered } => {
+                write!(
+                    f,
+                    "{ids} ids cannot be taken back, {remembered} are remembered; raise rewind_max"
                 )
             }
             Self::UnknownId { id, vocab_size } => {

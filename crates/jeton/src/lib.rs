@@ -39,12 +39,17 @@ pub mod vocab;
 
 // Text becomes ids, ids become text.
 mod chunk;
+pub mod cut;
 pub mod decode;
 pub mod encode;
+pub mod heal;
 pub mod merge;
+pub mod offsets;
 pub mod pattern;
 pub mod specials;
 pub mod split;
+pub mod stream;
+pub mod stretch;
 pub mod unsettled;
 
 // A corpus becomes a vocabulary, a vocabulary becomes a file, and tables that can be mapped.

@@ -142,9 +142,33 @@ impl Allowed {
 
     /// Returns the first special in a text: its place and its id. The longest wins where several begin.
     pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(std::ops::Range<usize>, Id)> {
+        self.find_before(text, from, text.len())
+    }
+
+    /// The same, of those that begin before `end`. No text far after it is read.
+    pub(crate) fn find_before(
+        &self,
+        text: &[u8],
+        from: usize,
+        end: usize,
+    ) -> Option<(std::ops::Range<usize>, Id)> {
         let finder = self.0.as_ref()?;
-        let found: Match = finder.automaton.find(aho_corasick::Input::new(text).range(from..))?;
-        Some((found.range(), finder.ids[found.pattern().as_usize()]))
+        let read = text.len().min(end.saturating_add(finder.bytes_max() - 1));
+        let found: Match =
+            finder.automaton.find(aho_corasick::Input::new(text).range(from..read))?;
+        let id = finder.ids[found.pattern().as_usize()];
+        (found.start() < end).then(|| (found.range(), id))
+    }
+
+    /// Returns from where on the end of a text may become a special, or another one, if more follows.
+    pub(crate) fn begun_at(&self, text: &[u8]) -> usize {
+        let Some(finder) = &self.0 else { return text.len() };
+        let is_begun = |end: &[u8]| {
+            let first = finder.names.partition_point(|name| name.as_bytes() <= end);
+            finder.names.get(first).is_some_and(|name| name.as_bytes().starts_with(end))
+        };
+        let first = text.len().saturating_sub(finder.bytes_max() - 1);
+        (first..text.len()).find(|&at| is_begun(&text[at..])).unwrap_or(text.len())
     }
 }
 
@@ -152,6 +176,8 @@ impl Allowed {
 struct Finder {
     automaton: AhoCorasick,
     ids: Arc<[Id]>,
+    /// Sorted.
+    names: Arc<[String]>,
 }
 
 impl Finder {
@@ -160,7 +186,15 @@ impl Finder {
             .match_kind(MatchKind::LeftmostLongest)
             .build(entries.iter().map(|(_, name)| name))
             .expect("names are bounded in number and length");
-        Self { automaton, ids: entries.into_iter().map(|(id, _)| id).collect() }
+        let ids = entries.iter().map(|(id, _)| *id).collect();
+        let mut names: Vec<String> = entries.into_iter().map(|(_, name)| name).collect();
+        names.sort_unstable();
+        Self { automaton, ids, names: names.into() }
+    }
+
+    /// The bytes of the longest name.
+    fn bytes_max(&self) -> usize {
+        self.automaton.max_pattern_len()
     }
 }
 
@@ -197,5 +231,19 @@ mod tests {
         assert_eq!(specials.allow_all().find(b"x<|a|>", 0), Some((1..6, 257)));
         assert_eq!(specials.allow(["<|a"]).unwrap().find(b"x<|a|>", 0), Some((1..4, 256)));
         assert_eq!(Allowed::none().find(b"x<|a|>", 0), None);
+    }
+
+    #[test]
+    fn knows_where_a_special_may_have_begun() {
+        let entries = vec![(256, "<|a".to_owned()), (257, "<|a|>".to_owned())];
+        let specials = Specials::new(entries, &vocab_of([])).unwrap();
+        let all = specials.allow_all();
+        for (text, begun) in
+            [("", 0), ("x", 1), ("x<", 1), ("x<|a", 1), ("<|a|", 0), ("<|a|>", 5), ("<<|", 1)]
+        {
+            assert_eq!(all.begun_at(text.as_bytes()), begun, "{text}");
+        }
+        assert_eq!(all.find_before(b"x<|a|>", 0, 1), None);
+        assert_eq!(all.find_before(b"x<|a|>", 0, 2), Some((1..6, 257)));
     }
 }

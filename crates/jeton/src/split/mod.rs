@@ -3,6 +3,7 @@
 mod automaton;
 mod block;
 mod contractions;
+mod held;
 mod path;
 mod regex;
 mod rules;
@@ -167,6 +168,26 @@ impl Splitter {
                 |before, after| automaton.is_safe_cut(before, after),
             ),
             Engine::Regex { .. } => None,
+        }
+    }
+
+    /// Returns the first such position in `text`, which may have more text before it, too.
+    #[must_use]
+    pub fn first_safe_cut(&self, text: &[u8]) -> Option<usize> {
+        // Words are short: what is looked for is near, as a rule.
+        let mut end = 64;
+        loop {
+            let mut found = None;
+            let mut rest = end.min(text.len());
+            while let Some(cut) = self.last_safe_cut(&text[..rest]) {
+                found = Some(cut);
+                // The character before the cut may be the one after an earlier cut.
+                rest = cut;
+            }
+            if found.is_some() || end >= text.len() {
+                return found;
+            }
+            end *= 4;
         }
     }
 

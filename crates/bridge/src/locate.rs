@@ -1,0 +1,62 @@
+//! Where ids are in a text, and which ids may follow it, for Python.
+
+use jeton::{Error, Id, offsets};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+use crate::engine::Engine;
+use crate::errors::raise;
+use crate::text::{Characters, Text};
+
+/// Where each id begins and ends.
+type Places = Vec<(usize, usize)>;
+
+/// Encodes a text, and returns with the ids where each begins and ends, in characters or in bytes.
+#[pyfunction]
+pub(crate) fn encode_with_places<'py>(
+    py: Python<'py>,
+    engine: &Bound<'py, Engine>,
+    text: Characters<'_>,
+    specials: Option<&Bound<'py, PyAny>>,
+    characters: bool,
+) -> PyResult<(Bound<'py, PyList>, Places)> {
+    let engine = engine.get();
+    let (allowed, text) = (engine.allowed(py, specials)?, text.0.bytes());
+    let found = py.detach(|| -> Result<(Vec<Id>, Places), Error> {
+        let mut ids = Vec::new();
+        engine.tokenizer.encode(text, &allowed, &mut ids)?;
+        let mut places = engine.tokenizer.places_in_bytes(&ids)?;
+        if characters {
+            offsets::in_characters(text, &mut places);
+        }
+        Ok((ids, places.into_iter().map(|place| (place.start, place.end)).collect()))
+    });
+    let (ids, places) = found.map_err(|error| raise(py, &error))?;
+    Ok((engine.lists.list(py, &ids, engine.tokenizer.vocab_size())?, places))
+}
+
+/// Returns the ids of all tokens that begin with a prefix, rising.
+#[pyfunction]
+pub(crate) fn find_completions(engine: &Bound<'_, Engine>, prefix: Text<'_>) -> Vec<Id> {
+    let starting = engine.get().tokenizer.vocab().starting_with(prefix.bytes());
+    let mut ids: Vec<Id> = starting.map(|(id, _)| id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// Returns the ids of a text that stay, the rest of it, and which ids may come next.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "a tuple for Python to name")]
+pub(crate) fn heal<'py>(
+    py: Python<'py>,
+    engine: &Bound<'py, Engine>,
+    text: Text<'_>,
+    specials: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Vec<Id>, Bound<'py, PyBytes>, Option<Vec<Id>>)> {
+    let engine = engine.get();
+    let (allowed, text) = (engine.allowed(py, specials)?, text.bytes());
+    let healed = py.detach(|| engine.tokenizer.heal(text, &allowed));
+    let healed = healed.map_err(|error| raise(py, &error))?;
+    let next = (!healed.rest.is_empty()).then(|| healed.next.into_iter().collect());
+    Ok((healed.ids, PyBytes::new(py, &healed.rest), next))
+}

@@ -1,0 +1,193 @@
+//! Text and ids as they come, for Python.
+
+use std::sync::{Mutex, MutexGuard};
+
+use jeton::Id;
+use jeton::stream::{self, Broken, Options};
+use pyo3::exceptions::{PyRuntimeError, PyUnicodeDecodeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyList, PyMemoryView, PyString};
+
+use crate::engine::{DETACH_BYTES, Engine, threads_or_all};
+use crate::errors::raise;
+use crate::ids;
+use crate::text::Text;
+
+/// Lends the state of a stream, which one thread may use at a time.
+///
+/// Nobody waits: who waited here with the GIL would keep it from the one who works.
+fn lend<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
+    state.try_lock().map_err(|_| PyRuntimeError::new_err("another thread uses this stream now"))
+}
+
+/// Text comes bit by bit; ids leave as soon as no later text can change them.
+#[pyclass(frozen, module = "jeton._engine")]
+pub(crate) struct Encoder {
+    engine: Engine,
+    stream: Mutex<stream::Encoder>,
+}
+
+#[pymethods]
+impl Encoder {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        engine: &Bound<'_, Engine>,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let engine = engine.get().clone();
+        let stream = Mutex::new(stream::Encoder::new(engine.allowed(py, specials)?));
+        Ok(Self { engine, stream })
+    }
+
+    /// Take more text, str or bytes, and return the ids that no later text can change.
+    fn push<'py>(&self, py: Python<'py>, text: Text<'_>) -> PyResult<Bound<'py, PyList>> {
+        let ids = self.take(py, text.bytes(), 1)?;
+        self.engine.lists.list(py, &ids, self.engine.tokenizer.vocab_size())
+    }
+
+    /// The same, on threads, as 32-bit numbers of this machine.
+    fn push_raw<'py>(
+        &self,
+        py: Python<'py>,
+        text: Text<'_>,
+        threads: Option<i128>,
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
+        let text = text.bytes();
+        ids::raw(py, self.take(py, text, threads_or_all(threads, text.len()))?)
+    }
+
+    /// End the text: return the ids of what was held back. Another text may follow.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut lent = lend(&self.stream)?;
+        let (stream, tokenizer, mut ids) = (&mut *lent, &self.engine.tokenizer, Vec::new());
+        let finished = py.detach(|| stream.finish(tokenizer, &mut ids));
+        finished.map_err(|error| raise(py, &error))?;
+        self.engine.lists.list(py, &ids, tokenizer.vocab_size())
+    }
+
+    /// The text that is held back, as bytes.
+    #[getter]
+    fn held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, lend(&self.stream)?.held()))
+    }
+
+    /// The most bytes of a text in UTF-8 that are ever held back, a special's name aside; None if there
+    /// is no bound.
+    #[getter]
+    fn held_max(&self, py: Python<'_>) -> Option<usize> {
+        py.detach(|| self.engine.tokenizer.splitter().held_max().ok())
+    }
+
+    /// Why there is no bound; None if there is one.
+    #[getter]
+    fn why_unbounded(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.engine.tokenizer.splitter().held_max().err())
+    }
+}
+
+impl Encoder {
+    fn take(&self, py: Python<'_>, text: &[u8], threads: usize) -> PyResult<Vec<Id>> {
+        let mut lent = lend(&self.stream)?;
+        let (stream, tokenizer) = (&mut *lent, &self.engine.tokenizer);
+        let mut ids = jeton::huge::vec(text.len() / 3);
+        let taken = match text.len() < DETACH_BYTES {
+            true => stream.push(tokenizer, text, threads, &mut ids),
+            false => py.detach(|| stream.push(tokenizer, text, threads, &mut ids)),
+        };
+        taken.map_err(|error| raise(py, &error))?;
+        Ok(ids)
+    }
+}
+
+/// Ids come one by one; text leaves in whole characters, and ends where it is told to.
+#[pyclass(frozen, module = "jeton._engine")]
+pub(crate) struct Decoder {
+    engine: Engine,
+    stream: Mutex<stream::Decoder>,
+}
+
+#[pymethods]
+impl Decoder {
+    #[new]
+    fn new(
+        engine: &Bound<'_, Engine>,
+        errors: &str,
+        graphemes: bool,
+        stops: Vec<String>,
+        rewind_max: usize,
+    ) -> PyResult<Self> {
+        let broken = match errors {
+            "strict" => Broken::Refused,
+            "replace" => Broken::Replaced,
+            "ignore" => Broken::Ignored,
+            _ => {
+                let message =
+                    format!("errors={errors:?}; give \"replace\", \"ignore\" or \"strict\"");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        if stops.iter().any(String::is_empty) {
+            return Err(PyValueError::new_err("a stop is empty; give at least one character"));
+        }
+        let options = Options { broken, whole_clusters: graphemes, stops, rewind_max };
+        let stream = Mutex::new(stream::Decoder::new(options));
+        Ok(Self { engine: engine.get().clone(), stream })
+    }
+
+    /// Take an id, or many, and return the text that they complete; after a stop there is none.
+    fn push<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let (mut lent, mut text) = (lend(&self.stream)?, String::new());
+        let stream = &mut *lent;
+        let (tokenizer, vocab_size) = (&self.engine.tokenizer, self.engine.tokenizer.vocab_size());
+        let pushed = match ids.is_instance_of::<PyInt>() {
+            true => stream.push(tokenizer, &[ids::read_one(ids, vocab_size)?], &mut text),
+            false => {
+                let ids = ids::read(ids, vocab_size)?;
+                text.reserve(ids.len() * 5);
+                py.detach(|| stream.push(tokenizer, &ids, &mut text))
+            }
+        };
+        pushed.map_err(|error| refuse(py, &error))?;
+        Ok(PyString::new(py, &text))
+    }
+
+    /// End the text: return what was held back. Another text may follow.
+    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let mut text = String::new();
+        lend(&self.stream)?.flush(&mut text).map_err(|error| refuse(py, &error))?;
+        Ok(PyString::new(py, &text))
+    }
+
+    /// Take the last `n` ids back; return how many characters of the text that was returned are to be
+    /// taken back with them.
+    #[pyo3(signature = (n=1))]
+    fn rewind(&self, py: Python<'_>, n: usize) -> PyResult<usize> {
+        lend(&self.stream)?.rewind(n).map_err(|error| raise(py, &error))
+    }
+
+    /// The stop that has ended the text, or None.
+    #[getter]
+    fn stopped(&self) -> PyResult<Option<String>> {
+        Ok(lend(&self.stream)?.stopped().map(str::to_owned))
+    }
+}
+
+/// Makes the exception for a refusal; bytes that are not UTF-8 are refused in Python's words.
+fn refuse(py: Python<'_>, error: &jeton::Error) -> PyErr {
+    if let jeton::Error::NotUtf8 { bytes } = error {
+        let made = PyUnicodeDecodeError::new(
+            py,
+            c"utf-8",
+            bytes,
+            0..bytes.len(),
+            c"no character of UTF-8; errors=\"replace\" allows it",
+        );
+        return made.map_or_else(|error| error, |error| PyErr::from_value(error.into_any()));
+    }
+    raise(py, error)
+}

@@ -1,0 +1,140 @@
+use super::*;
+use crate::pattern::NANOCHAT;
+use crate::testing::{OUTSIDE, PARTS, Random};
+use crate::{Id, Splitter, Vocab};
+
+fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
+    let parts = (0..random.below(parts_max)).map(|_| PARTS[random.below(PARTS.len())]);
+    parts.collect::<String>().into_bytes()
+}
+
+fn random_tokenizer(random: &mut Random) -> Tokenizer {
+    let tokens = (0..random.below(120)).map(|_| random_text(random, 3));
+    let tokens: std::collections::BTreeSet<_> = tokens.filter(|token| token.len() > 1).collect();
+    let all = (0..=u8::MAX).map(|byte| vec![byte]).chain(tokens);
+    let vocab = Vocab::new(all.zip(0..).map(|(token, id)| (id, token)).collect()).unwrap();
+    let pattern = match random.below(3) {
+        0 => OUTSIDE[random.below(OUTSIDE.len())],
+        _ => NANOCHAT,
+    };
+    let specials = [(5000, "<|a"), (5001, "<|a|>"), (5002, "ab")];
+    let specials = specials.map(|(id, name): (Id, &str)| (id, name.to_owned()));
+    Tokenizer::new(vocab, Splitter::new(pattern).unwrap(), specials.to_vec()).unwrap()
+}
+
+const BORDERS: [Border; 7] = [
+    Border::Character,
+    Border::Grapheme,
+    Border::Piece,
+    Border::Word,
+    Border::Sentence,
+    Border::Line,
+    Border::Paragraph,
+];
+
+/// What is cut is what counting at every border finds.
+#[test]
+fn the_longest_that_fits_is_found() {
+    let mut random = Random(5);
+    for round in 0..3000 {
+        let tokenizer = random_tokenizer(&mut random);
+        let allowed = match random.below(3) {
+            0 => tokenizer.specials().allow_all(),
+            _ => Allowed::none(),
+        };
+        let size = if round % 10 == 0 { 400 } else { 20 };
+        let mut text = random_text(&mut random, size);
+        if random.below(3) == 0 {
+            text.extend_from_slice(b" <|a|>x");
+            text.extend(random_text(&mut random, 8));
+        }
+        let ids_max = random.below(if round % 10 == 0 { 100 } else { 12 });
+        let border = BORDERS[random.below(7)];
+        let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
+        let borders = border.within(tokenizer.splitter(), &text, 0..text.len() + 1).unwrap();
+        let fits = |part: &[u8]| tokenizer.count(part, &allowed).unwrap() <= ids_max;
+        let state = (round, ids_max, border, String::from_utf8_lossy(&text).into_owned());
+
+        let end = borders.iter().rev().copied().find(|&at| fits(&text[..at]));
+        assert_eq!(fit.end(&text, false).unwrap(), end, "{state:?}");
+        let start = borders.iter().copied().find(|&at| fits(&text[at..]));
+        assert_eq!(fit.start(b"", &text, false).unwrap(), start, "{state:?}");
+        let before = random_text(&mut random, 4);
+        if fits(&before) {
+            let joined = |at: usize| fits(&[&before[..], &text[at..]].concat());
+            let start = borders.iter().copied().find(|&at| joined(at));
+            assert_eq!(fit.start(&before, &text, false).unwrap(), start, "{before:?} {state:?}");
+        }
+        // With more text to come, what is found is the same, or nothing.
+        let shown = random.below(text.len() + 1);
+        if border == Border::Character {
+            if let Some(found) = fit.end(&text[..shown], true).unwrap() {
+                assert_eq!(Some(found), end, "{shown} {state:?}");
+            }
+            if let Some(found) = fit.start(b"", &text[shown..], true).unwrap() {
+                assert_eq!(Some(found + shown), start, "{shown} {state:?}");
+            }
+        }
+        let count = tokenizer.count(&text, &allowed).unwrap();
+        let counted = tokenizer.count_until(&text, &allowed, false, ids_max).unwrap();
+        assert_eq!(counted, Some(count.min(ids_max)), "{state:?}");
+        if let Some(counted) =
+            tokenizer.count_until(&text[..shown], &allowed, true, ids_max).unwrap()
+        {
+            assert_eq!(counted, count.min(ids_max), "{shown} {state:?}");
+        }
+    }
+}
+
+#[test]
+fn chunks_fit_and_joined_are_the_text() {
+    let mut random = Random(6);
+    for round in 0..1500 {
+        let tokenizer = random_tokenizer(&mut random);
+        let allowed = Allowed::none();
+        let text = random_text(&mut random, 60);
+        let (ids_max, border) = (8 + random.below(20), BORDERS[random.below(7)]);
+        let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
+        let overlap = random.below(8);
+        let chunks = fit.chunks(&text, overlap).unwrap();
+        let mut done = 0;
+        for chunk in &chunks {
+            assert!(chunk.place.start <= done && chunk.place.end > done, "{round} {chunks:?}");
+            let part = &text[chunk.place.clone()];
+            assert_eq!(chunk.ids, tokenizer.count(part, &allowed).unwrap());
+            assert!(chunk.ids <= ids_max, "{round} {chunk:?}");
+            let repeated = &text[chunk.place.start..done];
+            assert!(tokenizer.count(repeated, &allowed).unwrap() <= overlap, "{round} {chunk:?}");
+            done = chunk.place.end;
+        }
+        assert_eq!(done, text.len());
+        let twice: Vec<_> = chunks.iter().map(|chunk| chunk.place.start).collect();
+        assert!(twice.is_sorted_by(|one, other| one < other), "{chunks:?}");
+    }
+}
+
+#[test]
+fn a_long_run_takes_bounded_work() {
+    let tokens = ["aa", "aaaa", "aaaaaaaa", "\n\n"];
+    let vocab = crate::testing::vocab_of(tokens);
+    let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
+    let allowed = Allowed::none();
+    let border = Border::Character;
+    for ids_max in [1, 1000, 100_000] {
+        let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
+        let text = vec![b'a'; 1 << 21];
+        assert_eq!(fit.end(&text, false).unwrap(), Some(ids_max * 8));
+        assert_eq!(fit.start(b"", &text, false).unwrap(), Some(text.len() - ids_max * 8));
+    }
+}
+
+#[test]
+fn a_character_of_too_many_ids_is_refused() {
+    let vocab = crate::testing::vocab_of([]);
+    let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
+    let allowed = Allowed::none();
+    let fit =
+        Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max: 2, border: Border::Sentence };
+    let refused = fit.chunks("中a".as_bytes(), 0).unwrap_err();
+    assert_eq!(refused, Error::CharacterTooLong { ids: 3, ids_max: 2 });
+}

@@ -1,0 +1,80 @@
+//! How much of a text that goes on can be without a place to cut.
+
+use super::{Engine, Splitter};
+
+/// Bytes that a character has at most.
+const CHARACTER_MAX: usize = 4;
+
+impl Splitter {
+    /// Returns the most bytes at the end of a text of which more text may change the pieces.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no bound, if there is none.
+    pub fn held_max(&self) -> Result<usize, String> {
+        match &self.engine {
+            Engine::Scanner { transducer, .. } => held_max(
+                transducer.class_count(),
+                |point| transducer.class_of(point),
+                |before, after| transducer.is_safe_cut(before, after),
+            ),
+            Engine::Automaton(automaton) => held_max(
+                automaton.classes(),
+                |point| automaton.class_of(point),
+                |before, after| automaton.is_safe_cut(before, after),
+            ),
+            Engine::Regex { unfit, .. } => {
+                Err(format!("the pattern runs on the backtracking engine: {unfit}"))
+            }
+        }
+    }
+}
+
+/// Finds the longest run of classes no two of which are cut apart in any case.
+fn held_max(
+    classes: usize,
+    class_of: impl Fn(u32) -> u8,
+    is_safe_cut: impl Fn(u8, u8) -> bool,
+) -> Result<usize, String> {
+    let mut examples = vec![None; classes];
+    for character in '\0'..=char::MAX {
+        let example = &mut examples[class_of(character as u32) as usize];
+        let shows = |c: &char| c.is_ascii_graphic();
+        if example.is_none_or(|known| !shows(&known) && shows(&character)) {
+            *example = Some(character);
+        }
+    }
+    let met: Vec<(u8, char)> =
+        (0..).zip(&examples).filter_map(|(class, example)| Some((class, (*example)?))).collect();
+    // Runs of one character, then of two …: as many rounds as classes, or the run can go on for ever.
+    let mut ends: Vec<(u8, char)> = met.clone();
+    for length in 1..=met.len() {
+        let goes_on = |&(after, _): &(u8, char)| {
+            ends.iter().find(|(before, _)| !is_safe_cut(*before, after)).copied()
+        };
+        let next: Vec<_> = met.iter().copied().filter(|after| goes_on(after).is_some()).collect();
+        if next.is_empty() {
+            return Ok(length * CHARACTER_MAX);
+        }
+        ends = next;
+    }
+    let twin = met.iter().find(|(class, _)| !is_safe_cut(*class, *class));
+    let example = twin.or(ends.first()).map_or(' ', |(_, example)| *example);
+    Err(format!("a piece may be of any length, as one of many {example:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_of_bounded_pieces_has_a_bound() {
+        let held = |pattern| Splitter::new(pattern).unwrap().held_max();
+        assert_eq!(held(r"(?s:.)"), Ok(4));
+        assert_eq!(
+            held(crate::pattern::NANOCHAT),
+            Err("a piece may be of any length, as one of many '!'".to_owned())
+        );
+        assert!(held(r"\w+(?=\s)|\w+|\W").unwrap_err().contains("any length"));
+    }
+}

@@ -1,0 +1,146 @@
+//! Text comes bit by bit; ids leave as soon as no later text can change them.
+
+use std::mem::take;
+
+use crate::encode::{Tokenizer, refuse_too_long};
+use crate::error::Error;
+use crate::specials::Allowed;
+use crate::vocab::Id;
+
+/// Bytes that a character has at most.
+const CHARACTER_MAX: usize = 4;
+
+/// A text that is not all there yet. All ids that it hands out are those of the whole.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    allowed: Allowed,
+    /// Text whose ids may still change.
+    held: Vec<u8>,
+    /// No special begins before.
+    searched: usize,
+    /// The pattern does not cut before.
+    uncut: usize,
+}
+
+impl Encoder {
+    /// Begins a text in which these specials may be found.
+    #[must_use]
+    pub fn new(allowed: Allowed) -> Self {
+        Self { allowed, held: Vec::new(), searched: 0, uncut: 0 }
+    }
+
+    /// Takes more text, which may begin and end inside a character, and appends the ids that are known.
+    ///
+    /// Many megabytes at once are encoded on so many threads. Nothing that was looked at is looked at again, however long the text goes without a cut.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`]; what has come so far is then lost.
+    pub fn push(
+        &mut self,
+        tokenizer: &Tokenizer,
+        text: &[u8],
+        threads: usize,
+        ids: &mut Vec<Id>,
+    ) -> Result<(), Error> {
+        let mut held = take(&mut self.held);
+        held.extend_from_slice(text);
+        refuse_too_long(&held)?;
+        let settled = self.allowed.begun_at(&held);
+        let (mut scratch, mut at) = (tokenizer.lend(), 0);
+        while let Some((place, id)) =
+            self.allowed.find_before(&held, self.searched.max(at), settled)
+        {
+            tokenizer.encode_ordinary(&held[at..place.start], &mut scratch, ids)?;
+            ids.push(id);
+            at = place.end;
+        }
+        let from = at.max(self.uncut);
+        if from < settled
+            && let Some(cut) = tokenizer.splitter().last_safe_cut(&held[from..settled])
+        {
+            let known = &held[at..from + cut];
+            match threads {
+                0..2 => tokenizer.encode_ordinary(known, &mut scratch, ids)?,
+                _ => ids.extend(tokenizer.encode_parallel(known, &Allowed::none(), threads)?),
+            }
+            at = from + cut;
+        }
+        self.searched = settled.saturating_sub(at);
+        self.uncut = self.searched.saturating_sub(CHARACTER_MAX);
+        held.drain(..at);
+        self.held = held;
+        Ok(())
+    }
+
+    /// Ends the text, appends the ids of what was held back, and begins another.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn finish(&mut self, tokenizer: &Tokenizer, ids: &mut Vec<Id>) -> Result<(), Error> {
+        (self.searched, self.uncut) = (0, 0);
+        tokenizer.encode(&take(&mut self.held), &self.allowed, ids)
+    }
+
+    /// Returns the text that is held back.
+    #[must_use]
+    pub fn held(&self) -> &[u8] {
+        &self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Splitter;
+    use crate::split::tests::family;
+    use crate::testing::{OUTSIDE, PARTS, Random, vocab_of};
+
+    #[test]
+    fn bit_by_bit_gives_the_ids_of_the_whole() {
+        let mut random = Random(21);
+        let outside = OUTSIDE.iter().map(|&pattern| pattern.to_owned());
+        for pattern in family().into_iter().chain(outside) {
+            let specials = [(900, "<|a"), (901, "<|a|>"), (902, "ab"), (903, "中")];
+            let specials = specials.map(|(id, name)| (id, name.to_owned())).to_vec();
+            let vocab = vocab_of(["lo", "low", " l", "  ", "\n\n", "ing"]);
+            let splitter = Splitter::new(&pattern).unwrap();
+            let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
+            let (none, all) = (Allowed::none(), tokenizer.specials().allow_all());
+            for round in 0..60 {
+                let parts = (0..random.below(40)).map(|_| match random.below(12) {
+                    0 => "<|a|>",
+                    1 => "<|",
+                    _ => PARTS[random.below(PARTS.len())],
+                });
+                let text = parts.collect::<String>().into_bytes();
+                let allowed = if round % 2 == 0 { &none } else { &all };
+                let mut expected = Vec::new();
+                tokenizer.encode(&text, allowed, &mut expected).unwrap();
+                let mut encoder = Encoder::new(allowed.clone());
+                let (mut ids, mut rest) = (Vec::new(), &text[..]);
+                while !rest.is_empty() {
+                    let bytes = rest.len().min(1 + random.below(9));
+                    encoder.push(&tokenizer, &rest[..bytes], 1, &mut ids).unwrap();
+                    rest = &rest[bytes..];
+                    assert!(expected.starts_with(&ids), "{pattern} on {text:?}");
+                }
+                encoder.finish(&tokenizer, &mut ids).unwrap();
+                assert_eq!(ids, expected, "{pattern} on {:?}", String::from_utf8_lossy(&text));
+                assert!(encoder.held().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_is_known_when_the_next_begins() {
+        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+        let tokenizer = Tokenizer::new(vocab_of(["lo", "low"]), splitter, Vec::new()).unwrap();
+        let (mut encoder, mut ids) = (Encoder::new(Allowed::none()), Vec::new());
+        encoder.push(&tokenizer, b"lo", 1, &mut ids).unwrap();
+        assert_eq!((&ids[..], encoder.held()), (&[][..], &b"lo"[..]));
+        encoder.push(&tokenizer, b"w l", 1, &mut ids).unwrap();
+        assert_eq!((&ids[..], encoder.held()), (&[257][..], &b" l"[..]));
+    }
+}

@@ -1,0 +1,99 @@
+"""As much of a text as has so many ids: its beginning, its end, both, or all of it in chunks."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from jeton._engine import find_chunks, fit_end, fit_start
+from jeton.errors import TextError
+
+if TYPE_CHECKING:
+    from jeton.tokenizer import Tokenizer
+
+__all__ = ["Border", "Chunk", "Side", "chunk", "readable", "truncate"]
+
+Border: TypeAlias = Literal[
+    "character", "grapheme", "piece", "word", "sentence", "line", "paragraph"
+]
+Side: TypeAlias = Literal["end", "start", "middle"]
+AnyText = TypeVar("AnyText", str, bytes)
+
+
+class Chunk(NamedTuple, Generic[AnyText]):
+    """A stretch of a text: `text[start:end]`, and how many tokens it has."""
+
+    text: AnyText
+    start: int
+    end: int
+    tokens: int
+
+
+def readable(text: AnyText) -> AnyText:
+    """Return a text as it is encoded: of surrogates, pairs are joined, and others become U+FFFD."""
+    if isinstance(text, bytes):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def truncate(
+    tokenizer: "Tokenizer",
+    text: AnyText,
+    n: int,
+    *,
+    side: Side,
+    at: Border,
+    mark: AnyText | None,
+    specials: str | Iterable[str] | None,
+) -> AnyText:
+    """Return what is left of a text when one side of it, or its middle, is cut away."""
+    if mark is not None and side != "middle":
+        raise TextError(f"mark={mark!r} stands where the middle was; side is {side!r}")
+    try:
+        if side == "end":
+            return text[: fit_end(tokenizer, text, n, at, specials)]
+        if side == "start":
+            return text[len(text) - fit_start(tokenizer, text, n, at, specials, text[:0]) :]
+        if side == "middle":
+            return _without_middle(tokenizer, text, n, at, mark, specials)
+    except UnicodeEncodeError:
+        again = readable(text)
+        return truncate(tokenizer, again, n, side=side, at=at, mark=mark, specials=specials)
+    raise TextError(f"side={side!r}; give 'end', 'start' or 'middle'")
+
+
+def _without_middle(  # noqa: PLR0917 - those of `truncate`.
+    tokenizer: "Tokenizer",
+    text: AnyText,
+    n: int,
+    at: Border,
+    mark: AnyText | None,
+    specials: str | Iterable[str] | None,
+) -> AnyText:
+    if tokenizer.fits(text, n, specials):
+        return text
+    head = text[: fit_end(tokenizer, text, (n + 1) // 2, at, specials)]
+    before = head if mark is None else head + mark
+    if not tokenizer.fits(before, n, specials):
+        raise TextError(f"{mark!r} leaves no room for text in {n} tokens; allow more")
+    rest = text[len(head) :]
+    end = fit_start(tokenizer, rest, n, at, specials, before)
+    return before + rest[len(rest) - end :]
+
+
+def chunk(
+    tokenizer: "Tokenizer",
+    text: AnyText,
+    n: int,
+    *,
+    overlap: int,
+    at: Border,
+    specials: str | Iterable[str] | None,
+) -> list[Chunk[AnyText]]:
+    """Return the chunks of a text."""
+    if overlap >= n > 0:
+        raise TextError(f"overlap={overlap} leaves no room in chunks of {n} tokens; give less")
+    try:
+        found = find_chunks(tokenizer, text, n, overlap, at, specials)
+    except UnicodeEncodeError:
+        text = readable(text)
+        found = find_chunks(tokenizer, text, n, overlap, at, specials)
+    return [Chunk(text[start:end], start, end, tokens) for start, end, tokens in found]

@@ -1,0 +1,104 @@
+"""Where the ids of a text are in it, and how two ways to encode it lie side by side."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from jeton._engine import encode_with_places, heal
+from jeton.cutting import AnyText, readable
+from jeton.errors import TextError
+
+if TYPE_CHECKING:
+    from jeton.tokenizer import Tokenizer
+
+__all__ = ["Aligned", "Healed", "Located", "Token", "Unit", "align", "healed", "locate"]
+
+Unit: TypeAlias = Literal["character", "byte"]
+
+
+class Token(NamedTuple):
+    """A token of a text: its number among them, its id, and where it is."""
+
+    number: int
+    id: int
+    start: int
+    end: int
+
+
+class Located(NamedTuple):
+    """The ids of a text, and where in it each begins and ends."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+
+    def token_at(self, position: int) -> Token:
+        """Return the token at a position, the first of those that share its character."""
+        length = self.offsets[-1][1] if self.offsets else 0
+        if not 0 <= position < length:
+            raise TextError(f"there is no token at {position}; the text is from 0 to {length}")
+        index = bisect_right(self.offsets, position, key=lambda place: place[1])
+        return Token(index, self.ids[index], *self.offsets[index])
+
+
+class Aligned(NamedTuple):
+    """A stretch of a text, and which ids of two tokenizers are exactly of it."""
+
+    start: int
+    end: int
+    ours: list[int]
+    theirs: list[int]
+
+
+class Healed(NamedTuple):
+    """A text that is to go on: what stays, what is to be said again, and what may come next."""
+
+    ids: list[int]
+    rest: bytes
+    allowed: list[int] | None
+    """Each begins some continuation of the text; None: any id may come."""
+
+
+def locate(
+    tokenizer: "Tokenizer",
+    text: AnyText,
+    specials: str | Iterable[str] | None,
+    unit: Unit | None,
+) -> Located:
+    """Encode a text, and say where in it each id is."""
+    if unit not in {None, "character", "byte"}:
+        raise TextError(f"unit={unit!r}; give 'character' or 'byte'")
+    characters = isinstance(text, str) if unit is None else unit == "character"
+    try:
+        return Located(*encode_with_places(tokenizer, text, specials, characters))
+    except UnicodeEncodeError:
+        return Located(*encode_with_places(tokenizer, readable(text), specials, characters))
+
+
+def align(
+    ours: "Tokenizer",
+    theirs: "Tokenizer",
+    text: AnyText,
+    specials: str | Iterable[str] | None,
+    unit: Unit | None,
+) -> list[Aligned]:
+    """Cut a text wherever both tokenizers have a border."""
+    in_bytes = [locate(tokenizer, text, specials, "byte") for tokenizer in (ours, theirs)]
+    places = locate(ours, text, specials, unit).offsets
+    mine, other = in_bytes
+    ends = {end: index for index, (_, end) in enumerate(other.offsets, 1)}
+    aligned = []
+    first = first_other = 0
+    for index, (_, end) in enumerate(mine.offsets, 1):
+        if (index_other := ends.get(end)) is None:
+            continue
+        ids, ids_other = mine.ids[first:index], other.ids[first_other:index_other]
+        aligned.append(Aligned(places[first][0], places[index - 1][1], ids, ids_other))
+        first, first_other = index, index_other
+    return aligned
+
+
+def healed(
+    tokenizer: "Tokenizer", text: str | bytes, specials: str | Iterable[str] | None
+) -> Healed:
+    """Take back the ids of a text that more text may change, and say what may stand there."""
+    return Healed(*heal(tokenizer, text, specials))

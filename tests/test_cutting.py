@@ -1,0 +1,185 @@
+"""A text -> as much of it as has so many tokens: every service is what its definition says."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from conftest import family_patterns, odd_bytes, odd_text, vocabs
+from jeton.cutting import Border
+from jeton.reference import Vocab
+
+TOK = jeton.pretrained("cl100k_base")
+SPECIALS = {"<|a": 5000, "<|a|>": 5001}
+
+patterns_of_all_kinds = st.one_of(
+    family_patterns(),
+    st.sampled_from(
+        [r"\w+|\W", r"(?s:.)", r"\w+(?=\W)|\w+|\W", r"\p{N}{1,3}(?=(?:\p{N}{3})*)|[^\p{N}]+"]
+    ),
+)
+texts = st.one_of(
+    odd_text,
+    st.lists(st.one_of(odd_text, st.sampled_from(["<|a", "|>", "word ", "\n\n", "!? "]))).map(
+        "".join
+    ),
+)
+
+
+def cuts(text: str) -> list[int]:
+    return list(range(len(text) + 1))
+
+
+@given(vocab=vocabs(), pattern=patterns_of_all_kinds, text=texts, limit=st.integers(0, 12))
+def test_counting_to_a_limit_is_counting(vocab: Vocab, pattern: str, text: str, limit: int) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
+    for specials in (None, "all"):
+        count = len(tok.encode(text, specials=specials))
+        assert tok.count(text, specials=specials) == count
+        assert tok.count(text, limit, specials=specials) == min(count, limit)
+        assert tok.fits(text, limit, specials=specials) == (count <= limit)
+    assert tok.count_batch([text, text.encode(), ""]) == [tok.count(text)] * 2 + [0]
+
+
+@given(vocab=vocabs(), pattern=patterns_of_all_kinds, text=texts, n=st.integers(0, 9))
+def test_truncate_leaves_the_longest_that_fits(
+    vocab: Vocab, pattern: str, text: str, n: int
+) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
+    for specials in (None, "all"):
+
+        def fits(part: str) -> bool:
+            return len(tok.encode(part, specials=specials)) <= n  # noqa: B023
+
+        head = next(text[:at] for at in reversed(cuts(text)) if fits(text[:at]))
+        assert tok.truncate(text, n, specials=specials) == head
+        tail = next(text[at:] for at in cuts(text) if fits(text[at:]))
+        assert tok.truncate(text, n, "start", specials=specials) == tail
+        middle = tok.truncate(text, n, "middle", specials=specials)
+        assert fits(middle)
+        if not fits(text):
+            head = tok.truncate(text, (n + 1) // 2, specials=specials)
+            tails = (text[at:] for at in range(len(head), len(text) + 1))
+            assert middle == head + next(tail for tail in tails if fits(head + tail))
+
+
+@given(text=st.one_of(odd_bytes, odd_text.map(str.encode)), n=st.integers(0, 6))
+def test_bytes_are_cut_between_characters_as_well(text: bytes, n: int) -> None:
+    cut = TOK.truncate(text, n)
+    assert text.startswith(cut)
+    assert TOK.count(cut) <= n
+    assert (
+        cut.decode(errors="surrogateescape")
+        == text.decode(errors="surrogateescape")[: len(cut.decode(errors="surrogateescape"))]
+    )
+
+
+@given(
+    vocab=vocabs(),
+    pattern=patterns_of_all_kinds,
+    text=texts,
+    n=st.integers(4, 12),
+    overlap=st.integers(0, 3),
+    at=st.sampled_from(["piece", "line", "sentence", "paragraph", "word", "grapheme", "character"]),
+)
+def test_chunks_fit_and_joined_are_the_text(
+    *, vocab: Vocab, pattern: str, text: str, n: int, overlap: int, at: Border
+) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    chunks = tok.chunk(text, n, overlap, at)
+    done = 0
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.tokens == len(tok.encode(chunk.text)) <= n
+        assert chunk.start <= done < chunk.end
+        assert len(tok.encode(text[chunk.start : done])) <= overlap
+        done = chunk.end
+    assert done == len(text)
+    assert "".join(chunk.text for chunk in tok.chunk(text, n, at=at)) == text
+
+
+def test_a_wide_text_is_not_read_to_its_end() -> None:
+    text = "naïve 中文 tokens " * 200_000
+    assert TOK.count(text, 100) == 100
+    head = TOK.truncate(text, 100)
+    assert TOK.count(head) <= 100
+    assert head == text[: len(head)]
+    tail = TOK.truncate(text, 100, "start")
+    assert tail == text[-len(tail) :]
+    assert TOK.count(tail) <= 100
+
+
+PROSE = "One line.\nAnother one: e\u0301a! Is it?\n\nA paragraph. The end."
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        ("character", "One line.\nAnother one: e"),
+        ("grapheme", "One line.\nAnother one: "),
+        ("word", "One line.\nAnother one: "),
+        ("sentence", "One line.\n"),
+        ("line", "One line.\n"),
+        ("paragraph", ""),
+    ],
+)
+def test_a_cut_is_at_the_border_that_was_asked_for(at: Border, expected: str) -> None:
+    n = TOK.count("One line.\nAnother one: e")
+    assert TOK.truncate(PROSE, n, at=at) == expected
+
+
+def test_units_are_cut_where_people_expect() -> None:
+    paragraphs = [chunk.text for chunk in TOK.chunk(PROSE, 15, at="paragraph")]
+    assert paragraphs == ["One line.\nAnother one: e\u0301a! Is it?\n\n", "A paragraph. The end."]
+    sentences = [chunk.text for chunk in TOK.chunk("A b. C d! E f?", 4, at="sentence")]
+    assert sentences == ["A b. ", "C d! ", "E f?"]
+
+
+def test_a_unit_that_does_not_fit_is_cut_between_finer_ones() -> None:
+    chunks = [chunk.text for chunk in TOK.chunk("a b c d e f g h\ni", 4, at="line")]
+    assert chunks == ["a b c d", " e f g h", "\ni"]
+
+
+def test_an_overlap_repeats_the_end_of_the_chunk_before() -> None:
+    chunks = TOK.chunk("one two three four five six", 4, overlap=2)
+    assert [chunk.text for chunk in chunks] == [
+        "one two three four",
+        " three four five six",
+    ]
+    assert [(chunk.start, chunk.tokens) for chunk in chunks] == [(0, 4), (7, 4)]
+
+
+def test_lone_surrogates_are_cut_as_they_are_encoded() -> None:
+    text = "a\ud83d\ude00\ud83db" * 400
+    assert TOK.count(text, 7) == 7
+    assert TOK.truncate(text, 10_000) == "a😀\ufffdb" * 400
+    assert "".join(chunk.text for chunk in TOK.chunk(text, 7)) == "a😀\ufffdb" * 400
+    assert TOK.encode_with_offsets("\ud83d\ude00a").offsets[-1] == (1, 2)
+
+
+def test_a_mark_stands_where_the_middle_was() -> None:
+    cut = TOK.truncate("one two three four five six seven", 5, "middle", mark=" …")
+    assert cut == "one two three … seven"
+    assert TOK.count(cut) == 5
+
+
+CALLS: list[tuple[Callable[[Any], object], str]] = [
+    (lambda tok: tok.truncate("a", -1), "-1 ids"),
+    (lambda tok: tok.truncate("a", 1, at="glyph"), 'not cut at "glyph"'),
+    (lambda tok: tok.truncate("a", 1, "left"), "side='left'"),
+    (lambda tok: tok.truncate("a", 1, mark="…"), "where the middle was"),
+    (lambda tok: tok.truncate("a b c d e", 2, "middle", mark="one two three"), "no room"),
+    (lambda tok: tok.chunk("a", 2, overlap=2), "leaves no room"),
+    (lambda tok: tok.chunk("🏴\u200d☠", 1), "a character has"),
+    (lambda tok: tok.count("a", -1), "-1 ids"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), CALLS)
+def test_refuses_what_cannot_be(call: Callable[[Any], object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call(TOK)

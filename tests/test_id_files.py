@@ -1,0 +1,59 @@
+"""Files of text and files of ids."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jeton
+
+TOK = jeton.pretrained("cl100k_base")
+SMALL = jeton.pretrained("gpt2")
+TEXT = "naïve 中文 text 1234\n" * 3000
+
+
+@pytest.mark.parametrize("name", ["ids.bin", "ids.npy"])
+@pytest.mark.parametrize("tok", [TOK, SMALL])
+def test_a_file_goes_there_and_back(tok: jeton.Tokenizer, name: str, tmp_path: Path) -> None:
+    source, target, back = tmp_path / "a.txt", tmp_path / name, tmp_path / "back.txt"
+    source.write_text(TEXT)
+    ids = tok.encode(TEXT)
+    assert tok.encode_file(source, target) == len(ids)
+    dtype = np.uint16 if tok is SMALL else np.uint32
+    read = np.load(target) if name.endswith("npy") else np.fromfile(target, dtype)
+    assert read.dtype == dtype
+    assert read.tolist() == ids
+    assert tok.decode_file(target, back) == len(TEXT.encode())
+    assert back.read_text() == TEXT
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["a.txt", name, "back.txt"])
+
+
+def test_a_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jeton.id_files.READ_BYTES", 1001)
+    monkeypatch.setattr("jeton.id_files.READ_IDS", 333)
+    source, target, back = tmp_path / "a.txt", tmp_path / "ids.npy", tmp_path / "back.txt"
+    source.write_bytes(TEXT.encode() + b"\xff<|endoftext|>\xe4")
+    TOK.encode_file(source, target, specials="all")
+    assert np.load(target).tolist() == TOK.encode(source.read_bytes(), specials="all")
+    TOK.decode_file(target, back)
+    assert back.read_bytes() == source.read_bytes()
+
+
+def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert TOK.encode_file(tmp_path / "a.txt.gz", tmp_path / "ids.bin") == TOK.count(TEXT)
+
+
+def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    with pytest.raises(jeton.errors.FormatError, match="need uint32"):
+        TOK.encode_file(tmp_path / "a.txt", tmp_path / "b", "uint16")
+    with pytest.raises(jeton.errors.FormatError, match="ends inside a number"):
+        TOK.decode_file(tmp_path / "a.txt", tmp_path / "b")
+    np.save(tmp_path / "c.npy", np.zeros((2, 2)))
+    with pytest.raises(jeton.errors.FormatError, match="shape"):
+        TOK.decode_file(tmp_path / "c.npy", tmp_path / "b")
+    with pytest.raises(jeton.errors.MissingFileError):
+        TOK.encode_file(tmp_path / "none", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
