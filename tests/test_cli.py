@@ -65,7 +65,8 @@ class TestMain:
 
     def test_lists_the_commands_in_the_order_of_the_data(self) -> None:
         names = re.findall(r"^  ([a-z]+)  ", output("--help").split("Commands:")[1], re.MULTILINE)
-        assert names == ["train", "learn", "encode", "decode", "count", "eval", "show", "info"]
+        data = ["train", "learn", "encode", "decode", "count", "truncate", "chunk"]
+        assert names == [*data, "eval", "show", "info"]
 
     def test_help_imports_neither_numpy_nor_tqdm(self) -> None:
         command = [sys.executable, "-X", "importtime", "-m", "jeton", "--help"]
@@ -348,9 +349,42 @@ class TestCount:
         (first, _), (second, _), total = (row.split("\t") for row in rows)
         assert total == [str(int(first) + int(second)), "total"]
 
+    def test_stops_at_a_limit(self, folder: Path) -> None:
+        assert output("count", "--limit", 3, stdin=b"a b c d e", folder=folder) == "3\n"
+        assert output("count", "--limit", 30, stdin=b"a", folder=folder) == "1\n"
+
     def test_prints_json(self, folder: Path) -> None:
         report = json.loads(output("count", "--json", "-", stdin=b"a", folder=folder))
         assert report == {"files": [{"name": "-", "tokens": 1}], "tokens": 1}
+
+
+class TestTruncateAndChunk:
+    GPT2 = ("-t", "gpt2")
+
+    def test_prints_what_fits_as_it_is(self) -> None:
+        text = "one two three\nfour\xff".encode("latin-1")
+        run = jeton("truncate", "-n", 3, *self.GPT2, stdin=text)
+        assert (run.stdout, run.stderr) == (b"one two three", b"")
+        assert output("truncate", "-n", 9, *self.GPT2, "--at", "line", stdin=b"a\nb") == "a\nb"
+        assert output("truncate", "-n", 2, "--side", "start", *self.GPT2, stdin=b"a b c") == " b c"
+
+    def test_prints_json(self) -> None:
+        options = ("-n", 4, "--side", "middle", "--mark", " …", "--json", *self.GPT2)
+        cut = json.loads(output("truncate", *options, stdin=b"a b c d e f g"))
+        assert cut == {"text": "a b … g", "tokens": 4}
+
+    def test_a_chunk_is_a_line(self, folder: Path) -> None:
+        rows = output("chunk", "-n", 2, *self.GPT2, stdin="né\nb".encode())
+        assert rows == "0\t2\t2\tné\n2\t4\t2\t\\nb\n"
+        lines = output("chunk", "corpus.txt", "-n", 50, "--overlap", 5, "--json", folder=folder)
+        chunks = [json.loads(line) for line in lines.splitlines()]
+        text = (folder / "corpus.txt").read_text()
+        assert all(chunk["text"] == text[chunk["start"] : chunk["end"]] for chunk in chunks)
+        assert chunks[-1]["end"] == len(text)
+
+    def test_refuses_in_one_line(self) -> None:
+        assert "leaves no room" in refusal("chunk", "-n", 2, "--overlap", 2, *self.GPT2)
+        assert "where the middle was" in refusal("truncate", "-n", 2, "--mark", "x", *self.GPT2)
 
 
 class TestEvaluate:

@@ -74,9 +74,10 @@ def _without_middle(  # noqa: PLR0917 - those of `truncate`.
     before = head if mark is None else head + mark
     if not tokenizer.fits(before, n, specials):
         raise TextError(f"{mark!r} leaves no room for text in {n} tokens; allow more")
-    rest = text[len(head) :]
-    end = fit_start(tokenizer, rest, n, at, specials, before)
-    return before + rest[len(rest) - end :]
+    end = fit_start(tokenizer, text, n, at, specials, before)
+    if len(head) + end > len(text):  # What stands in the head is not to be repeated.
+        end = fit_start(tokenizer, text[len(head) :], n, at, specials, before)
+    return before + text[len(text) - end :]
 
 
 def chunk(

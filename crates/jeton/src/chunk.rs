@@ -11,6 +11,8 @@ use crate::vocab::{Id, Vocab};
 
 /// Who takes the ids of a text: they are kept, or only counted.
 pub(crate) trait Taker {
+    /// Whether it asks what the ids are, and not only how many.
+    const KEEPS: bool;
     fn take(&mut self, ids: &[Id]);
     fn take_one(&mut self, id: Id);
     /// Takes what `append` appends.
@@ -20,6 +22,8 @@ pub(crate) trait Taker {
 }
 
 impl Taker for Vec<Id> {
+    const KEEPS: bool = true;
+
     #[inline(always)]
     fn take(&mut self, ids: &[Id]) {
         self.extend_from_slice(ids);
@@ -41,6 +45,8 @@ impl Taker for Vec<Id> {
 }
 
 impl Taker for usize {
+    const KEEPS: bool = false;
+
     #[inline(always)]
     fn take(&mut self, ids: &[Id]) {
         *self += ids.len();
@@ -165,7 +171,7 @@ impl<'a, T: Taker> Chunks<'a, T> {
     fn flush(&mut self) {
         let Self { vocab, text, chunk, scratch, taker } = self;
         chunk.make_keys(text, &scratch.learned);
-        let (found, missed) = chunk.find(&scratch.learned);
+        let (found, missed) = chunk.find::<T>(&scratch.learned);
         chunk.resolve(missed, vocab, text, scratch);
         chunk.hand_over(found, missed, *taker);
         chunk.starts[0] = chunk.starts[chunk.count];
@@ -197,7 +203,7 @@ impl Chunk {
 
     /// The ids of the pieces that are known, and which are not; returns how many of both.
     #[inline(never)]
-    fn find(&mut self, learned: &Learned) -> (usize, usize) {
+    fn find<T: Taker>(&mut self, learned: &Learned) -> (usize, usize) {
         let homes = learned.short.homes();
         let (mut found, mut missed) = (0, 0);
         for piece in 0..self.count.min(PIECES) {
@@ -206,9 +212,11 @@ impl Chunk {
             let is_first = slots[0].key == key;
             let is_second = slots[1].key == key;
             let slot = &slots[usize::from(is_second)];
-            self.found[found..found + 3].copy_from_slice(&slot.ids);
-            self.missed[missed] =
-                Missed { piece: piece as u32, place: found as u32, ..Missed::default() };
+            if T::KEEPS {
+                self.found[found..found + 3].copy_from_slice(&slot.ids);
+                self.missed[missed].place = found as u32;
+            }
+            self.missed[missed].piece = piece as u32;
             let hit = usize::from(is_first | is_second);
             found += slot.count as usize * hit;
             missed += 1 - hit;
@@ -264,7 +272,13 @@ impl Chunk {
 
     /// Hands over all ids in order.
     #[inline(never)]
-    fn hand_over(&self, found: usize, missed: usize, taker: &mut impl Taker) {
+    fn hand_over<T: Taker>(&self, found: usize, missed: usize, taker: &mut T) {
+        if !T::KEEPS {
+            // In any order.
+            taker.take(&self.found[..found]);
+            taker.take(&self.others);
+            return;
+        }
         let mut from = 0;
         for missed in &self.missed[..missed] {
             taker.take(&self.found[from..missed.place as usize]);

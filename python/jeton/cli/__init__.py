@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 import jeton
+from jeton.cli.chunk import chunk
 from jeton.cli.count import count
 from jeton.cli.decode import decode
 from jeton.cli.encode import encode
@@ -18,6 +19,7 @@ from jeton.cli.info import info
 from jeton.cli.learn import learn
 from jeton.cli.show import show
 from jeton.cli.train import train
+from jeton.cli.truncate import truncate
 from jeton.visible import visible
 
 
@@ -61,5 +63,5 @@ def main() -> None:
     """Byte pair encoding: train a tokenizer, encode text, decode ids."""
 
 
-for command in (train, learn, encode, decode, count, evaluate, show, info):
+for command in (train, learn, encode, decode, count, truncate, chunk, evaluate, show, info):
     main.add_command(command)
