@@ -1,5 +1,6 @@
 //! Text becomes ids: specials are cut out, the rest is split and each piece is merged.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
@@ -21,6 +22,7 @@ pub struct Tokenizer {
     specials: Specials,
     pool: Pool,
     rows: Rows,
+    longest: Longest,
 }
 
 impl Tokenizer {
@@ -35,7 +37,8 @@ impl Tokenizer {
         specials: Vec<(Id, String)>,
     ) -> Result<Self, Error> {
         let specials = Specials::new(specials, &vocab)?;
-        Ok(Self { vocab, splitter, specials, pool: Pool::default(), rows: Rows::default() })
+        let (pool, rows, longest) = Default::default();
+        Ok(Self { vocab, splitter, specials, pool, rows, longest })
     }
 
     /// Returns the tokens.
@@ -71,6 +74,15 @@ impl Tokenizer {
     pub fn vocab_size(&self) -> usize {
         let special = self.specials.entries().last().map_or(0, |(id, _)| *id);
         self.vocab.id_max().max(special) as usize + 1
+    }
+
+    /// Returns the most bytes that an id stands for, a token's or a special's.
+    pub(crate) fn token_bytes_max(&self) -> usize {
+        *self.longest.0.get_or_init(|| {
+            let tokens = self.vocab.iter().map(|(_, token)| token.len());
+            let specials = self.specials.entries().iter().map(|(_, name)| name.len());
+            tokens.chain(specials).max().unwrap_or(1)
+        })
     }
 
     /// Appends the ids of a text to `ids`. Any bytes may be given, UTF-8 or not.
@@ -253,6 +265,18 @@ impl Tokenizer {
         )
     }
 }
+
+/// The most bytes of a token, once somebody has asked. Two tokenizers do not differ by it.
+#[derive(Clone, Debug, Default)]
+struct Longest(OnceLock<usize>);
+
+impl PartialEq for Longest {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Longest {}
 
 /// Texts from this size on are looked up by chunks; for shorter ones, making a chunk costs more.
 const CHUNKED_BYTES: usize = 256;

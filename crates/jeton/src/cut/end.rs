@@ -1,6 +1,6 @@
 //! The longest beginning of a text that fits.
 
-use super::{Anchor, Border, Fit, TRIED_BYTES_MAX};
+use super::{ASKED_BYTES, Anchor, Border, Fit, TRIED_BYTES_MAX};
 use crate::error::Error;
 use crate::stretch::{Stretch, Stretches};
 use crate::vocab::Id;
@@ -14,6 +14,11 @@ impl Fit<'_> {
     ///
     /// As [`crate::Tokenizer::encode`].
     pub fn end(&self, text: &[u8], goes_on: bool) -> Result<Option<usize>, Error> {
+        let far = self.bytes_max(0).saturating_add(1);
+        let (text, goes_on, is_far) = match text.get(..far) {
+            Some(near) if text.len() > ASKED_BYTES => (near, true, true),
+            _ => (text, goes_on, false),
+        };
         let mut stretches = self.tokenizer.stretches(text, self.allowed, goes_on)?;
         let mut anchors = vec![Anchor { at: 0, ids: 0 }];
         let full = loop {
@@ -26,6 +31,7 @@ impl Fit<'_> {
         };
         match full {
             Some(end) => self.end_before(text, anchors, end).map(Some),
+            None if is_far => self.end_before(text, anchors, far).map(Some),
             None => Ok((!goes_on).then_some(text.len())),
         }
     }
@@ -127,6 +133,6 @@ impl Fit<'_> {
                 return Ok(at);
             }
         }
-        Ok(end.min(anchor.at.saturating_add(self.bytes_max(end - anchor.at, anchor.ids)) + 1))
+        Ok(end.min(anchor.at.saturating_add(self.bytes_max(anchor.ids)).saturating_add(1)))
     }
 }

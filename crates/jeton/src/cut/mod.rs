@@ -22,8 +22,8 @@ use crate::stretch::Stretch;
 /// Shorter runs, a few thousand characters, are tried at every place.
 const TRIED_BYTES_MAX: usize = 1 << 26;
 
-/// Bytes of a run that is long enough to ask how long tokens are.
-const RUN_BYTES: usize = 1 << 12;
+/// Bytes of a text that is long enough to ask how long tokens are.
+const ASKED_BYTES: usize = 1 << 12;
 
 /// What is to fit.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +51,9 @@ impl Fit<'_> {
         self.tokenizer.count(text, self.allowed)
     }
 
-    /// Returns the most bytes that may fit into a run of so many, besides so many ids.
-    fn bytes_max(&self, run: usize, ids: usize) -> usize {
-        if run < RUN_BYTES {
-            return run;
-        }
-        let tokens = self.tokenizer.vocab().iter().map(|(_, token)| token.len());
-        let specials = self.tokenizer.specials().entries().iter().map(|(_, name)| name.len());
-        let longest = tokens.chain(specials).max().unwrap_or(1);
-        run.min((self.ids_max - ids).saturating_mul(longest))
+    /// Returns the most bytes that may fit besides so many ids: no token is longer than the longest.
+    fn bytes_max(&self, ids: usize) -> usize {
+        self.ids_max.saturating_sub(ids).saturating_mul(self.tokenizer.token_bytes_max())
     }
 }
 
@@ -78,6 +72,10 @@ impl Tokenizer {
         goes_on: bool,
         limit: usize,
     ) -> Result<Option<usize>, Error> {
+        // No token is longer than the longest; a short text is not worth the question.
+        if text.len() > ASKED_BYTES && text.len() / self.token_bytes_max() >= limit {
+            return Ok(Some(limit));
+        }
         let (mut scratch, mut ids) = (self.lend(), 0);
         if limit > 0 {
             for stretch in self.stretches(text, allowed, goes_on)? {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Anchor, Border, Fit, TRIED_BYTES_MAX};
+use super::{ASKED_BYTES, Anchor, Border, Fit, TRIED_BYTES_MAX};
 use crate::encode::refuse_too_long;
 use crate::error::Error;
 use crate::vocab::Id;
@@ -24,8 +24,14 @@ impl Fit<'_> {
         let cut = self.tokenizer.splitter().last_safe_cut(before).unwrap_or(0);
         let settled = self.count(&before[..cut])?;
         let Some(room) = self.ids_max.checked_sub(settled) else { return Ok(Some(text.len())) };
-        let behind = Behind { fit: Fit { ids_max: room, ..*self }, before: &before[cut..], text };
-        behind.start(goes_on)
+        let (fit, before) = (Fit { ids_max: room, ..*self }, &before[cut..]);
+        let far = fit.bytes_max(0).saturating_add(1);
+        if text.len() > ASKED_BYTES.max(far) {
+            let near = text.len() - far;
+            let start = Behind { fit, before, text: &text[near..] }.start(true, true)?;
+            return Ok(start.map(|start| near + start));
+        }
+        Behind { fit, before, text }.start(goes_on, false)
     }
 }
 
@@ -37,7 +43,8 @@ struct Behind<'a> {
 }
 
 impl Behind<'_> {
-    fn start(&self, goes_on: bool) -> Result<Option<usize>, Error> {
+    /// `is_far` says that all of the text is certainly too long.
+    fn start(&self, goes_on: bool, is_far: bool) -> Result<Option<usize>, Error> {
         let mut specials = Vec::new();
         let mut from = 0;
         while let Some((place, _)) = self.fit.allowed.find(self.text, from) {
@@ -56,6 +63,9 @@ impl Behind<'_> {
                 return self.start_after(at, anchors).map(Some);
             }
             anchors.push(Anchor { at, ids });
+        }
+        if is_far {
+            return self.start_after(0, anchors).map(Some);
         }
         if goes_on {
             return Ok(None);
@@ -177,7 +187,6 @@ impl Behind<'_> {
                 }
             }
         }
-        let bytes = self.fit.bytes_max(anchor.at - start, anchor.ids.min(self.fit.ids_max));
-        Ok(anchor.at - bytes)
+        Ok(start.max(anchor.at.saturating_sub(self.fit.bytes_max(anchor.ids))))
     }
 }

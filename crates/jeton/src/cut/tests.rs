@@ -42,7 +42,7 @@ fn the_longest_that_fits_is_found() {
             0 => tokenizer.specials().allow_all(),
             _ => Allowed::none(),
         };
-        let size = if round % 10 == 0 { 400 } else { 20 };
+        let size = if round % 10 == 0 { 2000 } else { 20 };
         let mut text = random_text(&mut random, size);
         if random.below(3) == 0 {
             text.extend_from_slice(b" <|a|>x");
@@ -120,11 +120,14 @@ fn a_long_run_takes_bounded_work() {
     let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
     let allowed = Allowed::none();
     let border = Border::Character;
-    for ids_max in [1, 1000, 100_000] {
+    for ids_max in [8, 1000, 100_000] {
         let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
         let text = vec![b'a'; 1 << 21];
         assert_eq!(fit.end(&text, false).unwrap(), Some(ids_max * 8));
         assert_eq!(fit.start(b"", &text, false).unwrap(), Some(text.len() - ids_max * 8));
+        assert_eq!(fit.chunks(&text, 0).unwrap().len(), text.len().div_ceil(ids_max * 8));
+        let counted = tokenizer.count_until(&text, &allowed, false, ids_max);
+        assert_eq!(counted.unwrap(), Some(ids_max));
     }
 }
 
