@@ -142,6 +142,28 @@ def test_what_was_held_out_is_measured_as_the_vocabulary_grows() -> None:
     assert sizes[-1] == tok.vocab_size
     assert curve[0][1] == 1.0
     assert curve[-1][1] > 1.5
+    # It is told while merges are learned, not after them.
+    assert told[-1].stage == "learn"
+    assert (told[-1].vocab_size, told[-1].bytes_per_token) == curve[-1]
+    held_out = jeton.count_corpus(texts, held_out=0.3).held_out
+    assert held_out is not None
+    for size, value in curve:
+        small = jeton.train(texts, size, held_out=0.3)
+        assert value == held_out.corpus_bytes / held_out.raw.tokens(small)
+
+
+def test_what_was_held_out_is_measured_where_one_goes_on() -> None:
+    told: list[jeton.Progress] = []
+    texts = [" ".join(f"{word}{n * 7919:x}" for n in range(3000)) for word in ("some", "words")]
+    start = jeton.train(texts, 290, specials=["<|a|>"])
+    tok = jeton.train(
+        texts, [296, 310], initial=start, specials=["<|b|>"], held_out=0.3, progress=told.append
+    )[-1]
+    held_out = jeton.count_corpus(texts, held_out=0.3).held_out
+    assert held_out is not None
+    measured = {now.vocab_size: now.bytes_per_token for now in told if now.stage == "measure"}
+    assert {295, 309} <= measured.keys()
+    assert measured[309] == held_out.corpus_bytes / held_out.raw.tokens(tok)
 
 
 def test_progress_tells_the_merges_and_the_latest_token() -> None:

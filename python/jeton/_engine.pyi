@@ -148,7 +148,8 @@ class RawCounts:
         token_bytes_max: int | None,
         memory: int | None,
         initial: tuple[Engine, int] | None,
-        report: Callable[[int, bytes], object] | None,
+        held_out: tuple[RawCounts, Sequence[int]] | None,
+        report: Callable[[int, bytes, list[tuple[int, int]]], object] | None,
     ) -> tuple[list[tuple[int, int, int]], int, tuple[int, int]]: ...
 
 @final

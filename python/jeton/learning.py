@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, overload
@@ -27,8 +27,8 @@ _Merge: TypeAlias = tuple[int, int, int]
 VOCAB_SIZE_MAX = 1 << 24
 """More tokens than that no vocabulary has."""
 
-CURVE_POINTS = 16
-"""At how many sizes a vocabulary is measured on what was held out, and for the report."""
+CURVE_STEPS = 8
+"""A vocabulary is measured at so many even steps, and below the first wherever it has doubled."""
 
 
 @overload
@@ -155,14 +155,12 @@ class Learning:
             )
             counts.held_out = None
         learned = self._learned(counts, tell)
-        if counts.held_out is not None or self.report is not None:
-            learned.curve.extend(self._curve(counts, learned.merges, tell))
         notes = {
             "training.distinct_pieces": str(len(counts)),
             "training.corpus_bytes": str(counts.corpus_bytes),
         }
         if counts.held_out is not None:
-            bytes_per_token = learned.curve[-1][2]
+            bytes_per_token = learned.held_out[max(learned.held_out)]
             notes["training.held_out_bytes_per_token"] = f"{bytes_per_token:.4f}"
         made = [
             self._tokenizer(
@@ -177,14 +175,32 @@ class Learning:
     def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
         wanted = self.sizes[-1] - self.base - len(self.specials)
         clock = Clock()
+        held_out: dict[int, float] = {}
+        held_out_bytes = 0 if counts.held_out is None else counts.held_out.corpus_bytes
 
-        def report(done: int, token: bytes) -> None:
-            seconds = clock.seconds()
-            tell(Progress("learn", seconds, merges=done, merges_total=wanted, token=token))
+        def report(done: int, token: bytes, measured: Sequence[tuple[int, int]]) -> None:
+            seconds, size, ratio = clock.seconds(), 0, 0.0
+            for count, tokens in measured:
+                size, ratio = self.base + count, held_out_bytes / max(tokens, 1)
+                if size not in held_out:
+                    held_out[size] = ratio
+                    tell(Progress("measure", seconds, vocab_size=size, bytes_per_token=ratio))
+            tell(
+                Progress(
+                    "learn",
+                    seconds,
+                    merges=done,
+                    merges_total=wanted,
+                    token=token,
+                    vocab_size=size,
+                    bytes_per_token=ratio,
+                )
+            )
 
         start = None if self.initial is None else (self.initial, self.first_new)
+        measure = None if counts.held_out is None else (counts.held_out.raw, self._steps(wanted))
         merges, ties, (left_out, occurrences) = counts.raw.learn(
-            wanted, self.min_count, self.max_token_bytes, self.memory, start, report
+            wanted, self.min_count, self.max_token_bytes, self.memory, start, measure, report
         )
         if left_out:
             warnings.warn(
@@ -199,7 +215,17 @@ class Learning:
             if self.exact_size:
                 raise TrainError(f"{message}; give more text or a smaller size")
             warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
-        return _Learned(merges, ties, (left_out, occurrences), clock.seconds())
+        return _Learned(merges, ties, (left_out, occurrences), clock.seconds(), held_out)
+
+    def _steps(self, merges: int) -> list[int]:
+        """Return after how many merges a vocabulary is measured: few, and where they tell most."""
+        most = self.base + merges
+        even = {merges * step // CURVE_STEPS for step in range(CURVE_STEPS + 1)}
+        doubled = {self.base * 2**power for power in range(most.bit_length())}
+        asked = {size - self.base - len(self.specials) for size in self.sizes}
+        first = min(even - {0}, default=0)
+        small = {size - self.base for size in doubled if size - self.base < first}
+        return sorted(step for step in even | small | asked if step <= merges)
 
     def _tokenizer(
         self,
@@ -229,24 +255,15 @@ class Learning:
             tokens[rank] = tokens[left] + tokens[right]
         return tokens
 
-    def _curve(
-        self, counts: Counts, merges: Sequence[_Merge], tell: Listener
-    ) -> list[tuple[int, float, float | None]]:
+    def _curve(self, counts: Counts, learned: "_Learned") -> list[tuple[int, float, float | None]]:
         """Measure growing vocabularies: their size, and the bytes of a token on both shares."""
-        clock = Clock()
-        least, most = self.base, self.base + len(merges)
-        steps = [least * (most / least) ** (at / CURVE_POINTS) for at in range(CURVE_POINTS + 1)]
+        made = len(learned.merges)
+        sizes = sorted(learned.held_out) or [self.base + step for step in self._steps(made)]
         curve = []
-        for size in sorted({round(step) for step in steps}):
-            specials = len(self.specials)
-            tok = self._tokenizer(merges, size + specials, counts.pattern, {})
-            corpus = _bytes_per_token(counts, tok) if self.report is not None else 0.0
-            held_out = None
-            if counts.held_out is not None:
-                held_out = _bytes_per_token(counts.held_out, tok)
-                seconds = clock.seconds()
-                tell(Progress("measure", seconds, vocab_size=size, bytes_per_token=held_out))
-            curve.append((size, corpus, held_out))
+        for size in sizes:
+            whole = size + len(self.specials)
+            tok = self._tokenizer(learned.merges, whole, counts.pattern, {})
+            curve.append((size, _bytes_per_token(counts, tok), learned.held_out.get(size)))
         return curve
 
     def _write_report(
@@ -268,7 +285,7 @@ class Learning:
             merges=learned.merges,
             first_new=self.first_new,
             ties=learned.ties,
-            curve=learned.curve,
+            curve=self._curve(counts, learned),
             specials=list(tok.specials),
         )
         try:
@@ -285,7 +302,8 @@ class _Learned:
     ties: int
     left_out: tuple[int, int]
     seconds: float
-    curve: list[tuple[int, float, float | None]] = field(default_factory=list)
+    held_out: dict[int, float]
+    """The bytes of a token on what was held out, by the size without the new specials."""
 
 
 def _report_file(path: str | PathLike[str]) -> Path:

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jeton::count::{Budget, Storage, Totals, hold_out};
-use jeton::learn::{Goal, learn};
+use jeton::learn::{Goal, HeldOut, learn};
 use jeton::{Id, Splitter};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -155,7 +155,8 @@ impl Counts {
         watch(py, None, |progress| self.0.tokens(vocab, progress))
     }
 
-    /// Learns merges; `report` is called with the number learned so far and the latest token.
+    /// Learns merges; `report` is called with the number learned so far, the latest token, and the
+    /// tokens of what is held out, which are counted after so many merges each, and after the last.
     ///
     /// Returns the merges, how many were chosen among equals, and how many pieces were left out with
     /// how many occurrences.
@@ -169,14 +170,17 @@ impl Counts {
         token_bytes_max: Option<usize>,
         memory: Option<usize>,
         initial: Option<(Bound<'_, Engine>, Id)>,
+        held_out: Option<(Bound<'_, Self>, Vec<usize>)>,
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<Merge>, usize, (usize, u64))> {
         let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
+        let held_out = held_out.as_ref().map(|(counts, merges)| (counts.get(), &merges[..]));
         let goal = Goal {
             piece_count_min,
             token_bytes_max: token_bytes_max.unwrap_or(usize::MAX),
             memory_max: memory,
             initial: initial.map(|(engine, first)| (engine.tokenizer.vocab(), first)),
+            held_out: held_out.map(|(counts, merges)| HeldOut { pieces: &counts.0, merges }),
             ..Goal::merges(merges_max)
         };
         let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
