@@ -66,7 +66,7 @@ impl Counter {
         let mut counters = self.take()?;
         let counters = watch(py, None, |progress| {
             let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
-            let [corpus, held] = hold_out(&self.splitter, texts, self.held_out);
+            let [corpus, held] = hold_out(&self.splitter, texts, self.held_out, progress)?;
             counters[0].add(&corpus, weight, progress)?;
             counters[1].add(&held, weight, progress)?;
             Ok(counters)
