@@ -11,12 +11,7 @@ from typing import Any
 
 from jeton.counting import Counts
 from jeton.errors import FormatError, TrainError, file_error
-from jeton.files import write_whole
-
-try:
-    import fcntl
-except ImportError:  # There is none on Windows; there, two trainings must not share a journal.
-    fcntl = None  # type: ignore[assignment]
+from jeton.files import hold, write_whole
 
 __all__ = ["Journal"]
 
@@ -146,18 +141,17 @@ class Journal:
             self._lock = None
 
     def _hold(self) -> None:
-        """Refuse a journal that another process writes; its end lets go, however it comes."""
-        if fcntl is None:
-            return
+        """Refuse a journal that another process writes; its end lets go, however it comes.
+
+        Windows does not tell: there, two trainings must not share a journal.
+        """
         try:
             lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise file_error(self.folder, "written", error) from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not hold(lock):
             os.close(lock)
-            raise TrainError(f"{self.folder} is in use: another training writes there") from None
+            raise TrainError(f"{self.folder} is in use: another training writes there")
         self._lock = lock
 
 
