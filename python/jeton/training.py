@@ -108,6 +108,7 @@ def train_files(  # type: ignore[misc] # As above.
     memory: int | str | None = None,
     folder: str | PathLike[str] | None = None,
     journal: str | PathLike[str] | None = None,
+    anew: bool = False,
     part: int | str = PART_BYTES,
     report: str | PathLike[str] | None = None,
     remark: Callable[[str], object] = warnings.warn,
@@ -141,6 +142,7 @@ def train_files(  # type: ignore[misc] # As above.
             folder=folder,
             held_out=held_out,
             journal=journal,
+            anew=anew,
             part=part,
             remark=remark,
             progress=tell,
@@ -161,6 +163,7 @@ def count_files(
     folder: str | PathLike[str] | None = None,
     held_out: float = 0.0,
     journal: str | PathLike[str] | None = None,
+    anew: bool = False,
     part: int | str = PART_BYTES,
     remark: Callable[[str], object] = warnings.warn,
     progress: Shown = False,
@@ -172,7 +175,8 @@ def count_files(
     error, or with `on_error="skip"` is left out, counted, and named in a remark.
 
     `journal` is a folder that keeps what was counted after every `part` bytes of text: after any
-    end, the same call goes on from there. Remove it when its counts are of use no more.
+    end, the same call goes on from there. A call that would count something else is refused, or
+    with `anew` removes what is kept. Remove the folder when its counts are of use no more.
     """
     counting = Counting(pattern, threads, memory, folder, held_out)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
@@ -189,7 +193,7 @@ def count_files(
     kept = (
         None
         if journal is None
-        else Journal(given(journal), identity, list(zip(known, times, strict=True)))
+        else Journal(given(journal), identity, list(zip(known, times, strict=True)), anew=anew)
     )
     sizes = [size for _, size, _ in known]
     try:
@@ -248,8 +252,8 @@ class _Files:
             self.reader.skipped = corpus.Skipped(**journal.skipped)
             megabytes = journal.bytes / 1e6
             self.remark(f"going on from {journal.folder}, which has counted {megabytes:.1f} MB")
-        elif journal.differs:
-            self.remark(f"{journal.folder} differs in {journal.differs}; starting anew")
+        elif journal.damaged:
+            self.remark(f"{journal.folder} is damaged; starting anew")
 
     def _total(self) -> Callable[[Any], int | None]:
         """Return what says how much text there is to count.
