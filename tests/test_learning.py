@@ -184,6 +184,19 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     assert "<svg" in page
 
 
+def test_a_report_tells_each_size_and_counts_gaps_as_the_tokenizer_does(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 500}
+    initial = jeton.Tokenizer(ranks, specials={"<|a|>": 300})
+    counts, path = jeton.count_corpus(TEXTS), tmp_path / "report.html"
+    made = jeton.learn(counts, [504, 510], initial=initial, specials=["<|b|>"], report=path)
+    assert [tok.vocab_size for tok in made] == [504, 510]
+    page = path.read_text()
+    assert "<dt>vocabulary size</dt><dd>510</dd>" in page
+    for tok in made:
+        ratio = f"{counts.corpus_bytes / counts.raw.tokens(tok):.3f}"
+        assert f'<td class="number">{tok.vocab_size}</td><td>{ratio}</td>' in page
+
+
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword"):
         jeton.train(TEXTS, 270, vocabulary=3)

@@ -169,7 +169,7 @@ class Learning:
             for size in self.sizes
         ]
         if self.report is not None:
-            self._write_report(self.report, counts, made[-1], learned)
+            self._write_report(self.report, counts, made, learned)
         return made if self.several else made[0]
 
     def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
@@ -266,12 +266,21 @@ class Learning:
             curve.append((size, _bytes_per_token(counts, tok), learned.held_out.get(size)))
         return curve
 
+    def _made(
+        self, curve: Sequence[tuple[int, float, float | None]], made: Sequence[Tokenizer]
+    ) -> list[tuple[int, float, float | None]]:
+        """Return what the curve says of each tokenizer, by its size."""
+        rows, last = {size: (corpus, held_out) for size, corpus, held_out in curve}, curve[-1][0]
+        sizes = [min(size - len(self.specials), last) for size in self.sizes]
+        return [(tok.vocab_size, *rows[size]) for tok, size in zip(made, sizes, strict=True)]
+
     def _write_report(
-        self, path: Path, counts: Counts, tok: Tokenizer, learned: "_Learned"
+        self, path: Path, counts: Counts, made: Sequence[Tokenizer], learned: "_Learned"
     ) -> None:
         from jeton.report import Facts, html  # noqa: PLC0415 - only where one is asked for.
 
-        tokens = self.tokens(learned.merges)
+        tokens = dict(sorted(self.tokens(learned.merges).items()))
+        curve = self._curve(counts, learned)
         facts = Facts(
             name=path.stem,
             pattern=counts.pattern,
@@ -281,12 +290,13 @@ class Learning:
             left_out=learned.left_out,
             skipped=counts.skipped,
             seconds=(self.seconds_counting, learned.seconds),
-            tokens=[tokens.get(rank, b"") for rank in range(max(tokens) + 1)],
+            tokens=tokens,
             merges=learned.merges,
             first_new=self.first_new,
             ties=learned.ties,
-            curve=self._curve(counts, learned),
-            specials=list(tok.specials),
+            curve=curve,
+            made=self._made(curve, made),
+            specials=list(made[-1].specials),
         )
         try:
             write_whole(path, html(facts).encode())
