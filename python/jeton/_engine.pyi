@@ -12,6 +12,7 @@ __all__ = [
     "Counter",
     "Engine",
     "RawCounts",
+    "RawMerges",
     "Texts",
     "ZstdReader",
     "encode_broken",
@@ -41,7 +42,8 @@ def from_ranks(
     notes: dict[str, str],
 ) -> Engine: ...
 def from_merges(
-    merges: list[tuple[int, int]],
+    merges: RawMerges,
+    count: int,
     pattern: str,
     specials: list[tuple[str, int]],
     notes: dict[str, str],
@@ -150,7 +152,13 @@ class RawCounts:
         initial: tuple[Engine, int] | None,
         held_out: tuple[RawCounts, Sequence[int]] | None,
         report: Callable[[int, bytes, list[tuple[int, int]]], object] | None,
-    ) -> tuple[list[tuple[int, int, int]], int, tuple[int, int]]: ...
+    ) -> tuple[RawMerges, int, tuple[int, int]]: ...
+
+@final
+class RawMerges:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def first(self, count: int) -> list[tuple[int, int, int]]: ...
 
 @final
 class ZstdReader:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TYPE_CHECKING, overload
 
 from jeton import memory as memories
-from jeton._engine import DEFAULT_PATTERN, VERSION, from_merges, from_ranks
+from jeton._engine import DEFAULT_PATTERN, VERSION, RawMerges, from_merges, from_ranks
 from jeton.counting import Counts
 from jeton.errors import FileError, TrainError
 from jeton.files import given, write_whole
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 __all__ = ["Learning", "learn"]
-
-_Merge: TypeAlias = tuple[int, int, int]
-"""Two ids, and how often they stood side by side."""
 
 VOCAB_SIZE_MAX = 1 << 24
 """More tokens than that no vocabulary has."""
@@ -109,7 +106,7 @@ class Learning:
         self.memory = memories.given_or_free(memory)
         self.report = None if report is None else _report_file(report)
         self.exact_size = exact_size
-        self.seconds_counting = 0.0
+        self._since = Clock()
         self.base = 256 if initial is None else initial.vocab_size
         """Tokens there are before the first merge."""
         self.first_new = 256
@@ -120,7 +117,7 @@ class Learning:
             if initial is not None and name in initial.specials:
                 raise TrainError(f"the initial tokenizer has the special {name!r}; leave it out")
         # A doubled or empty special is refused now, not after the work.
-        self._tokenizer([], self.sizes[0], DEFAULT_PATTERN, {})
+        self._tokenizer(RawMerges(), self.sizes[0], DEFAULT_PATTERN, {})
 
     def _check_sizes(self) -> None:
         least = self.base + len(self.specials)
@@ -149,6 +146,7 @@ class Learning:
 
     def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
         """Learn from counts; return a tokenizer, or one for each size."""
+        seconds_counting = self._since.seconds()
         if counts.held_out is not None and not len(counts.held_out):
             warnings.warn(
                 "the corpus is too small for a share to be held out", stacklevel=_frames_of_ours()
@@ -162,14 +160,16 @@ class Learning:
         if counts.held_out is not None:
             bytes_per_token = learned.held_out[max(learned.held_out)]
             notes["training.held_out_bytes_per_token"] = f"{bytes_per_token:.4f}"
+        pattern, measured = counts.pattern, counts if self.report is not None else None
+        del counts  # If nobody else has them, their memory is free for the tokenizers.
         made = [
             self._tokenizer(
-                learned.merges, size, counts.pattern, notes | {"training.vocab_size": str(size)}
+                learned.merges, size, pattern, notes | {"training.vocab_size": str(size)}
             )
             for size in self.sizes
         ]
-        if self.report is not None:
-            self._write_report(self.report, counts, made, learned)
+        if self.report is not None and measured is not None:
+            self._write_report(self.report, measured, made, learned, seconds_counting)
         return made if self.several else made[0]
 
     def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
@@ -229,24 +229,24 @@ class Learning:
 
     def _tokenizer(
         self,
-        merges: Sequence[_Merge],
+        merges: RawMerges,
         size: int,
         pattern: str,
         notes: dict[str, str],
     ) -> Tokenizer:
         """Make the tokenizer of so many tokens, or of fewer if there are fewer merges."""
-        merges = merges[: size - self.base - len(self.specials)]
+        count = min(len(merges), size - self.base - len(self.specials))
         notes = {"version": VERSION, **notes}
-        after = self.first_new + len(merges)
+        after = self.first_new + count
         named = [(name, after + at) for at, name in enumerate(self.specials)]
         if self.initial is None:
-            pairs = [(left, right) for left, right, _ in merges]
-            return Tokenizer._of(from_merges(pairs, pattern, named, notes))  # noqa: SLF001 - ours.
-        ranks = {token: rank for rank, token in self.tokens(merges).items()}
+            engine = from_merges(merges, count, pattern, named, notes)
+            return Tokenizer._of(engine)  # noqa: SLF001 - ours.
+        ranks = {token: rank for rank, token in self.tokens(merges.first(count)).items()}
         named = [*self.initial.specials.items(), *named]
         return Tokenizer._of(from_ranks(ranks, pattern, named, notes))  # noqa: SLF001
 
-    def tokens(self, merges: Sequence[_Merge]) -> dict[int, bytes]:
+    def tokens(self, merges: Iterable[tuple[int, int, int]]) -> dict[int, bytes]:
         """Return the bytes of all ids, those that merges make included."""
         tokens = {byte: bytes([byte]) for byte in range(256)}
         if self.initial is not None:
@@ -275,11 +275,17 @@ class Learning:
         return [(tok.vocab_size, *rows[size]) for tok, size in zip(made, sizes, strict=True)]
 
     def _write_report(
-        self, path: Path, counts: Counts, made: Sequence[Tokenizer], learned: "_Learned"
+        self,
+        path: Path,
+        counts: Counts,
+        made: Sequence[Tokenizer],
+        learned: "_Learned",
+        seconds_counting: float,
     ) -> None:
         from jeton.report import Facts, html  # noqa: PLC0415 - only where one is asked for.
 
-        tokens = dict(sorted(self.tokens(learned.merges).items()))
+        merges = learned.merges.first(len(learned.merges))
+        tokens = dict(sorted(self.tokens(merges).items()))
         curve = self._curve(counts, learned)
         facts = Facts(
             name=path.stem,
@@ -289,9 +295,9 @@ class Learning:
             pieces=len(counts),
             left_out=learned.left_out,
             skipped=counts.skipped,
-            seconds=(self.seconds_counting, learned.seconds),
+            seconds=(seconds_counting, learned.seconds),
             tokens=tokens,
-            merges=learned.merges,
+            merges=merges,
             first_new=self.first_new,
             ties=learned.ties,
             curve=curve,
@@ -308,7 +314,7 @@ class Learning:
 class _Learned:
     """What the engine says of learning."""
 
-    merges: list[_Merge]
+    merges: RawMerges
     ties: int
     left_out: tuple[int, int]
     seconds: float

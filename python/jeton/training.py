@@ -16,7 +16,7 @@ from jeton.files import given
 from jeton.journal import Journal
 from jeton.learning import Learning
 from jeton.memory import parse
-from jeton.progress import Clock, Listener, Shown, shown
+from jeton.progress import Listener, Shown, shown
 from jeton.tokenizer import Tokenizer
 
 __all__ = ["count_files", "train", "train_files"]
@@ -68,20 +68,20 @@ def train(  # type: ignore[misc] # The options are named once, here.
         report=report,
         exact_size=exact_size,
     )
-    clock = Clock()
     with shown(progress) as tell:
-        counts = count_corpus(
-            texts,
-            pattern=learning.pattern(pattern),
-            weights=weights,
-            threads=threads,
-            memory=memory,
-            folder=folder,
-            held_out=held_out,
-            progress=tell,
+        return learning.learn(
+            count_corpus(
+                texts,
+                pattern=learning.pattern(pattern),
+                weights=weights,
+                threads=threads,
+                memory=memory,
+                folder=folder,
+                held_out=held_out,
+                progress=tell,
+            ),
+            tell,
         )
-        learning.seconds_counting = clock.seconds()
-        return learning.learn(counts, tell)
 
 
 @overload
@@ -130,26 +130,26 @@ def train_files(  # type: ignore[misc] # As above.
         report=report,
         exact_size=exact_size,
     )
-    clock = Clock()
     with shown(progress) as tell:
-        counts = count_files(
-            paths,
-            field=field,
-            pattern=learning.pattern(pattern),
-            weights=weights,
-            on_error=on_error,
-            threads=threads,
-            memory=memory,
-            folder=folder,
-            held_out=held_out,
-            journal=journal,
-            anew=anew,
-            part=part,
-            remark=remark,
-            progress=tell,
+        return learning.learn(
+            count_files(
+                paths,
+                field=field,
+                pattern=learning.pattern(pattern),
+                weights=weights,
+                on_error=on_error,
+                threads=threads,
+                memory=memory,
+                folder=folder,
+                held_out=held_out,
+                journal=journal,
+                anew=anew,
+                part=part,
+                remark=remark,
+                progress=tell,
+            ),
+            tell,
         )
-        learning.seconds_counting = clock.seconds()
-        return learning.learn(counts, tell)
 
 
 def count_files(

@@ -107,8 +107,28 @@ fn files_in(folder: PathBuf) -> Storage {
     Box::new(move || tempfile::tempfile_in(&folder))
 }
 
-/// A merge as Python sees it: two ids, and how often they stood side by side.
-type Merge = (Id, Id, u64);
+/// Merges that were learned: as objects of Python's they would take more memory than the learner.
+#[pyclass(frozen, module = "jeton._engine", name = "RawMerges")]
+#[derive(Default)]
+pub(crate) struct Merges(pub(crate) Vec<jeton::learn::Merge>);
+
+#[pymethods]
+impl Merges {
+    /// Makes no merges, to begin with.
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the first so many merges: two ids each, and how often they stood side by side.
+    fn first(&self, count: usize) -> Vec<(Id, Id, u64)> {
+        self.0.iter().take(count).map(|merge| (merge.left, merge.right, merge.count)).collect()
+    }
+}
 
 /// Distinct pieces and how often each occurs in a corpus.
 #[pyclass(frozen, module = "jeton._engine", name = "RawCounts")]
@@ -172,7 +192,7 @@ impl Counts {
         initial: Option<(Bound<'_, Engine>, Id)>,
         held_out: Option<(Bound<'_, Self>, Vec<usize>)>,
         report: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Vec<Merge>, usize, (usize, u64))> {
+    ) -> PyResult<(Merges, usize, (usize, u64))> {
         let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
         let held_out = held_out.as_ref().map(|(counts, merges)| (counts.get(), &merges[..]));
         let goal = Goal {
@@ -184,7 +204,6 @@ impl Counts {
             ..Goal::merges(merges_max)
         };
         let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
-        let merges = learned.merges.iter().map(|merge| (merge.left, merge.right, merge.count));
-        Ok((merges.collect(), learned.ties, learned.left_out))
+        Ok((Merges(learned.merges), learned.ties, learned.left_out))
     }
 }

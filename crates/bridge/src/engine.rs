@@ -11,6 +11,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
 
+use crate::counts::Merges;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::text::{HeldText, Text};
@@ -346,16 +347,19 @@ pub(crate) fn from_ranks(
     Engine::of(py, py.detach(build), notes)
 }
 
-/// Makes a tokenizer of merges, the first of which makes id 256.
+/// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
 #[pyfunction]
 pub(crate) fn from_merges(
     py: Python<'_>,
-    merges: Vec<(Id, Id)>,
+    merges: &Bound<'_, Merges>,
+    count: usize,
     pattern: &str,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
 ) -> PyResult<Engine> {
     let specials = read_specials(specials)?;
+    let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
+    let merges: Vec<_> = merges.collect();
     let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
     Engine::of(py, py.detach(build), notes)
 }

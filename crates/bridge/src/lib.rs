@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::counts::{Counter, Counts, Texts};
+    use super::counts::{Counter, Counts, Merges, Texts};
     #[pymodule_export]
     use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]
