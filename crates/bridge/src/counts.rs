@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::engine::Engine;
 use crate::errors::raise;
 use crate::text::HeldText;
-use crate::watch::watch;
+use crate::watch::{give_back, watch};
 
 /// Texts to count, as bytes: made in the thread that reads them, while others are counted.
 #[pyclass(frozen, module = "jeton._engine")]
@@ -203,6 +203,7 @@ impl Counts {
             held_out: held_out.map(|(counts, merges)| HeldOut { pieces: &counts.0, merges }),
             ..Goal::merges(merges_max)
         };
+        give_back(py);
         let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
         Ok((Merges(learned.merges), learned.ties, learned.left_out))
     }

@@ -15,6 +15,7 @@ use crate::counts::Merges;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::text::{HeldText, Text};
+use crate::watch::give_back;
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
 const DETACH_BYTES: usize = 1 << 12;
@@ -360,6 +361,7 @@ pub(crate) fn from_merges(
     let specials = read_specials(specials)?;
     let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
     let merges: Vec<_> = merges.collect();
+    give_back(py);
     let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
     Engine::of(py, py.detach(build), notes)
 }
