@@ -190,3 +190,17 @@ def test_counts_with_a_share_held_out_are_not_saved(tmp_path: Path) -> None:
 def test_weights_that_alternate_are_counted_together() -> None:
     counts = jeton.count_corpus(["a", "b"] * 1000, weights=[1, 2] * 1000)
     assert pieces(counts) == {b"a": 1000, b"b": 2000}
+
+
+def test_a_file_that_is_given_twice_is_remarked_once(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text("some text")
+    said: list[str] = []
+    once = jeton.count_files([tmp_path], remark=said.append)
+    assert said == []
+    a = tmp_path / "a.txt"
+    twice = jeton.count_files([tmp_path, a], weights={"a.txt": 3}, remark=said.append)
+    assert said == [f"{a} is given 2 times and counts 6 times"]
+    assert twice.corpus_bytes == once.corpus_bytes + 5 * 9
+    jeton.count_files([tmp_path, tmp_path, tmp_path / "." / "a.txt"], remark=said.append)
+    assert said[1:] == [f"{a} is given 3 times and counts 3 times; doubled as well: 2"]

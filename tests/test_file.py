@@ -2,8 +2,12 @@
 
 import copy
 import pickle
+import re
+import signal
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from hypothesis import given
 
 import jeton
 from conftest import BYTES, vocabs
+from jeton import files
 from jeton.reference import Vocab
 
 TOK = jeton.Tokenizer(BYTES | {b"ab": 256, b"abc": 300}, specials={"<|end|>": 400})
@@ -184,3 +189,35 @@ def test_the_name_of_a_published_vocabulary_is_no_path(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"jeton\.pretrained\('gpt2'\) has it"):
         jeton.load("gpt2")
+
+
+def test_what_a_kill_left_behind_goes_when_the_same_file_is_saved_again(tmp_path: Path) -> None:
+    killed = (
+        "import os, pathlib, signal, sys, jeton.files as files\n"
+        "def write(name):\n"
+        "    name.write_bytes(b'half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "files.write_whole_by(pathlib.Path(sys.argv[1]), write)\n"
+    )
+    target = tmp_path / "tokenizer.jeton"
+    done = subprocess.run([sys.executable, "-c", killed, str(target)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert re.fullmatch(r"\.tokenizer\.jeton\.[0-9a-f]{16}\.tmp", left.name)
+    others = [".tokenizer.jeton.tmp", ".tokenizer.jeton.notes.tmp", left.name[1:], f".a{left.name}"]
+    for name in others:
+        (tmp_path / name).write_text("somebody else's")
+    TOK.save(tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.jeton", *others}
+
+
+def test_what_another_is_writing_stays(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+
+    def write(name: Path) -> None:
+        TOK.save(tmp_path)  # As another process might, meanwhile.
+        name.write_bytes(b"the last one")
+
+    files.write_whole_by(tmp_path / "tokenizer.jeton", write)
+    assert (tmp_path / "tokenizer.jeton").read_bytes() == b"the last one"
+    assert len(list(tmp_path.iterdir())) == 1

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,13 +96,47 @@ def test_ctrl_c_says_how_to_go_on(corpus: Path, expected: bytes, tmp_path: Path)
     assert out.read_bytes() == expected
 
 
-def test_a_journal_of_another_corpus_is_not_used(corpus: Path, tmp_path: Path) -> None:
+def test_the_command_refuses_another_works_journal(
+    corpus: Path, expected: bytes, tmp_path: Path
+) -> None:
+    out, journal = tmp_path / "tok.jeton", tmp_path / "tok.jeton.journal"
+    process = started(command(corpus, out))
+    wait_for_part(journal, process)
+    process.kill()
+    process.communicate()
+    other = command(corpus, out, "--pattern", r"\w+|\W")
+    done = subprocess.run(other, capture_output=True, check=False, text=True)
+    assert done.returncode == 2
+    assert "differs in pattern" in done.stderr
+    assert "run the same command to go on" not in done.stderr
+    assert (journal / "state.json").exists()
+    done = subprocess.run(
+        command(corpus, out, "--anew"), capture_output=True, check=True, text=True
+    )
+    assert "going on from" not in done.stderr
+    assert out.read_bytes() == expected
+
+
+def test_a_journal_of_another_corpus_is_refused_and_stays(corpus: Path, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     jeton.count_files([corpus / "a.txt"], journal=journal, part="300KB")
-    assert (journal / "state.json").exists()
+    kept = {file.name: file.read_bytes() for file in journal.iterdir()}
+    assert "state.json" in kept
     said: list[str] = []
-    counts = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
-    assert said == [f"{journal} differs in files; starting anew"]
+    others: dict[str, dict[str, Any]] = {
+        "files": {},
+        "field, files": {"field": "body"},
+        "pattern, held_out, files": {"held_out": 0.1, "pattern": r"\w+|\W"},
+    }
+    for differs, options in others.items():
+        message = rf"counted \d\.\d MB of a work that differs in {differs}; .*--anew"
+        with pytest.raises(jeton.errors.TrainError, match=message):
+            jeton.count_files([corpus], journal=journal, remark=said.append, **options)
+        assert {file.name: file.read_bytes() for file in journal.iterdir()} == kept
+    counts = jeton.count_files(
+        [corpus], journal=journal, part="300KB", remark=said.append, anew=True
+    )
+    assert said == []
     assert jeton.learn(counts, 2000).ranks() == jeton.train_files([corpus], 2000).ranks()
     again = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
     assert "going on from" in said[-1]
@@ -137,8 +172,6 @@ def test_files_that_come_later_may_change(tmp_path: Path) -> None:
     found = jeton.count_files(files, on_error="skip", **options)  # type: ignore[arg-type]
     assert "going on from" in said[0]
     assert found.most_common(10**6) == jeton.count_corpus(["".join(texts)]).most_common(10**6)
-    jeton.count_files([files[0]], pattern=r"\w+|\W", **options)  # type: ignore[arg-type]
-    assert f"{journal} differs in pattern; starting anew" in said
 
 
 def test_a_damaged_part_is_refused(corpus: Path, tmp_path: Path) -> None:

@@ -142,6 +142,28 @@ def test_what_was_held_out_is_measured_as_the_vocabulary_grows() -> None:
     assert sizes[-1] == tok.vocab_size
     assert curve[0][1] == 1.0
     assert curve[-1][1] > 1.5
+    # It is told while merges are learned, not after them.
+    assert told[-1].stage == "learn"
+    assert (told[-1].vocab_size, told[-1].bytes_per_token) == curve[-1]
+    held_out = jeton.count_corpus(texts, held_out=0.3).held_out
+    assert held_out is not None
+    for size, value in curve:
+        small = jeton.train(texts, size, held_out=0.3)
+        assert value == held_out.corpus_bytes / held_out.raw.tokens(small)
+
+
+def test_what_was_held_out_is_measured_where_one_goes_on() -> None:
+    told: list[jeton.Progress] = []
+    texts = [" ".join(f"{word}{n * 7919:x}" for n in range(3000)) for word in ("some", "words")]
+    start = jeton.train(texts, 290, specials=["<|a|>"])
+    tok = jeton.train(
+        texts, [296, 310], initial=start, specials=["<|b|>"], held_out=0.3, progress=told.append
+    )[-1]
+    held_out = jeton.count_corpus(texts, held_out=0.3).held_out
+    assert held_out is not None
+    measured = {now.vocab_size: now.bytes_per_token for now in told if now.stage == "measure"}
+    assert {295, 309} <= measured.keys()
+    assert measured[309] == held_out.corpus_bytes / held_out.raw.tokens(tok)
 
 
 def test_progress_tells_the_merges_and_the_latest_token() -> None:
@@ -160,6 +182,19 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     assert page.lower().startswith("<!doctype html>")
     assert "the" in page
     assert "<svg" in page
+
+
+def test_a_report_tells_each_size_and_counts_gaps_as_the_tokenizer_does(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 500}
+    initial = jeton.Tokenizer(ranks, specials={"<|a|>": 300})
+    counts, path = jeton.count_corpus(TEXTS), tmp_path / "report.html"
+    made = jeton.learn(counts, [504, 510], initial=initial, specials=["<|b|>"], report=path)
+    assert [tok.vocab_size for tok in made] == [504, 510]
+    page = path.read_text()
+    assert "<dt>vocabulary size</dt><dd>510</dd>" in page
+    for tok in made:
+        ratio = f"{counts.corpus_bytes / counts.raw.tokens(tok):.3f}"
+        assert f'<td class="number">{tok.vocab_size}</td><td>{ratio}</td>' in page
 
 
 def test_an_unknown_option_is_refused() -> None:

@@ -1,6 +1,7 @@
 """What training says of itself while it runs."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,9 @@ def test_a_bar_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_bar_says_what_was_held_out(capsys: pytest.CaptureFixture[str]) -> None:
     texts = [f"{number} and more " * 20 for number in range(200)]
     jeton.train(texts, 262, progress=True, held_out=0.3)
-    assert "held out: 1.000 bytes a token with 256 tokens" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "held out: 1.000 bytes a token with 256 tokens" in shown
+    assert re.search(r"learn: 100%.*, held out 1\.\d{3} bytes a token", shown)
 
 
 def test_nobody_is_told_when_nobody_listens() -> None:

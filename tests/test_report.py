@@ -26,11 +26,12 @@ FACTS = Facts(
     left_out=(0, 0),
     skipped="",
     seconds=(1.5, 62.0),
-    tokens=[*BYTES, b" t", b" th", b" the"],
+    tokens=dict(enumerate([*BYTES, b" t", b" th", b" the"])),
     merges=[(32, 116, 900), (256, 104, 800), (257, 101, 70)],
     first_new=256,
     ties=1,
     curve=[(256, 1.0, 1.0), (257, 1.5, 1.25), (259, 2.125, 1.75)],
+    made=[(260, 2.125, 1.75)],
     specials=["<|end|>"],
 )
 SECTIONS = [
@@ -78,7 +79,7 @@ def bars(page: str, title: str) -> dict[str, str]:
 def made_of(tokens: list[bytes], **changes: Any) -> Facts:
     """Tell of tokens that all came from the same pair."""
     merges = [(32, 32, len(tokens) - at) for at in range(len(tokens))]
-    return replace(FACTS, tokens=[*BYTES, *tokens], merges=merges, **changes)
+    return replace(FACTS, tokens=dict(enumerate([*BYTES, *tokens])), merges=merges, **changes)
 
 
 class Tags(HTMLParser):
@@ -123,6 +124,14 @@ def test_the_head_tells_the_figures() -> None:
         "time": "1 min 04 s",
         "ties": "1",
     }
+
+
+def test_each_of_several_sizes_has_a_row() -> None:
+    made = [(258, 1.5, 1.25), (260, 2.125, None)]
+    page = html(replace(FACTS, made=made))
+    assert rows(section(page, SECTIONS[0])) == [["258", "1.500", "1.250"], ["260", "2.125", "-"]]
+    assert figures(page)["vocabulary size"] == "260"
+    assert "tokenizers were made" not in html(FACTS)
 
 
 def test_the_page_needs_nothing_else_and_runs_nothing() -> None:
@@ -176,16 +185,16 @@ def test_any_tokens_and_names_make_a_page(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"merges": [], "tokens": BYTES, "ties": 0},
-        {"merges": [], "tokens": [], "curve": [], "specials": [], "texts": 0, "corpus_bytes": 0},
+        {"merges": [], "tokens": dict(enumerate(BYTES)), "ties": 0},
+        {"merges": [], "tokens": {}, "curve": [], "specials": [], "texts": 0, "corpus_bytes": 0},
         {"curve": [(259, 2.0, None)]},
         {"curve": [(256, 0.0, 0.0)]},
-        {"curve": [(256, nan, inf)]},
+        {"curve": [(256, nan, inf)], "made": [(size, nan, inf) for size in range(99)]},
         {"curve": [(256, 1.0, 1.0), (259, 1.0, None)]},
         {"curve": [(size, size / 9, None) for size in range(1, 5000)]},
         {"merges": [(32, 116, 0), (256, 104, 0), (257, 101, 0)]},
         {"merges": [(32, 116, 10**15), (256, 104, 1), (257, 101, 1)]},
-        {"tokens": [*BYTES, b"", b"", b"a" * 1_000_000]},
+        {"tokens": dict(FACTS.tokens) | {258: b"a" * 1_000_000, 10**9: b"after a gap"}},
         {"seconds": (0.0, 0.0), "pieces": 0, "left_out": (5, 7), "name": "", "pattern": ""},
     ],
 )
@@ -197,7 +206,7 @@ def test_odd_facts_make_a_page(changes: dict[str, Any]) -> None:
 
 
 def test_without_merges_it_says_so() -> None:
-    page = html(replace(FACTS, merges=[], tokens=BYTES, ties=0))
+    page = html(replace(FACTS, merges=[], tokens=dict(enumerate(BYTES)), ties=0))
     for title in ("Count of each merge", "The first and the last merges"):
         assert "No merge was learned." in words(section(page, title))
     assert "No token is longer than a byte." in words(section(page, "Longest tokens"))
@@ -206,7 +215,7 @@ def test_without_merges_it_says_so() -> None:
 
 def test_without_held_out_texts_there_is_one_line() -> None:
     curve = [(size, value, None) for size, value, _ in FACTS.curve]
-    page = html(replace(FACTS, curve=curve))
+    page = html(replace(FACTS, curve=curve, made=curve[-1:]))
     assert len(list(section(page, SECTIONS[0]).iter("polyline"))) == 1
     assert figures(page)["held-out bytes per token"] == "-"
     assert len(list(section(html(FACTS), SECTIONS[0]).iter("polyline"))) == 2
@@ -388,12 +397,13 @@ def test_a_real_training_is_told_as_it_was() -> None:
     compressed = size / sum(tok.count(text) for text in texts)
     facts = replace(
         FACTS,
-        tokens=tokens,
+        tokens=dict(enumerate(tokens)),
         merges=merges,
         pieces=len(pieces),
         texts=len(texts),
         corpus_bytes=size,
         curve=[(256, 1.0, None), (300, compressed, None)],
+        made=[(300, compressed, None)],
     )
     page = html(facts)
     assert_harmless(page)

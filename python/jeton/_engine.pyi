@@ -14,6 +14,7 @@ __all__ = [
     "Encoder",
     "Engine",
     "RawCounts",
+    "RawMerges",
     "Texts",
     "ZstdReader",
     "encode_broken",
@@ -49,7 +50,8 @@ def from_ranks(
     notes: dict[str, str],
 ) -> Engine: ...
 def from_merges(
-    merges: list[tuple[int, int]],
+    merges: RawMerges,
+    count: int,
     pattern: str,
     specials: list[tuple[str, int]],
     notes: dict[str, str],
@@ -219,8 +221,15 @@ class RawCounts:
         token_bytes_max: int | None,
         memory: int | None,
         initial: tuple[Engine, int] | None,
-        report: Callable[[int, bytes], object] | None,
-    ) -> tuple[list[tuple[int, int, int]], int, tuple[int, int]]: ...
+        held_out: tuple[RawCounts, Sequence[int]] | None,
+        report: Callable[[int, bytes, list[tuple[int, int]]], object] | None,
+    ) -> tuple[RawMerges, int, tuple[int, int]]: ...
+
+@final
+class RawMerges:
+    def __new__(cls) -> Self: ...
+    def __len__(self) -> int: ...
+    def first(self, count: int) -> list[tuple[int, int, int]]: ...
 
 @final
 class ZstdReader:

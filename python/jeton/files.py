@@ -1,12 +1,19 @@
 """Files read and written whole: bounded on the way in, all or nothing on the way out."""
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jeton.errors import Error, FileError, file_error
 
-__all__ = ["given", "read_whole", "write_whole", "write_whole_by"]
+try:
+    import fcntl
+except ImportError:  # There is none on Windows; there, what a kill leaves behind stays.
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["given", "hold", "read_whole", "write_whole", "write_whole_by"]
 
 
 def given(path: str | os.PathLike[str]) -> Path:
@@ -32,7 +39,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears whole or not at all."""
 
     def write(name: Path) -> None:
-        with name.open("xb") as file:
+        with name.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -43,22 +50,63 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_whole_by(path: Path, write: Callable[[Path], None]) -> None:
     """Let a file appear whole or not at all: `write` writes it under another name, and to the disk.
 
-    A link stays, and the file that it leads to is written.
+    A link stays, and the file that it leads to is written. What an earlier writer of the same file
+    left behind when it was killed is removed.
     """
     try:
         path = path.resolve()
-        name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
-        try:
+        _remove_stale(path)
+        with _temporary(path) as name:
             write(name)
             name.replace(path)
-        except BaseException:
-            name.unlink(missing_ok=True)
-            raise
         _sync_folder(path.parent)
     except (OSError, ValueError) as error:
         if isinstance(error, Error):
             raise
         raise file_error(path, "written", error) from None
+
+
+def hold(handle: int) -> bool:
+    """Take a file until it is closed, or the process ends; return whether nobody else has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """Make an empty file beside a path, held while it is in use, and removed if it is there yet."""
+    name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    if fcntl is None:
+        os.close(handle)  # What is open cannot be renamed.
+    else:
+        hold(handle)  # Where the system has no locks, nothing is taken for stale either.
+    try:
+        yield name
+    finally:
+        name.unlink(missing_ok=True)
+        if fcntl is not None:
+            os.close(handle)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove temporaries of this very file that nobody holds: their writers were killed."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}\.tmp")
+    if fcntl is None:
+        return
+    with suppress(OSError):  # What cannot be looked for, or removed, does no harm.
+        for file in [file for file in path.parent.iterdir() if ours.fullmatch(file.name)]:
+            handle = os.open(file, os.O_RDWR)
+            try:
+                if hold(handle):
+                    file.unlink(missing_ok=True)
+            finally:
+                os.close(handle)
 
 
 def _sync_folder(folder: Path) -> None:

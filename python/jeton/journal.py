@@ -11,14 +11,9 @@ from typing import Any
 
 from jeton.counting import Counts
 from jeton.errors import FormatError, TrainError, file_error
-from jeton.files import write_whole
+from jeton.files import hold, write_whole
 
-try:
-    import fcntl
-except ImportError:  # There is none on Windows; there, two trainings must not share a journal.
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["Journal"]
+__all__ = ["Journal", "OtherWorkError"]
 
 STATE = "state.json"
 LOCK = "lock"
@@ -29,6 +24,10 @@ CHECKSUM_BYTES = 32
 """A counts file ends with its checksum."""
 
 
+class OtherWorkError(TrainError):
+    """A journal keeps what was counted of another work."""
+
+
 class Journal:
     """A folder of counts files, and how much of the corpus they are of.
 
@@ -36,8 +35,15 @@ class Journal:
     folder was being written when the end came, and is removed. Without parts, so is the folder.
     """
 
-    def __init__(self, folder: Path, identity: dict[str, Any], files: Sequence[Any]) -> None:
-        """Open the folder; what is there of another work is not used.
+    def __init__(
+        self,
+        folder: Path,
+        identity: dict[str, Any],
+        files: Sequence[Any],
+        *,
+        anew: bool = False,
+    ) -> None:
+        """Open the folder; what is there of another work is refused, or with `anew` removed.
 
         `files` says of each file what it is. Those after the last part may change.
         """
@@ -52,8 +58,8 @@ class Journal:
         """Of text that the parts are of, about."""
         self.skipped: dict[str, Any] = {}
         """What the corpus left out so far."""
-        self.differs = ""
-        """In what a journal that was there differs, if it is not used."""
+        self.damaged = False
+        """Whether a journal was there that cannot be read."""
         self._lock: int | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -65,29 +71,38 @@ class Journal:
         if foreign:
             raise TrainError(f"{folder} has {foreign[0]!r}, which is no journal's; name another")
         self._hold()
-        if (folder / STATE).exists():
-            self.differs = self._read_state()
+        if (folder / STATE).exists() and not anew:
+            try:
+                self.damaged = not self._read_state()
+            except OtherWorkError:
+                self._let_go()
+                raise
         names = {name for part in self.parts for name in part}
         _remove(folder, keep=names | {LOCK, STATE} if names else {LOCK})
 
-    def _read_state(self) -> str:
-        """Read the state, if it is of the same work and its files are there; say what differs."""
+    def _read_state(self) -> bool:
+        """Read the state, if it is of the same work; return whether it and its files are whole."""
         try:
             state = json.loads((self.folder / STATE).read_bytes())
             end = [int(state["end"]["file"]), int(state["end"]["at"])]
             size, skipped = int(state["bytes"]), dict(state["skipped"])
             for part in state["parts"]:
                 if any(_checksum(self.folder / name) != part[name] for name in part):
-                    return "its own files"
-            named = state["identity"].items()
+                    return False
+            named, digest = state["identity"].items(), state["files"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return "its own files"
-        if other := [name for name, value in named if self.identity.get(name) != value]:
-            return ", ".join(other)
-        if state["files"] != self._digest(end[0]):
-            return "files"
+            return False
+        other = [name for name, value in named if self.identity.get(name) != value]
+        if digest != self._digest(end[0]):
+            other.append("files")
+        if other:
+            raise OtherWorkError(
+                f"{self.folder} has counted {size / 1e6:.1f} MB of a work that differs in "
+                f"{', '.join(other)}; go on with that, name another journal, or give anew=True "
+                "(--anew) to remove it"
+            )
         self.parts, self.end, self.bytes, self.skipped = state["parts"], end, size, skipped
-        return ""
+        return True
 
     def _digest(self, end: int) -> str:
         """Return what tells the files up to one, which may be half done, from others."""
@@ -141,23 +156,25 @@ class Journal:
         """Let go of the folder; without parts it is of no use and goes."""
         if not self.parts:
             self.discard(self.folder)
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def _hold(self) -> None:
-        """Refuse a journal that another process writes; its end lets go, however it comes."""
-        if fcntl is None:
-            return
+        """Refuse a journal that another process writes; its end lets go, however it comes.
+
+        Windows does not tell: there, two trainings must not share a journal.
+        """
         try:
             lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise file_error(self.folder, "written", error) from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not hold(lock):
             os.close(lock)
-            raise TrainError(f"{self.folder} is in use: another training writes there") from None
+            raise TrainError(f"{self.folder} is in use: another training writes there")
         self._lock = lock
 
 

@@ -3,13 +3,13 @@
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TYPE_CHECKING, overload
 
 from jeton import memory as memories
-from jeton._engine import DEFAULT_PATTERN, VERSION, from_merges, from_ranks
+from jeton._engine import DEFAULT_PATTERN, VERSION, RawMerges, from_merges, from_ranks
 from jeton.counting import Counts
 from jeton.errors import FileError, TrainError
 from jeton.files import given, write_whole
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Learning", "learn"]
 
-_Merge: TypeAlias = tuple[int, int, int]
-"""Two ids, and how often they stood side by side."""
-
 VOCAB_SIZE_MAX = 1 << 24
 """More tokens than that no vocabulary has."""
 
-CURVE_POINTS = 16
-"""At how many sizes a vocabulary is measured on what was held out, and for the report."""
+CURVE_STEPS = 8
+"""A vocabulary is measured at so many even steps, and below the first wherever it has doubled."""
 
 
 @overload
@@ -109,7 +106,7 @@ class Learning:
         self.memory = memories.given_or_free(memory)
         self.report = None if report is None else _report_file(report)
         self.exact_size = exact_size
-        self.seconds_counting = 0.0
+        self._since = Clock()
         self.base = 256 if initial is None else initial.vocab_size
         """Tokens there are before the first merge."""
         self.first_new = 256
@@ -120,7 +117,7 @@ class Learning:
             if initial is not None and name in initial.specials:
                 raise TrainError(f"the initial tokenizer has the special {name!r}; leave it out")
         # A doubled or empty special is refused now, not after the work.
-        self._tokenizer([], self.sizes[0], DEFAULT_PATTERN, {})
+        self._tokenizer(RawMerges(), self.sizes[0], DEFAULT_PATTERN, {})
 
     def _check_sizes(self) -> None:
         least = self.base + len(self.specials)
@@ -149,42 +146,61 @@ class Learning:
 
     def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
         """Learn from counts; return a tokenizer, or one for each size."""
+        seconds_counting = self._since.seconds()
         if counts.held_out is not None and not len(counts.held_out):
             warnings.warn(
                 "the corpus is too small for a share to be held out", stacklevel=_frames_of_ours()
             )
             counts.held_out = None
         learned = self._learned(counts, tell)
-        if counts.held_out is not None or self.report is not None:
-            learned.curve.extend(self._curve(counts, learned.merges, tell))
         notes = {
             "training.distinct_pieces": str(len(counts)),
             "training.corpus_bytes": str(counts.corpus_bytes),
         }
         if counts.held_out is not None:
-            bytes_per_token = learned.curve[-1][2]
+            bytes_per_token = learned.held_out[max(learned.held_out)]
             notes["training.held_out_bytes_per_token"] = f"{bytes_per_token:.4f}"
+        pattern, measured = counts.pattern, counts if self.report is not None else None
+        del counts  # If nobody else has them, their memory is free for the tokenizers.
         made = [
             self._tokenizer(
-                learned.merges, size, counts.pattern, notes | {"training.vocab_size": str(size)}
+                learned.merges, size, pattern, notes | {"training.vocab_size": str(size)}
             )
             for size in self.sizes
         ]
-        if self.report is not None:
-            self._write_report(self.report, counts, made[-1], learned)
+        if self.report is not None and measured is not None:
+            self._write_report(self.report, measured, made, learned, seconds_counting)
         return made if self.several else made[0]
 
     def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
         wanted = self.sizes[-1] - self.base - len(self.specials)
         clock = Clock()
+        held_out: dict[int, float] = {}
+        held_out_bytes = 0 if counts.held_out is None else counts.held_out.corpus_bytes
 
-        def report(done: int, token: bytes) -> None:
-            seconds = clock.seconds()
-            tell(Progress("learn", seconds, merges=done, merges_total=wanted, token=token))
+        def report(done: int, token: bytes, measured: Sequence[tuple[int, int]]) -> None:
+            seconds, size, ratio = clock.seconds(), 0, 0.0
+            for count, tokens in measured:
+                size, ratio = self.base + count, held_out_bytes / max(tokens, 1)
+                if size not in held_out:
+                    held_out[size] = ratio
+                    tell(Progress("measure", seconds, vocab_size=size, bytes_per_token=ratio))
+            tell(
+                Progress(
+                    "learn",
+                    seconds,
+                    merges=done,
+                    merges_total=wanted,
+                    token=token,
+                    vocab_size=size,
+                    bytes_per_token=ratio,
+                )
+            )
 
         start = None if self.initial is None else (self.initial, self.first_new)
+        measure = None if counts.held_out is None else (counts.held_out.raw, self._steps(wanted))
         merges, ties, (left_out, occurrences) = counts.raw.learn(
-            wanted, self.min_count, self.max_token_bytes, self.memory, start, report
+            wanted, self.min_count, self.max_token_bytes, self.memory, start, measure, report
         )
         if left_out:
             warnings.warn(
@@ -199,28 +215,38 @@ class Learning:
             if self.exact_size:
                 raise TrainError(f"{message}; give more text or a smaller size")
             warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
-        return _Learned(merges, ties, (left_out, occurrences), clock.seconds())
+        return _Learned(merges, ties, (left_out, occurrences), clock.seconds(), held_out)
+
+    def _steps(self, merges: int) -> list[int]:
+        """Return after how many merges a vocabulary is measured: few, and where they tell most."""
+        most = self.base + merges
+        even = {merges * step // CURVE_STEPS for step in range(CURVE_STEPS + 1)}
+        doubled = {self.base * 2**power for power in range(most.bit_length())}
+        asked = {size - self.base - len(self.specials) for size in self.sizes}
+        first = min(even - {0}, default=0)
+        small = {size - self.base for size in doubled if size - self.base < first}
+        return sorted(step for step in even | small | asked if step <= merges)
 
     def _tokenizer(
         self,
-        merges: Sequence[_Merge],
+        merges: RawMerges,
         size: int,
         pattern: str,
         notes: dict[str, str],
     ) -> Tokenizer:
         """Make the tokenizer of so many tokens, or of fewer if there are fewer merges."""
-        merges = merges[: size - self.base - len(self.specials)]
+        count = min(len(merges), size - self.base - len(self.specials))
         notes = {"version": VERSION, **notes}
-        after = self.first_new + len(merges)
+        after = self.first_new + count
         named = [(name, after + at) for at, name in enumerate(self.specials)]
         if self.initial is None:
-            pairs = [(left, right) for left, right, _ in merges]
-            return Tokenizer._of(from_merges(pairs, pattern, named, notes))  # noqa: SLF001 - ours.
-        ranks = {token: rank for rank, token in self.tokens(merges).items()}
+            engine = from_merges(merges, count, pattern, named, notes)
+            return Tokenizer._of(engine)  # noqa: SLF001 - ours.
+        ranks = {token: rank for rank, token in self.tokens(merges.first(count)).items()}
         named = [*self.initial.specials.items(), *named]
         return Tokenizer._of(from_ranks(ranks, pattern, named, notes))  # noqa: SLF001
 
-    def tokens(self, merges: Sequence[_Merge]) -> dict[int, bytes]:
+    def tokens(self, merges: Iterable[tuple[int, int, int]]) -> dict[int, bytes]:
         """Return the bytes of all ids, those that merges make included."""
         tokens = {byte: bytes([byte]) for byte in range(256)}
         if self.initial is not None:
@@ -229,32 +255,38 @@ class Learning:
             tokens[rank] = tokens[left] + tokens[right]
         return tokens
 
-    def _curve(
-        self, counts: Counts, merges: Sequence[_Merge], tell: Listener
-    ) -> list[tuple[int, float, float | None]]:
+    def _curve(self, counts: Counts, learned: "_Learned") -> list[tuple[int, float, float | None]]:
         """Measure growing vocabularies: their size, and the bytes of a token on both shares."""
-        clock = Clock()
-        least, most = self.base, self.base + len(merges)
-        steps = [least * (most / least) ** (at / CURVE_POINTS) for at in range(CURVE_POINTS + 1)]
+        made = len(learned.merges)
+        sizes = sorted(learned.held_out) or [self.base + step for step in self._steps(made)]
         curve = []
-        for size in sorted({round(step) for step in steps}):
-            specials = len(self.specials)
-            tok = self._tokenizer(merges, size + specials, counts.pattern, {})
-            corpus = _bytes_per_token(counts, tok) if self.report is not None else 0.0
-            held_out = None
-            if counts.held_out is not None:
-                held_out = _bytes_per_token(counts.held_out, tok)
-                seconds = clock.seconds()
-                tell(Progress("measure", seconds, vocab_size=size, bytes_per_token=held_out))
-            curve.append((size, corpus, held_out))
+        for size in sizes:
+            whole = size + len(self.specials)
+            tok = self._tokenizer(learned.merges, whole, counts.pattern, {})
+            curve.append((size, _bytes_per_token(counts, tok), learned.held_out.get(size)))
         return curve
 
+    def _made(
+        self, curve: Sequence[tuple[int, float, float | None]], made: Sequence[Tokenizer]
+    ) -> list[tuple[int, float, float | None]]:
+        """Return what the curve says of each tokenizer, by its size."""
+        rows, last = {size: (corpus, held_out) for size, corpus, held_out in curve}, curve[-1][0]
+        sizes = [min(size - len(self.specials), last) for size in self.sizes]
+        return [(tok.vocab_size, *rows[size]) for tok, size in zip(made, sizes, strict=True)]
+
     def _write_report(
-        self, path: Path, counts: Counts, tok: Tokenizer, learned: "_Learned"
+        self,
+        path: Path,
+        counts: Counts,
+        made: Sequence[Tokenizer],
+        learned: "_Learned",
+        seconds_counting: float,
     ) -> None:
         from jeton.report import Facts, html  # noqa: PLC0415 - only where one is asked for.
 
-        tokens = self.tokens(learned.merges)
+        merges = learned.merges.first(len(learned.merges))
+        tokens = dict(sorted(self.tokens(merges).items()))
+        curve = self._curve(counts, learned)
         facts = Facts(
             name=path.stem,
             pattern=counts.pattern,
@@ -263,13 +295,14 @@ class Learning:
             pieces=len(counts),
             left_out=learned.left_out,
             skipped=counts.skipped,
-            seconds=(self.seconds_counting, learned.seconds),
-            tokens=[tokens.get(rank, b"") for rank in range(max(tokens) + 1)],
-            merges=learned.merges,
+            seconds=(seconds_counting, learned.seconds),
+            tokens=tokens,
+            merges=merges,
             first_new=self.first_new,
             ties=learned.ties,
-            curve=learned.curve,
-            specials=list(tok.specials),
+            curve=curve,
+            made=self._made(curve, made),
+            specials=list(made[-1].specials),
         )
         try:
             write_whole(path, html(facts).encode())
@@ -281,11 +314,12 @@ class Learning:
 class _Learned:
     """What the engine says of learning."""
 
-    merges: list[_Merge]
+    merges: RawMerges
     ties: int
     left_out: tuple[int, int]
     seconds: float
-    curve: list[tuple[int, float, float | None]] = field(default_factory=list)
+    held_out: dict[int, float]
+    """The bytes of a token on what was held out, by the size without the new specials."""
 
 
 def _report_file(path: str | PathLike[str]) -> Path:

@@ -31,7 +31,7 @@ class Progress:
     """The latest one that was learned."""
     vocab_size: int = 0
     bytes_per_token: float = 0.0
-    """On what was held out, with the first `vocab_size` tokens."""
+    """On what was held out, with the first `vocab_size` tokens: the latest that was measured."""
 
     @property
     def left(self) -> float | None:
@@ -97,6 +97,8 @@ class _Bars:
             said = f"{now.texts:,} texts, {pace:,.0f}/s, {held}"
         else:
             done, said = now.merges, repr(now.token)[1:]
+            if now.vocab_size:
+                said += f", held out {now.bytes_per_token:.3f} bytes a token"
         self._bar.set_postfix_str(said, refresh=False)
         self._bar.update(done - self._bar.n)
 

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -83,14 +83,16 @@ class Facts:
     """A line about broken files and lines, or nothing."""
     seconds: tuple[float, float]
     """Of counting, and of learning."""
-    tokens: Sequence[bytes]
-    """By id, without the specials; an id that stands for nothing has no bytes."""
+    tokens: Mapping[int, bytes]
+    """By rising id, without the specials."""
     merges: Sequence[tuple[int, int, int]]
     """Left id, right id and count, in order; the k-th makes `tokens[first_new + k]`."""
     first_new: int
     ties: int
     curve: Sequence[tuple[int, float, float | None]]
-    """Vocabulary size, and bytes per token on the corpus and on the held-out share."""
+    """Tokens so far, and their bytes per token on the corpus and on the held-out share."""
+    made: Sequence[tuple[int, float, float | None]]
+    """The same for each tokenizer that was made, by its vocabulary size; there is one at least."""
     specials: Sequence[str]
 
 
@@ -113,14 +115,14 @@ def html(facts: Facts) -> str:
 
 
 def _head(facts: Facts) -> str:
-    corpus, held_out = facts.curve[-1][1:] if facts.curve else (None, None)
+    size, corpus, held_out = facts.made[-1]
     counting, learning = facts.seconds
     figures = {
         "texts": number(facts.texts),
         "bytes of text": number(facts.corpus_bytes),
         "distinct pieces": number(facts.pieces),
-        "vocabulary size": number(sum(map(bool, facts.tokens)) + len(facts.specials)),
-        "bytes per token": "-" if corpus is None else f"{corpus:.2f}",
+        "vocabulary size": number(size),
+        "bytes per token": f"{corpus:.2f}",
         "held-out bytes per token": "-" if held_out is None else f"{held_out:.2f}",
         "time": duration(counting + learning),
         "ties": number(facts.ties),
@@ -153,6 +155,15 @@ def _compression(facts: Facts) -> str:
     sizes = f"{number(corpus[0][0])} to {number(corpus[-1][0])} tokens" if corpus else ""
     label = f"Bytes per token for {sizes}; at the end: {', '.join(series)}"
     picture = lines(label, series, x="tokens in the vocabulary", y="bytes per token")
+    if len(facts.made) > 1:
+        picture += _table(
+            f"{len(facts.made)} tokenizers were made, each a prefix of the next",
+            ["vocabulary size", "bytes per token", "held-out"],
+            (
+                [f"{size:,}", f"{value:.3f}", "-" if held is None else f"{held:.3f}"]
+                for size, value, held in facts.made
+            ),
+        )
     return _section(
         "Compression against vocabulary size",
         "Higher is better: a token then stands for more text. Where a line flattens, more tokens"
@@ -183,7 +194,7 @@ def _counts(facts: Facts) -> str:
 
 
 def _lengths(facts: Facts) -> str:
-    sizes = Counter(min(len(token), 17) for token in facts.tokens)
+    sizes = Counter(min(len(token), 17) for token in facts.tokens.values())
     rows = {"1 byte": sizes[1]} | {f"{size} bytes": sizes[size] for size in range(2, 17)}
     return _section(
         "Token lengths",
@@ -194,7 +205,7 @@ def _lengths(facts: Facts) -> str:
 
 
 def _scripts(facts: Facts) -> str:
-    found = Counter(kind(token) for token in facts.tokens if token)
+    found = Counter(map(kind, facts.tokens.values()))
     return _section(
         "Scripts covered",
         "Each token counts once, for its first letter; without one it is digits, symbols or white"
@@ -245,7 +256,7 @@ def _ties(facts: Facts) -> str:
 
 
 def _longest(facts: Facts) -> str:
-    long = [(len(token), at) for at, token in enumerate(facts.tokens) if len(token) > 1]
+    long = [(len(token), at) for at, token in facts.tokens.items() if len(token) > 1]
     found = heapq.nsmallest(SHOWN, long, key=lambda pair: (-pair[0], pair[1]))
     rows = [[f"{at:,}", _code(facts.tokens[at]), f"{size:,}"] for size, at in found]
     return _section(

@@ -1,5 +1,6 @@
 """Train a tokenizer: count the pieces of a corpus, then learn merges from the counts."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from jeton.files import given
 from jeton.journal import Journal
 from jeton.learning import Learning
 from jeton.memory import parse
-from jeton.progress import Clock, Listener, Shown, shown
+from jeton.progress import Listener, Shown, shown
 from jeton.tokenizer import Tokenizer
 
 __all__ = ["count_files", "train", "train_files"]
@@ -67,20 +68,20 @@ def train(  # type: ignore[misc] # The options are named once, here.
         report=report,
         exact_size=exact_size,
     )
-    clock = Clock()
     with shown(progress) as tell:
-        counts = count_corpus(
-            texts,
-            pattern=learning.pattern(pattern),
-            weights=weights,
-            threads=threads,
-            memory=memory,
-            folder=folder,
-            held_out=held_out,
-            progress=tell,
+        return learning.learn(
+            count_corpus(
+                texts,
+                pattern=learning.pattern(pattern),
+                weights=weights,
+                threads=threads,
+                memory=memory,
+                folder=folder,
+                held_out=held_out,
+                progress=tell,
+            ),
+            tell,
         )
-        learning.seconds_counting = clock.seconds()
-        return learning.learn(counts, tell)
 
 
 @overload
@@ -108,6 +109,7 @@ def train_files(  # type: ignore[misc] # As above.
     memory: int | str | None = None,
     folder: str | PathLike[str] | None = None,
     journal: str | PathLike[str] | None = None,
+    anew: bool = False,
     part: int | str = PART_BYTES,
     report: str | PathLike[str] | None = None,
     remark: Callable[[str], object] = warnings.warn,
@@ -128,25 +130,26 @@ def train_files(  # type: ignore[misc] # As above.
         report=report,
         exact_size=exact_size,
     )
-    clock = Clock()
     with shown(progress) as tell:
-        counts = count_files(
-            paths,
-            field=field,
-            pattern=learning.pattern(pattern),
-            weights=weights,
-            on_error=on_error,
-            threads=threads,
-            memory=memory,
-            folder=folder,
-            held_out=held_out,
-            journal=journal,
-            part=part,
-            remark=remark,
-            progress=tell,
+        return learning.learn(
+            count_files(
+                paths,
+                field=field,
+                pattern=learning.pattern(pattern),
+                weights=weights,
+                on_error=on_error,
+                threads=threads,
+                memory=memory,
+                folder=folder,
+                held_out=held_out,
+                journal=journal,
+                anew=anew,
+                part=part,
+                remark=remark,
+                progress=tell,
+            ),
+            tell,
         )
-        learning.seconds_counting = clock.seconds()
-        return learning.learn(counts, tell)
 
 
 def count_files(
@@ -161,6 +164,7 @@ def count_files(
     folder: str | PathLike[str] | None = None,
     held_out: float = 0.0,
     journal: str | PathLike[str] | None = None,
+    anew: bool = False,
     part: int | str = PART_BYTES,
     remark: Callable[[str], object] = warnings.warn,
     progress: Shown = False,
@@ -172,7 +176,8 @@ def count_files(
     error, or with `on_error="skip"` is left out, counted, and named in a remark.
 
     `journal` is a folder that keeps what was counted after every `part` bytes of text: after any
-    end, the same call goes on from there. Remove it when its counts are of use no more.
+    end, the same call goes on from there. A call that would count something else is refused, or
+    with `anew` removes what is kept. Remove the folder when its counts are of use no more.
     """
     counting = Counting(pattern, threads, memory, folder, held_out)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
@@ -186,10 +191,11 @@ def count_files(
     }
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
     part_bytes = parse(part, "part")
+    _remark_doubles(files, times, remark)
     kept = (
         None
         if journal is None
-        else Journal(given(journal), identity, list(zip(known, times, strict=True)))
+        else Journal(given(journal), identity, list(zip(known, times, strict=True)), anew=anew)
     )
     sizes = [size for _, size, _ in known]
     try:
@@ -198,6 +204,20 @@ def count_files(
     finally:
         if kept is not None:
             kept.close()
+
+
+def _remark_doubles(
+    files: Sequence[Path], times: Sequence[int], remark: Callable[[str], object]
+) -> None:
+    """Say which files are given several times, which may be meant or not."""
+    given_as: dict[str, list[int]] = {}
+    for at, file in enumerate(files):
+        given_as.setdefault(os.path.abspath(file), []).append(at)  # noqa: PTH100 - `..` goes too.
+    if doubles := [places for places in given_as.values() if len(places) > 1]:
+        first, more = doubles[0], len(doubles) - 1
+        counts = sum(times[at] for at in first)
+        others = f"; doubled as well: {more}" if more else ""
+        remark(f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}")
 
 
 def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
@@ -248,8 +268,8 @@ class _Files:
             self.reader.skipped = corpus.Skipped(**journal.skipped)
             megabytes = journal.bytes / 1e6
             self.remark(f"going on from {journal.folder}, which has counted {megabytes:.1f} MB")
-        elif journal.differs:
-            self.remark(f"{journal.folder} differs in {journal.differs}; starting anew")
+        elif journal.damaged:
+            self.remark(f"{journal.folder} is damaged; starting anew")
 
     def _total(self) -> Callable[[Any], int | None]:
         """Return what says how much text there is to count.

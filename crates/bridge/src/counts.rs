@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jeton::count::{Budget, Storage, Totals, hold_out};
-use jeton::learn::{Goal, learn};
+use jeton::learn::{Goal, HeldOut, learn};
 use jeton::{Id, Splitter};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::engine::Engine;
 use crate::errors::raise;
 use crate::text::HeldText;
-use crate::watch::watch;
+use crate::watch::{give_back, watch};
 
 /// Texts to count, as bytes: made in the thread that reads them, while others are counted.
 #[pyclass(frozen, module = "jeton._engine")]
@@ -66,7 +66,7 @@ impl Counter {
         let mut counters = self.take()?;
         let counters = watch(py, None, |progress| {
             let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
-            let [corpus, held] = hold_out(&self.splitter, texts, self.held_out);
+            let [corpus, held] = hold_out(&self.splitter, texts, self.held_out, progress)?;
             counters[0].add(&corpus, weight, progress)?;
             counters[1].add(&held, weight, progress)?;
             Ok(counters)
@@ -107,8 +107,28 @@ fn files_in(folder: PathBuf) -> Storage {
     Box::new(move || tempfile::tempfile_in(&folder))
 }
 
-/// A merge as Python sees it: two ids, and how often they stood side by side.
-type Merge = (Id, Id, u64);
+/// Merges that were learned: as objects of Python's they would take more memory than the learner.
+#[pyclass(frozen, module = "jeton._engine", name = "RawMerges")]
+#[derive(Default)]
+pub(crate) struct Merges(pub(crate) Vec<jeton::learn::Merge>);
+
+#[pymethods]
+impl Merges {
+    /// Makes no merges, to begin with.
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the first so many merges: two ids each, and how often they stood side by side.
+    fn first(&self, count: usize) -> Vec<(Id, Id, u64)> {
+        self.0.iter().take(count).map(|merge| (merge.left, merge.right, merge.count)).collect()
+    }
+}
 
 /// Distinct pieces and how often each occurs in a corpus.
 #[pyclass(frozen, module = "jeton._engine", name = "RawCounts")]
@@ -155,7 +175,8 @@ impl Counts {
         watch(py, None, |progress| self.0.tokens(vocab, progress))
     }
 
-    /// Learns merges; `report` is called with the number learned so far and the latest token.
+    /// Learns merges; `report` is called with the number learned so far, the latest token, and the
+    /// tokens of what is held out, which are counted after so many merges each, and after the last.
     ///
     /// Returns the merges, how many were chosen among equals, and how many pieces were left out with
     /// how many occurrences.
@@ -169,18 +190,21 @@ impl Counts {
         token_bytes_max: Option<usize>,
         memory: Option<usize>,
         initial: Option<(Bound<'_, Engine>, Id)>,
+        held_out: Option<(Bound<'_, Self>, Vec<usize>)>,
         report: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Vec<Merge>, usize, (usize, u64))> {
+    ) -> PyResult<(Merges, usize, (usize, u64))> {
         let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
+        let held_out = held_out.as_ref().map(|(counts, merges)| (counts.get(), &merges[..]));
         let goal = Goal {
             piece_count_min,
             token_bytes_max: token_bytes_max.unwrap_or(usize::MAX),
             memory_max: memory,
             initial: initial.map(|(engine, first)| (engine.tokenizer.vocab(), first)),
+            held_out: held_out.map(|(counts, merges)| HeldOut { pieces: &counts.0, merges }),
             ..Goal::merges(merges_max)
         };
+        give_back(py);
         let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
-        let merges = learned.merges.iter().map(|merge| (merge.left, merge.right, merge.count));
-        Ok((merges.collect(), learned.ties, learned.left_out))
+        Ok((Merges(learned.merges), learned.ties, learned.left_out))
     }
 }

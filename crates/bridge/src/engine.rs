@@ -11,10 +11,12 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
 
+use crate::counts::Merges;
 use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::text::{HeldText, Text};
+use crate::watch::give_back;
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
 pub(crate) const DETACH_BYTES: usize = 1 << 12;
@@ -393,16 +395,20 @@ pub(crate) fn from_ranks(
     Engine::of(py, py.detach(build), notes)
 }
 
-/// Makes a tokenizer of merges, the first of which makes id 256.
+/// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
 #[pyfunction]
 pub(crate) fn from_merges(
     py: Python<'_>,
-    merges: Vec<(Id, Id)>,
+    merges: &Bound<'_, Merges>,
+    count: usize,
     pattern: &str,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
 ) -> PyResult<Engine> {
     let specials = read_specials(specials)?;
+    let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
+    let merges: Vec<_> = merges.collect();
+    give_back(py);
     let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
     Engine::of(py, py.detach(build), notes)
 }

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::counts::{Counter, Counts, Texts};
+    use super::counts::{Counter, Counts, Merges, Texts};
     #[pymodule_export]
     use super::cut::{find_chunks, fit_end, fit_start};
     #[pymodule_export]

@@ -10,11 +10,23 @@ use pyo3::types::PyBytes;
 
 use crate::errors::raise;
 
+/// Gives back to the system what was freed: each thread had memory of its own, which the next stage
+/// does not use.
+pub(crate) fn give_back(py: Python<'_>) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    py.detach(|| {
+        // SAFETY: it may be called at any time, from any thread, and touches what is free only.
+        unsafe { libc::malloc_trim(0) };
+    });
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = py;
+}
+
 /// How often progress is shown and signals are heard.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs `work` on a thread of its own; calls `report` with what is done and the latest
-/// token, now and then.
+/// Runs `work` on a thread of its own; calls `report` with what is done, the latest token and all that
+/// was measured, now and then and at the end.
 pub(crate) fn watch<T: Send>(
     py: Python<'_>,
     report: Option<&Bound<'_, PyAny>>,
@@ -24,7 +36,8 @@ pub(crate) fn watch<T: Send>(
     let report = report.map(|report| report.clone().unbind());
     let tell = |py: Python<'_>| match &report {
         Some(report) => {
-            report.call1(py, (progress.done(), PyBytes::new(py, &progress.latest()))).map(drop)
+            let latest = PyBytes::new(py, &progress.latest());
+            report.call1(py, (progress.done(), latest, progress.measured())).map(drop)
         }
         None => Ok(()),
     };

@@ -11,6 +11,7 @@ pub struct Progress {
     done: AtomicU64,
     stopped: AtomicBool,
     latest: Mutex<Vec<u8>>,
+    measured: Mutex<Vec<(usize, u64)>>,
 }
 
 impl Progress {
@@ -49,6 +50,21 @@ impl Progress {
     #[must_use]
     pub fn latest(&self) -> Vec<u8> {
         self.held_latest().clone()
+    }
+
+    /// Tells how many tokens, after so many merges, what is held out has.
+    pub fn measure(&self, merges: usize, tokens: u64) {
+        self.held_measured().push((merges, tokens));
+    }
+
+    /// Returns what was measured so far: numbers of merges, rising, and of tokens.
+    #[must_use]
+    pub fn measured(&self) -> Vec<(usize, u64)> {
+        self.held_measured().clone()
+    }
+
+    fn held_measured(&self) -> MutexGuard<'_, Vec<(usize, u64)>> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn held_latest(&self) -> MutexGuard<'_, Vec<u8>> {

@@ -16,7 +16,7 @@ from jeton import corpus
 from jeton.cli import learning
 from jeton.cli.learning import say
 from jeton.cli.texts import field_option, paths_argument
-from jeton.journal import Journal
+from jeton.journal import Journal, OtherWorkError
 from jeton.visible import visible
 
 POSITIVE = click.IntRange(min=1)
@@ -69,6 +69,7 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     metavar="SIZE",
     help="After how much text the journal is kept.",
 )
+@click.option("--anew", is_flag=True, help="Do not go on from OUT.journal, but remove it.")
 @click.option("--count-only", is_flag=True, help="Write the counts to OUT, for `jeton learn`.")
 @learning.quiet_option
 @click.pass_context
@@ -147,6 +148,8 @@ def how_to_go_on(journal: Path) -> Iterator[None]:
     """Say after Ctrl-C, or an error, what is kept."""
     try:
         yield
+    except OtherWorkError:
+        raise
     except (KeyboardInterrupt, jeton.Error) as error:
         if (journal / "state.json").exists():
             say(f"{journal} keeps what was counted; run the same command to go on")

@@ -15,6 +15,9 @@ OnError: TypeAlias = Literal["raise", "skip"]
 READ_BYTES = 1 << 22
 """How much of a long text is in memory at once, at the least."""
 
+OVERLAP_BYTES = 8
+"""How much of what was looked at for a cut is looked at with what follows: two characters."""
+
 EXAMPLES_MAX = 5
 """How many of the things that were skipped are told with their reasons."""
 
@@ -79,8 +82,10 @@ class Skipped:
 class Reader:
     """The texts of files: a plain file is one, JSON lines and Parquet hold one a row, in `field`.
 
-    A long plain text comes in parts, in bounded memory: `cut` returns how many of the bytes so far
-    may stand alone, or 0 if none; where none ever may, the text comes whole.
+    A long plain text comes in parts, in bounded memory: `cut` is given the last bytes so far, and
+    returns how many of them may stand before a cut, or 0 if none. It is to tell by the
+    `OVERLAP_BYTES` around a place, and is not asked again about others. Where none is safe, the
+    text comes whole.
 
     A reader that starts at the `end` of a part reads what comes after that part. Plain files are
     entered there, Parquet at the group of rows, and what is compressed is read over.
@@ -192,36 +197,42 @@ def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, 
 
 
 def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
-    """Cut a text into parts; what cannot be cut grows, and is looked at again when doubled.
+    """Cut a text into parts; what cannot be cut grows, and is looked at once.
 
     Where a part ends depends on where it begins and on nothing else, so that whoever goes on from
     there gets the same parts.
     """
+    seen: list[bytes] = []
     chunks: list[bytes] = []
-    size, wanted = 0, READ_BYTES
+    size = 0
     try:
         for chunk in kinds.chunks(path, at, READ_BYTES):
-            if not at and not chunks:
+            if not (at or seen or chunks):
                 kinds.refuse_others(path, chunk[:8])
             chunks.append(chunk)
             size += len(chunk)
-            if size < wanted:
+            if size < READ_BYTES:
                 continue
             held = b"".join(chunks)
-            while len(held) >= wanted:
-                if done := cut(held[:wanted]):
+            while len(held) >= READ_BYTES:
+                overlap = seen[-1][-OVERLAP_BYTES:] if seen else b""
+                if done := cut(overlap + held[:READ_BYTES]):
+                    done += sum(map(len, seen)) - len(overlap)
+                    held = b"".join([*seen, held])
                     at += done
                     yield held[:done], at
-                    held, wanted = held[done:], READ_BYTES
+                    seen, held = [], held[done:]
                 else:
-                    wanted *= 2
+                    seen.append(held[:READ_BYTES])
+                    held = held[READ_BYTES:]
             chunks, size = [held], len(held)
     except FileError:
-        if size:
-            yield b"".join(chunks), at + size
+        if rest := b"".join([*seen, *chunks]):
+            yield rest, at + len(rest)
         raise
-    if size or not at:  # An empty file is an empty text.
-        yield b"".join(chunks), at + size
+    rest = b"".join([*seen, *chunks])
+    if rest or not at:  # An empty file is an empty text.
+        yield rest, at + len(rest)
 
 
 class _NoTextError(Exception):

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::progress::Progress;
+use crate::progress::{Pace, Progress};
 
 /// `counts`, then a line end that shows damage by transfers which take the file for text.
 const MAGIC: &[u8; 8] = b"counts\r\n";
@@ -18,9 +18,6 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// Bytes that a number takes at most.
 const NUMBER_BYTES_MAX: usize = 10;
-
-/// Pieces that are merged between two looks at whether to stop.
-const PIECES_AT_ONCE: usize = 1 << 14;
 
 /// Appends a number, seven bits a byte, the lowest first; all bytes but the last have the top bit.
 pub(super) fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
@@ -283,7 +280,7 @@ pub(super) fn merge<R: Read>(
             put(&mut order, &readers, at);
         }
     }
-    let (mut piece, mut number) = (Vec::new(), 0_usize);
+    let (mut piece, mut pace) = (Vec::new(), Pace::new(progress));
     while let Some(&first) = order.last() {
         piece.clear();
         piece.extend_from_slice(readers[first].piece());
@@ -296,10 +293,7 @@ pub(super) fn merge<R: Read>(
             }
         }
         take(&piece, count)?;
-        number += 1;
-        if number % PIECES_AT_ONCE == 0 {
-            progress.advance(0)?;
-        }
+        pace.work(1 + piece.len() / 64)?;
     }
     let texts = readers.iter().map(|reader| reader.totals().texts);
     Ok(texts.fold(0, u64::saturating_add))

@@ -26,7 +26,7 @@ use crate::encode::THREADS_MAX;
 use crate::error::Error;
 use crate::learn::Pieces;
 use crate::merge::{Scratch, merge as merge_piece};
-use crate::progress::Progress;
+use crate::progress::{Pace, Progress};
 use crate::split::Splitter;
 use crate::vocab::Vocab;
 
@@ -37,14 +37,14 @@ const PART_BYTES: usize = 1 << 20;
 /// asks to stop should not have to wait for that. Larger ones are slower too.
 const TABLES_BYTES_MAX: usize = 1 << 28;
 
+/// A text of so many bytes is counted without a question whether to stop, which costs a tenth.
+const SOON_BYTES: usize = 2 * PART_BYTES;
+
 /// Files that are merged into one as soon as there are so many.
 const FILES_MAX: usize = 16;
 
 /// Bytes of a file that are copied between two looks at whether to stop.
 const COPIED_BYTES: usize = 1 << 20;
-
-/// Pieces that are handled between two looks at whether to stop.
-const PIECES_AT_ONCE: usize = 1 << 14;
 
 /// Makes an empty file, to write and to read again, which is gone when nobody holds it any more.
 pub type Storage = Box<dyn Fn() -> io::Result<File> + Send + Sync>;
@@ -104,8 +104,7 @@ impl Counter {
         let bytes = bytes.checked_mul(weight).and_then(|bytes| self.bytes.checked_add(bytes));
         self.bytes = bytes.ok_or(Error::CountsTooLarge)?;
         let (splitter, budget) = (&self.splitter, self.budget.as_ref());
-        let parts: Vec<&[u8]> =
-            texts.iter().flat_map(|text| splitter.parts(text, PART_BYTES)).collect();
+        let parts = parts_of(splitter, texts, PART_BYTES, progress)?;
         let next = AtomicUsize::new(0);
         let count = |share: &mut Share| -> Result<(), Error> {
             while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
@@ -169,20 +168,42 @@ const HELD_OUT_BYTES: usize = 1 << 13;
 /// Splits texts into what is counted and what is held out, about such a share of their bytes.
 ///
 /// What is held out depends on nothing but the texts: not on their order, nor on chance.
-#[must_use]
-pub fn hold_out<'t>(splitter: &Splitter, texts: Vec<&'t [u8]>, share: f64) -> [Vec<&'t [u8]>; 2] {
+///
+/// # Errors
+///
+/// When somebody asked to stop.
+pub fn hold_out<'t>(
+    splitter: &Splitter,
+    texts: Vec<&'t [u8]>,
+    share: f64,
+    progress: &Progress,
+) -> Result<[Vec<&'t [u8]>; 2], Error> {
     if share <= 0.0 {
-        return [texts, Vec::new()];
+        return Ok([texts, Vec::new()]);
     }
-    let parts = texts.iter().flat_map(|text| splitter.parts(text, HELD_OUT_BYTES));
+    let parts = parts_of(splitter, &texts, HELD_OUT_BYTES, progress)?;
     let hasher = FixedState::default();
     let is_counted = |part: &&[u8]| {
         let mut hasher = hasher.build_hasher();
         hasher.write(part);
         hasher.finish() as f64 >= share * u64::MAX as f64
     };
-    let (counted, held_out) = parts.partition(is_counted);
-    [counted, held_out]
+    let (counted, held_out) = parts.into_iter().partition(is_counted);
+    Ok([counted, held_out])
+}
+
+/// Cuts texts into parts of about `bytes`.
+fn parts_of<'t>(
+    splitter: &Splitter,
+    texts: &[&'t [u8]],
+    bytes: usize,
+    progress: &Progress,
+) -> Result<Vec<&'t [u8]>, Error> {
+    let mut parts = Vec::with_capacity(texts.len());
+    for text in texts {
+        parts.extend(splitter.parts_asking(text, bytes, || progress.advance(0))?);
+    }
+    Ok(parts)
 }
 
 /// What one thread counts.
@@ -216,12 +237,23 @@ impl Share {
             }
         };
         let mut adding = self.tables.adding(text, weight);
-        splitter.split(text, |piece| {
+        let mut add = |piece: &[u8]| {
             let at = piece.as_ptr().addr() - start;
             if !adding.add(at..at + piece.len()) {
                 make_room(adding.tables());
             }
-        })?;
+        };
+        if text.len() <= SOON_BYTES {
+            splitter.split(text, add)?;
+        } else {
+            let mut pace = Pace::new(progress);
+            splitter.split(text, |piece| {
+                add(piece);
+                pace.work(1).is_ok()
+            })?;
+            // What was told to stop has not counted all, and must not seem to.
+            progress.advance(0)?;
+        }
         if !adding.finish() {
             make_room(&mut self.tables);
         }
@@ -279,11 +311,10 @@ fn write_sorted<W: Write>(
     mut writer: Writer<W>,
     progress: &Progress,
 ) -> Result<Writer<W>, Error> {
-    for (number, (piece, count)) in tables.sort().enumerate() {
+    let mut pace = Pace::new(progress);
+    for (piece, count) in tables.sort() {
         writer.add(piece.bytes(), count)?;
-        if number % PIECES_AT_ONCE == 0 {
-            progress.advance(0)?;
-        }
+        pace.work(1 + piece.bytes().len() / 64)?;
     }
     Ok(writer)
 }
@@ -453,7 +484,7 @@ impl Counts {
         progress: &Progress,
     ) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
-        let mut number = 0;
+        let mut pace = Pace::new(progress);
         self.each(|piece, count| {
             let is_among = heap.len() < most
                 || heap.peek().is_some_and(|(least, last)| {
@@ -465,8 +496,7 @@ impl Counts {
                     heap.pop();
                 }
             }
-            number += 1;
-            if number % PIECES_AT_ONCE == 0 { progress.advance(0) } else { Ok(()) }
+            pace.work(1)
         })?;
         let sorted = heap.into_sorted_vec();
         Ok(sorted.into_iter().map(|(Reverse(count), piece)| (piece, count)).collect())
@@ -478,14 +508,14 @@ impl Counts {
     ///
     /// When somebody asked to stop, or a file cannot be read.
     pub fn tokens(&self, vocab: &Vocab, progress: &Progress) -> Result<u64, Error> {
-        let (mut scratch, mut ids, mut tokens, mut number) = (Scratch::default(), Vec::new(), 0, 0);
+        let (mut scratch, mut ids, mut tokens) = (Scratch::default(), Vec::new(), 0);
+        let mut pace = Pace::new(progress);
         self.each(|piece, count| {
             ids.clear();
             merge_piece(vocab, piece, &mut scratch, &mut ids);
             // Never more than the bytes, which fit.
             tokens += ids.len() as u64 * count;
-            number += 1;
-            if number % PIECES_AT_ONCE == 0 { progress.advance(0) } else { Ok(()) }
+            pace.work(1 + piece.len())
         })?;
         Ok(tokens)
     }

@@ -222,22 +222,25 @@ fn the_most_common_pieces_come_in_order() {
 
 #[test]
 fn what_is_held_out_depends_on_the_texts_alone() {
+    let progress = Progress::default();
     let splitter = Splitter::new(NANOCHAT).unwrap();
     let mut random = Random(9);
     let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 5_000)).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
     let bytes = |parts: &[&[u8]]| parts.iter().map(|part| part.len()).sum::<usize>();
-    let [mut counted, mut held] = hold_out(&splitter, texts.clone(), 0.1);
+    let [mut counted, mut held] = hold_out(&splitter, texts.clone(), 0.1, &progress).unwrap();
     assert_eq!(bytes(&counted) + bytes(&held), bytes(&texts));
     let share = bytes(&held) as f64 / bytes(&texts) as f64;
     assert!((0.07..0.13).contains(&share), "{share}");
     let reversed = texts.iter().rev().copied().collect();
-    let [mut counted_again, mut held_again] = hold_out(&splitter, reversed, 0.1);
+    let [mut counted_again, mut held_again] =
+        hold_out(&splitter, reversed, 0.1, &progress).unwrap();
     for parts in [&mut counted, &mut held, &mut counted_again, &mut held_again] {
         parts.sort_unstable();
     }
     assert!(counted == counted_again && held == held_again);
-    assert_eq!(hold_out(&splitter, texts.clone(), 0.0), [texts, Vec::new()]);
+    let all = hold_out(&splitter, texts.clone(), 0.0, &progress);
+    assert_eq!(all, Ok([texts, Vec::new()]));
 }
 
 /// Threads whose pieces all differ: joined, they are many times as many as each may hold.
@@ -253,5 +256,22 @@ fn tables_of_many_threads_are_joined_beyond_the_share_of_one() {
     for megabytes in [1, 8, 18, 19, 20, 24, 32] {
         let found = counted(&texts, 8, 64, Some(megabytes << 20));
         assert!(pieces(&found) == expected, "{megabytes} MB");
+    }
+}
+
+#[test]
+fn a_stop_is_heard_within_a_text_that_cannot_be_cut() {
+    let progress = Progress::default();
+    progress.stop();
+    let text = b"ab ".repeat(1 << 20);
+    for pattern in [NANOCHAT, r"\w+|\W", r"(\w)\1*|\W"] {
+        let splitter = Splitter::new(pattern).unwrap();
+        let held_out = hold_out(&splitter, vec![&text], 0.1, &progress);
+        assert_eq!(held_out, Err(Error::Stopped), "{pattern}");
+        let mut share = Share::new(usize::MAX);
+        let added = share.add(&text, 1, &splitter, None, &progress);
+        assert_eq!(added, Err(Error::Stopped), "{pattern}");
+        let counted: u64 = share.tables.iter().map(|(_, count)| count).sum();
+        assert!(pattern == NANOCHAT || counted < 1 << 18, "{counted} pieces of {pattern}");
     }
 }

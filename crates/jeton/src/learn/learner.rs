@@ -3,6 +3,7 @@
 use super::born::Born;
 use super::cells::{Cell, Cells};
 use super::floor::Floor;
+use super::growing::Growing;
 use super::listed::Listed;
 use super::listing::list;
 use super::lists::Lists;
@@ -48,14 +49,26 @@ impl<'l, C: Cell> Learner<'l, C> {
         Ok(Self { cells, tokens, lists, born, floor, room, pace, progress })
     }
 
-    /// Joins the best pair, over and over.
+    /// Joins the best pair, over and over; what grows is measured after so many merges, and at the end.
     ///
     /// # Errors
     ///
     /// When there are too many tokens, or somebody asked to stop.
-    pub(super) fn learn(mut self, merges_max: usize) -> Result<Learned, Error> {
+    pub(super) fn learn(
+        mut self,
+        merges_max: usize,
+        mut measure: Option<&mut (Growing, &[usize])>,
+    ) -> Result<Learned, Error> {
         let mut learned = Learned::default();
         while learned.merges.len() < merges_max {
+            if let Some((growing, merges)) = &mut measure
+                && let Some((first, rest)) = merges.split_first()
+                && *first <= learned.merges.len()
+            {
+                self.measure(growing, learned.merges.len())?;
+                *merges = rest;
+                continue;
+            }
             let Some((best, is_tie)) = self.lists.best(&self.tokens, &mut self.pace)? else {
                 match self.lists.least() {
                     1 => break,
@@ -71,7 +84,19 @@ impl<'l, C: Cell> Learner<'l, C> {
                 self.tidy(&learned.merges)?;
             }
         }
+        if let Some((growing, _)) = measure {
+            self.measure(growing, learned.merges.len())?;
+        }
         Ok(learned)
+    }
+
+    fn measure(&mut self, growing: &mut Growing, merges: usize) -> Result<(), Error> {
+        if self.progress.measured().last().is_some_and(|&(before, _)| before == merges) {
+            return Ok(());
+        }
+        let tokens = growing.count(&self.tokens, &mut self.pace)?;
+        self.progress.measure(merges, tokens);
+        Ok(())
     }
 
     /// Makes a token of the best pair.

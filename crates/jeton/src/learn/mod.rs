@@ -10,6 +10,7 @@
 mod born;
 mod cells;
 mod floor;
+mod growing;
 mod layout;
 mod learner;
 mod listed;
@@ -21,17 +22,20 @@ mod steps;
 mod tests;
 mod tokens;
 
+use std::fmt::Debug;
+
 use crate::error::Error;
 use crate::progress::{Pace, Progress};
 use crate::vocab::{Id, Vocab};
 use cells::{Cell, Cells};
 use floor::Floor;
+use growing::Growing;
 use layout::Layout;
 use learner::Learner;
 use tokens::Tokens;
 
 /// Pieces and how often each occurs: handed over in an order that is the same every time.
-pub trait Pieces {
+pub trait Pieces: Debug {
     /// Calls `take` with every distinct piece and its count.
     ///
     /// # Errors
@@ -56,6 +60,17 @@ pub struct Goal<'v> {
     ///
     /// Pieces are first merged by it. No token is made that is there already.
     pub initial: Option<(&'v Vocab, Id)>,
+    /// What is measured as the vocabulary grows; [`Progress::measured`] tells it.
+    pub held_out: Option<HeldOut<'v>>,
+}
+
+/// Pieces that are not learned from.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldOut<'p> {
+    /// Which they are.
+    pub pieces: &'p (dyn Pieces + Sync),
+    /// After how many merges their tokens are counted, rising. They are counted after the last, too.
+    pub merges: &'p [usize],
 }
 
 impl Goal<'_> {
@@ -68,6 +83,7 @@ impl Goal<'_> {
             token_bytes_max: usize::MAX,
             memory_max: None,
             initial: None,
+            held_out: None,
         }
     }
 }
@@ -120,8 +136,8 @@ pub fn learn(pieces: &impl Pieces, goal: &Goal<'_>, progress: &Progress) -> Resu
     let merges_max = goal.merges_max.min(layout.cells as usize);
     let floor = Floor::new(layout.occurrences, tokens.len(), merges_max);
     match tokens.len() + merges_max <= usize::from(u16::MAX) + 1 {
-        true => learn_in::<u16>(pieces, layout, tokens, floor, goal.memory_max, progress),
-        false => learn_in::<u32>(pieces, layout, tokens, floor, goal.memory_max, progress),
+        true => learn_in::<u16>(pieces, layout, tokens, floor, goal, progress),
+        false => learn_in::<u32>(pieces, layout, tokens, floor, goal, progress),
     }
 }
 
@@ -131,16 +147,25 @@ fn learn_in<C: Cell>(
     layout: Layout,
     tokens: Tokens<'_>,
     floor: Floor,
-    memory_max: Option<usize>,
+    goal: &Goal<'_>,
     progress: &Progress,
 ) -> Result<Learned, Error> {
     let (found, left_out) = (layout.pieces, layout.left_out);
     let cells: Cells<C> = Cells::of(pieces, layout, &tokens, &mut Pace::new(progress))?;
-    let rest = cells.bytes() + REST_BYTES + (tokens.len() + floor.merges_max()) * TOKEN_BYTES;
+    let mut measure = match &goal.held_out {
+        None => None,
+        Some(held_out) => {
+            let growing = Growing::of(held_out.pieces, &tokens, &mut Pace::new(progress))?;
+            Some((growing, held_out.merges))
+        }
+    };
+    let growing_bytes = measure.as_ref().map_or(0, |(growing, _)| growing.bytes());
+    let tokens_bytes = (tokens.len() + floor.merges_max()) * TOKEN_BYTES;
+    let rest = cells.bytes() + growing_bytes + REST_BYTES + tokens_bytes;
     let room_min = ROOM_MIN.max(cells.bytes() / ROOM_SHARE);
-    let room = memory_max.map_or(ROOM_MAX, |memory| memory.saturating_sub(rest).max(room_min));
+    let room = goal.memory_max.map_or(ROOM_MAX, |memory| memory.saturating_sub(rest).max(room_min));
     let learner = Learner::new(cells, tokens, floor, room.min(ROOM_MAX), progress)?;
-    Ok(Learned { pieces: found, left_out, ..learner.learn(floor.merges_max())? })
+    Ok(Learned { pieces: found, left_out, ..learner.learn(floor.merges_max(), measure.as_mut())? })
 }
 
 /// Lists take no more at any rate: 32 bits number their places, and as many as one join adds.

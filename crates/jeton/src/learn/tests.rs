@@ -5,6 +5,7 @@ use crate::merge::{self, Scratch};
 use crate::testing::{Random, vocab_of};
 
 /// Pieces as a test gives them.
+#[derive(Debug)]
 struct Given(Vec<(Vec<u8>, u64)>);
 
 impl Pieces for Given {
@@ -128,7 +129,7 @@ fn learn_cramped<C: Cell>(pieces: &Given, goal: &Goal<'_>, floor: u64, room: usi
     let cells: Cells<C> = Cells::of(pieces, layout, &tokens, &mut pace).unwrap();
     let floor = Floor::at(floor, goal.merges_max);
     let learner = Learner::new(cells, tokens, floor, room, &progress).unwrap();
-    Learned { pieces: found, left_out, ..learner.learn(goal.merges_max).unwrap() }
+    Learned { pieces: found, left_out, ..learner.learn(goal.merges_max, None).unwrap() }
 }
 
 #[test]
@@ -272,4 +273,59 @@ fn stops_when_asked() {
     progress.stop();
     let stopped = learn(&given(&[("abc", 1)]), &Goal::merges(10), &progress);
     assert_eq!(stopped, Err(Error::Stopped));
+}
+
+#[test]
+fn what_is_held_out_is_measured_as_the_vocabulary_grows() {
+    let mut random = Random(23);
+    for round in 0..400 {
+        let (pieces, held_out) = (random_pieces(&mut random), random_pieces(&mut random));
+        let after = [0, 1, 2, 5, 6, 11, 1000];
+        let initial = vocab_of(["ab"]);
+        let goal = Goal {
+            held_out: Some(HeldOut { pieces: &held_out, merges: &after }),
+            initial: (round % 4 == 0).then_some((&initial, 300)),
+            ..Goal::merges(12)
+        };
+        let progress = Progress::default();
+        let learned = learn(&pieces, &goal, &progress).unwrap();
+        assert_eq!(learned, learn_by_recount(&pieces, &goal));
+        let measured = progress.measured();
+        let mut wanted = after.to_vec();
+        wanted.retain(|&merges| merges < learned.merges.len());
+        wanted.push(learned.merges.len());
+        assert_eq!(measured.iter().map(|&(merges, _)| merges).collect::<Vec<_>>(), wanted);
+        for (merges, tokens) in measured {
+            let made = &learned.merges[..merges];
+            let expected = held_out.0.iter().map(|(piece, count)| {
+                count * tokens_by_merging_in_order(piece, goal.initial, made) as u64
+            });
+            assert_eq!(tokens, expected.sum::<u64>(), "{held_out:?} after {made:?}");
+        }
+    }
+}
+
+/// The specification: make each merge, in the order they were learned, wherever it applies.
+fn tokens_by_merging_in_order(
+    piece: &[u8],
+    initial: Option<(&Vocab, Id)>,
+    merges: &[Merge],
+) -> usize {
+    let mut ids: Vec<Id> = piece.iter().map(|&byte| byte.into()).collect();
+    if let Some((vocab, _)) = initial {
+        ids.clear();
+        merge::merge(vocab, piece, &mut Scratch::default(), &mut ids);
+    }
+    let first = initial.map_or(256, |(_, first)| first);
+    for (number, merge) in merges.iter().enumerate() {
+        let mut at = 0;
+        while at + 1 < ids.len() {
+            if ids[at..at + 2] == [merge.left, merge.right] {
+                ids[at] = first + number as Id;
+                ids.remove(at + 1);
+            }
+            at += 1;
+        }
+    }
+    ids.len()
 }

@@ -53,6 +53,11 @@ impl<'v> Tokens<'v> {
         self.lengths.len()
     }
 
+    /// Returns what was learned: the pairs that became the last tokens.
+    pub(super) fn learned(&self) -> &[Pair] {
+        &self.parts
+    }
+
     /// Returns the bytes of each.
     #[inline]
     pub(super) fn lengths(&self) -> &[u32] {

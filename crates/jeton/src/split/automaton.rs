@@ -1,5 +1,6 @@
 //! Patterns outside the family, as far as they have an automaton: one look-up a character.
 
+use super::Says;
 use crate::error::Error;
 use crate::pattern::{Automaton, AutomatonStep as Step};
 use crate::unicode::read_char;
@@ -25,11 +26,11 @@ fn read(automaton: &Automaton, text: &[u8], at: usize) -> (u8, usize) {
 /// A match that reads far and then ends where it was long before makes the same characters be read
 /// again. Where that happens more often than there are characters, the rest is split by
 /// [`split_remembering`].
-pub(super) fn split<'t>(
+pub(super) fn split<'t, S: Says>(
     automaton: &Automaton,
     pattern: &str,
     text: &'t [u8],
-    mut each: impl FnMut(&'t [u8]),
+    mut each: impl FnMut(&'t [u8]) -> S,
 ) -> Result<(), Error> {
     let (mut start, mut mark, mut at) = (0, 0, 0);
     let mut row = Automaton::START;
@@ -54,7 +55,9 @@ pub(super) fn split<'t>(
             at += length;
         }
         for &end in &ends[..count] {
-            each(&text[start..end]);
+            if !each(&text[start..end]).goes_on() {
+                return Ok(());
+            }
             start = end;
         }
         if !back && at >= text.len() {
@@ -62,7 +65,9 @@ pub(super) fn split<'t>(
         }
         if back {
             again += at - mark;
-            each(&text[start..mark]);
+            if !each(&text[start..mark]).goes_on() {
+                return Ok(());
+            }
             (start, at, row) = (mark, mark, Automaton::START);
             if again > text.len() {
                 let remembered = split_remembering(automaton, text, start, REMEMBERED_MAX, each);
@@ -87,12 +92,12 @@ const REMEMBERED_MAX: usize = 1 << 28;
 /// Whether a match goes on to another end depends on the state and the text that is left. So where
 /// reading on from a state at a place was in vain once, it is not tried again: each state reads each
 /// place at most once in vain. `None` where that needs more memory, in bytes, than it may have.
-fn split_remembering<'t>(
+fn split_remembering<'t, S: Says>(
     automaton: &Automaton,
     text: &'t [u8],
     mut start: usize,
     mut memory: usize,
-    mut each: impl FnMut(&'t [u8]),
+    mut each: impl FnMut(&'t [u8]) -> S,
 ) -> Option<()> {
     let first = start;
     let mut vain: Vec<Vec<u64>> = vec![Vec::new(); automaton.states()];
@@ -132,7 +137,9 @@ fn split_remembering<'t>(
             row = automaton.step(row, class).row();
             place += length;
         }
-        each(&text[start..mark]);
+        if !each(&text[start..mark]).goes_on() {
+            return Some(());
+        }
         start = mark;
     }
     Some(())

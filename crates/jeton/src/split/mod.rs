@@ -14,6 +14,8 @@ pub use path::{Outside, Path};
 use rules::Rules;
 use vector::Tier;
 
+use std::convert::Infallible;
+
 use crate::error::Error;
 use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
 use crate::unicode::read_char;
@@ -109,15 +111,22 @@ impl Splitter {
         }
     }
 
-    /// Calls `each` with every piece of `text`, from left to right.
+    /// Calls `each` with every piece of `text`, from left to right, or until it says to stop.
+    ///
+    /// A pattern of the family does not listen: it is done with a text as soon as that is read.
     ///
     /// # Errors
     ///
     /// Only for a pattern outside the family: when matching exceeds its bound; and on the
     /// backtracking engine, when it drops text.
-    pub fn split<'t>(&self, text: &'t [u8], each: impl FnMut(&'t [u8])) -> Result<(), Error> {
+    pub fn split<'t, S: Says>(
+        &self,
+        text: &'t [u8],
+        mut each: impl FnMut(&'t [u8]) -> S,
+    ) -> Result<(), Error> {
         match &self.engine {
             Engine::Scanner { transducer, fast, .. } => {
+                let each = |piece| drop(each(piece));
                 match fast {
                     Some((tier, rules)) => vector::split(*tier, rules, transducer, text, each),
                     None => scalar::split(transducer, text, each),
@@ -193,20 +202,59 @@ impl Splitter {
 
     /// Cuts a text into parts of about `bytes`, each of which splits as it does within the whole.
     pub fn parts<'t>(&self, text: &'t [u8], bytes: usize) -> Vec<&'t [u8]> {
-        let (mut parts, mut start, mut end) = (Vec::new(), 0, bytes);
+        let Ok(parts) = self.parts_asking(text, bytes, || Ok::<(), Infallible>(()));
+        parts
+    }
+
+    /// The same, with a question every so many bytes whether to go on.
+    ///
+    /// # Errors
+    ///
+    /// Those of `ask`.
+    pub(crate) fn parts_asking<'t, E>(
+        &self,
+        text: &'t [u8],
+        bytes: usize,
+        mut ask: impl FnMut() -> Result<(), E>,
+    ) -> Result<Vec<&'t [u8]>, E> {
+        let (mut parts, mut start, mut seen, mut end) = (Vec::new(), 0, 0_usize, bytes);
         while end < text.len() {
-            match self.last_safe_cut(&text[start..end]) {
+            ask()?;
+            // Two characters tell whether it is safe to cut between them: of what was looked at, no
+            // more than the last one matters.
+            let from = seen.saturating_sub(CHAR_BYTES_MAX).max(start);
+            match self.last_safe_cut(&text[from..end]) {
                 Some(length) => {
-                    parts.push(&text[start..start + length]);
-                    start += length;
-                    end = start + bytes;
+                    parts.push(&text[start..from + length]);
+                    (start, seen) = (from + length, from + length);
                 }
-                // No safe cut so far: look on twice as far.
-                None => end += end - start,
+                None => seen = end,
             }
+            end = seen + bytes;
         }
         parts.push(&text[start..]);
-        parts
+        Ok(parts)
+    }
+}
+
+/// The bytes that the characters before and after a cut have at most.
+const CHAR_BYTES_MAX: usize = 8;
+
+/// What is said to a piece: nothing, or whether to go on.
+pub trait Says {
+    /// Returns whether to go on.
+    fn goes_on(self) -> bool;
+}
+
+impl Says for () {
+    fn goes_on(self) -> bool {
+        true
+    }
+}
+
+impl Says for bool {
+    fn goes_on(self) -> bool {
+        self
     }
 }
 
@@ -378,6 +426,43 @@ pub(crate) mod tests {
                 let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
                 assert_eq!(found, pieces(&splitter, text.as_bytes()), "{pattern} on {text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_was_looked_at_for_a_cut_is_not_looked_at_again() {
+        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+        // Nowhere but after the space, wherever it lies among the blocks.
+        for length in [1, 7, 8, 9, 63, 64, 65] {
+            for letter in ["a", "é", "中", "😀"] {
+                let text = letter.repeat(length) + " " + &letter.repeat(300);
+                let mut asked = 0;
+                let parts = splitter.parts_asking(text.as_bytes(), 16, || {
+                    asked += 1;
+                    Ok::<_, Error>(())
+                });
+                let parts = parts.unwrap();
+                assert_eq!(parts.concat(), text.as_bytes());
+                assert!(asked <= text.len() / 16 + 1, "{asked} for {}", text.len());
+                let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
+                assert_eq!(found, pieces(&splitter, text.as_bytes()));
+            }
+        }
+        let stopped = splitter.parts_asking(&[b'a'; 1000], 16, || Err(Error::Stopped));
+        assert_eq!(stopped, Err(Error::Stopped));
+    }
+
+    #[test]
+    fn patterns_outside_the_family_stop_where_they_are_told_to() {
+        for pattern in [r"\w+|\W", r"(\w)\1*|\W"] {
+            let splitter = Splitter::new(pattern).unwrap();
+            assert!(splitter.grammar().is_none());
+            let mut found = 0;
+            let split = splitter.split(b"ab ".repeat(10_000).as_slice(), |_| {
+                found += 1;
+                found < 3
+            });
+            assert_eq!((split, found), (Ok(()), 3), "{pattern}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Says;
 use crate::error::Error;
 use crate::unicode::read_char;
 
@@ -39,10 +40,10 @@ impl Regex {
         Ok(Self { pattern: pattern.to_owned(), regex })
     }
 
-    pub(super) fn split<'t>(
+    pub(super) fn split<'t, S: Says>(
         &self,
         text: &'t [u8],
-        mut each: impl FnMut(&'t [u8]),
+        mut each: impl FnMut(&'t [u8]) -> S,
     ) -> Result<(), Error> {
         let (readable, bad) = readable(text);
         let mut bad = bad.as_slice();
@@ -63,7 +64,9 @@ impl Regex {
             let passed = bad.iter().take_while(|&&at| at < read).count();
             bad = &bad[passed..];
             let end = start + found.as_str().len() - passed * (STAND_IN.len_utf8() - 1);
-            each(&text[start..end]);
+            if !each(&text[start..end]).goes_on() {
+                return Ok(());
+            }
             start = end;
         }
         match start == text.len() {
