@@ -183,7 +183,9 @@ class _Count:
             for _ in counting.add(weighted_texts(reader, unit.weights), lambda _: None):
                 pass
         texts, counts = counting.texts, counting.finish()
-        written = {"": counts} | ({".held_out": counts.held_out} if counts.held_out else {})
+        written = {"": counts}
+        if counts.held_out is not None:
+            written[".held_out"] = counts.held_out
         for kind, some in written.items():
             some.write(self.file(unit.name, kind))
         checksums = {kind: checksum(self.file(unit.name, kind)) for kind in written}

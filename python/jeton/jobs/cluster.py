@@ -165,9 +165,24 @@ def _session(
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise JobError(f"Ray does not start or cannot be joined: {reason}") from None
     try:
-        yield environment
+        with _on_stderr(ray):
+            yield environment
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _on_stderr(ray: Any) -> Iterator[None]:  # noqa: ANN401 - as above.
+    """Let Ray say on stderr that a worker died: on stdout, where it does, are the user's data."""
+    module = ray._private.worker  # noqa: SLF001 - it has no option.
+    if (say := getattr(module, "print_to_stdstream", None)) is None:
+        yield
+        return
+    module.print_to_stdstream = lambda data, **options: say(data | {"is_err": True}, **options)
+    try:
+        yield
+    finally:
+        module.print_to_stdstream = say
 
 
 def _folders() -> list[str]:
