@@ -20,7 +20,7 @@ from conftest import ROOT
 pytest.importorskip("ray", reason="Ray is not here; it is the extra jeton[ray]")
 pytestmark = pytest.mark.skipif(bool(networks.why_not()), reason=networks.why_not() or "can be")
 
-BEFORE_GIVING_UP = 120
+BEFORE_GIVING_UP = 60
 """Seconds: no test takes nearly as long, unless something hangs."""
 
 
@@ -240,6 +240,8 @@ def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
         "RAY_health_check_period_ms": "500",
         "RAY_health_check_timeout_ms": "500",
         "RAY_health_check_failure_threshold": "3",
+        "RAY_grpc_client_keepalive_time_ms": "1000",
+        "RAY_grpc_client_keepalive_timeout_ms": "2000",
     }
     ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
     ray += ["--disable-usage-stats", "--node-ip-address"]

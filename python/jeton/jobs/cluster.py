@@ -25,6 +25,12 @@ AHEAD = 4
 LOOK_SECONDS = 0.5
 """How long Ray is waited for at a time: Ctrl-C is heard between two waits."""
 
+KEEPALIVE = {
+    "RAY_grpc_client_keepalive_time_ms": "5000",
+    "RAY_grpc_client_keepalive_timeout_ms": "10000",
+}
+"""How soon a machine is missed that went without a word: Ray's own default is seven minutes."""
+
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
@@ -43,6 +49,8 @@ def run(
 
 
 def _ray() -> Any:  # noqa: ANN401 - a module, an extra.
+    for name, value in KEEPALIVE.items():
+        os.environ.setdefault(name, value)  # Ray reads it when it starts.
     try:
         import ray  # noqa: PLC0415 - an extra.
     except ImportError:
