@@ -58,7 +58,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train(corpus: Path, out: Path, *options: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "jeton", "train", str(corpus), "-n", "2000", "-o", str(out)),
+        *(sys.executable, "-c", COMMAND, "train", str(corpus), "-n", "2000", "-o", str(out)),
         *("--part", "100KB", "--on-error", "skip", "--held-out", "0.1", *options),
     ]
 
@@ -158,6 +158,31 @@ def test_units_come_in_order_and_a_killed_worker_costs_its_unit_only(
     assert found["left as it was"]
 
 
+# `jeton`, but where HANG says so, units begin, say so, and never end: they are killed amidst.
+COMMAND = """
+import os, time
+from jeton import units
+from jeton.cli import main
+
+class Count(units._Count):
+    def __call__(self, unit):
+        if unit.start.file >= int(os.environ.get("HANG", 1000)):
+            (self.folder.parent / "begun").touch()
+            time.sleep(600)
+        return super().__call__(unit)
+
+if "RAY_ADDRESS" in os.environ:
+    import ray
+    ray.init(os.environ["RAY_ADDRESS"], log_to_driver=False, logging_level=40)
+    end = time.monotonic() + 60
+    while ray.cluster_resources().get("CPU") != 2 and time.monotonic() < end:
+        time.sleep(0.1)
+    ray.shutdown()
+units._Count = Count
+main()
+"""
+
+
 def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     environment: dict[str, str],
     alone: networks.Network,
@@ -168,9 +193,13 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     out, journal = tmp_path / "tok.jeton", tmp_path / "tok.jeton.journal"
     command = alone.inside(*train(corpus, out, "--engine", "ray", "--workers", "2"))
     process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        env=environment | {"HANG": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     wait_for(lambda: any(journal.glob("*.json")), "a unit", process)
+    wait_for((tmp_path / "begun").exists, "a unit that hangs", process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=BEFORE_GIVING_UP)
     assert process.returncode == 130
@@ -181,35 +210,11 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     )
     assert b"going on from" in done.stderr
     assert out.read_bytes() == expected
-    assert [file.name for file in tmp_path.iterdir()] == ["tok.jeton"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["begun", "tok.jeton"]
     assert alone.is_empty(within=20), alone.processes()
 
 
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
-
-# On the second host a unit begins, says so, and never ends: it is killed in the midst of it.
-DRIVER = """
-import os, sys, time
-import jeton, ray
-from jeton import units
-
-class Count(units._Count):
-    def __call__(self, unit):
-        if os.environ["HOST_NAME"] == "second":
-            (self.folder.parent / "begun").touch()
-            time.sleep(600)
-        return super().__call__(unit)
-
-units._Count = Count
-ray.init(os.environ["RAY_ADDRESS"], log_to_driver=False, logging_level=40)
-end = time.monotonic() + 60
-while ray.cluster_resources().get("CPU") != 2 and time.monotonic() < end:
-    time.sleep(0.1)
-ray.shutdown()
-corpus, out = sys.argv[1:]
-options = {"part": "100KB", "on_error": "skip", "held_out": 0.1, "journal": out + ".journal"}
-jeton.train_files([corpus], 2000, engine="ray", remark=str, **options).save(out)
-"""
 
 
 def join(first: networks.Network, second: networks.Network) -> None:
@@ -233,8 +238,7 @@ def wait_for(is_there: Callable[[], bool], what: str, process: "subprocess.Popen
 def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
     environment: dict[str, str], corpus: Path, expected: bytes, tmp_path: Path
 ) -> None:
-    script, out = tmp_path / "driver.py", tmp_path / "tok.jeton"
-    script.write_text(DRIVER)
+    out = tmp_path / "tok.jeton"
     environment |= {
         "RAY_health_check_initial_delay_ms": "0",
         "RAY_health_check_period_ms": "500",
@@ -248,24 +252,21 @@ def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
     with networks.network() as first, networks.network() as second:
         join(first, second)
 
-        def start(host: networks.Network, name: str, *options: str) -> "subprocess.Popen[bytes]":
-            with (tmp_path / f"{name}.log").open("w") as log:
+        def start(host: networks.Network, *options: str, **more: str) -> "subprocess.Popen[bytes]":
+            with (tmp_path / "ray.log").open("a") as log:
                 return subprocess.Popen(
-                    host.inside(*ray, *options),
-                    env=environment | {"HOST_NAME": name},
-                    stdout=log,
-                    stderr=log,
+                    host.inside(*ray, *options), env=environment | more, stdout=log, stderr=log
                 )
 
         address = f"{ADDRESSES[0]}:6379"
         head = ("--head", "--port=6379", "--include-dashboard=false")
-        hosts = [start(first, "first", ADDRESSES[0], *head)]
+        hosts = [start(first, ADDRESSES[0], *head)]
         listening = first.inside("ss", "-Hltn", "sport = 6379")
         wait_for(lambda: bool(subprocess.check_output(listening)), "the first host", hosts[0])
-        hosts.append(start(second, "second", ADDRESSES[1], f"--address={address}"))
+        hosts.append(start(second, ADDRESSES[1], f"--address={address}", HANG="0"))
         driver = subprocess.Popen(
-            first.inside(sys.executable, str(script), str(corpus), str(out)),
-            env=environment | {"RAY_ADDRESS": address, "HOST_NAME": "first"},
+            first.inside(*train(corpus, out, "--engine", "ray")),
+            env=environment | {"RAY_ADDRESS": address},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -274,7 +275,7 @@ def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
         second.kill()
         printed, errors = driver.communicate(timeout=BEFORE_GIVING_UP)
         assert driver.returncode == 0, errors.decode()
-        assert printed == b"", "stdout is for data"
+        assert printed.decode() == f"{out}: 2000 tokens\n"
         assert first.processes(), "what was only joined ended"
     for started in hosts:
         started.wait()
