@@ -186,6 +186,12 @@ class TestCounts:
         found = jeton.count_files(["b.txt", "e.txt"], engine="local")
         assert same_counts(found, jeton.count_files(["b.txt", "e.txt"]))
 
+    def test_a_file_that_is_given_twice_counts_twice(self, folder: Path) -> None:
+        files = [folder / "b.txt", folder / "e.txt", folder / "b.txt", folder / "e.txt"]
+        found = jeton.count_files(files, engine="local", part=1)
+        assert same_counts(found, jeton.count_files(files))
+        assert found.texts == 4
+
     def test_very_many_units_are_merged_in_steps(self, tmp_path: Path) -> None:
         file = tmp_path / "a.jsonl"
         file.write_text("\n".join(lines(8, 80)))
@@ -196,6 +202,8 @@ class TestCounts:
         (tmp_path / "a.txt").write_text("")
         with pytest.raises(jeton.errors.CorpusError, match="there is no text in 1 files"):
             jeton.count_files([tmp_path], engine="local")
+        with pytest.raises(jeton.errors.CorpusError, match="there is no text in 0 files"):
+            jeton.count_files([], engine="local")
 
     def test_progress_tells_how_far_it_is(self, folder: Path) -> None:
         told: list[jeton.Progress] = []
@@ -232,7 +240,7 @@ class TestJournal:
             [file], engine="local", part=1, journal=journal, remark=said.append
         )
         assert same_counts(again, expected)
-        assert said == [f"going on from {journal}, which has counted {len(notes) - 1} units"]
+        assert said == [f"going on from {journal}, which holds {len(notes) - 1} units"]
         changed = {path for path in before if path.stat().st_mtime_ns != before[path]}
         assert changed == {note.with_suffix(".counts") for note in notes[:2]}
 

@@ -251,7 +251,7 @@ def _unit_folder(
     try:
         held.remove(keep=is_of_unit)
         if units := sum(file.suffix == ".json" for file in held.folder.iterdir()):
-            remark(f"going on from {held.folder}, which has counted {units} units")
+            remark(f"going on from {held.folder}, which holds {units} units")
         yield held.folder
     finally:
         held.close()

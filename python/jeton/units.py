@@ -10,7 +10,7 @@ import json
 import platform
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, nullcontext
+from contextlib import chdir, closing, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def count_units(
         threads,
         min(counting.memory, UNIT_MEMORY),
         folder.absolute(),
-        None if all(path.is_absolute() for path in files.paths) else Path.cwd(),
+        Path.cwd() if engine != "local" and not _are_absolute(files.paths) else None,
     )
     ahead: deque[_Unit] = deque()
 
@@ -110,25 +110,28 @@ def count_units(
     is_plain, whole = corpus.are_plain(files.paths), sum(files.sizes)
     text_bytes = texts = size = 0
     damaged = -1
-    for _, done in jobs.run(count, units(), engine, workers, cores=threads):
-        unit = ahead.popleft()
-        if unit.start.at and unit.start.file == damaged:
-            continue  # A damaged file ends where it is damaged, even if the rest can be read.
-        if done.skipped.files and (unit.start.at or unit.end.at):
-            damaged = unit.start.file
-        names.append(unit.name)
-        skipped.add(done.skipped)
-        text_bytes, texts, size = text_bytes + done.bytes, texts + done.texts, size + unit.size
-        tell(
-            Progress(
-                "count",
-                clock.seconds(),
-                texts=texts,
-                text_bytes=text_bytes,
-                text_bytes_total=whole if is_plain else text_bytes * whole // max(size, 1),
-                memory=resident(),
+    with closing(jobs.run(count, units(), engine, workers, cores=threads)) as results:
+        for _, done in results:
+            unit = ahead.popleft()
+            if unit.start.at and unit.start.file == damaged:
+                continue  # A damaged file ends where it is damaged, even if the rest can be read.
+            if done.skipped.files and (unit.start.at or unit.end.at):
+                damaged = unit.start.file
+            names.append(unit.name)
+            skipped.add(done.skipped)
+            text_bytes, texts, size = text_bytes + done.bytes, texts + done.texts, size + unit.size
+            tell(
+                Progress(
+                    "count",
+                    clock.seconds(),
+                    texts=texts,
+                    text_bytes=text_bytes,
+                    text_bytes_total=whole if is_plain else text_bytes * whole // max(size, 1),
+                    memory=resident(),
+                )
             )
-        )
+    if not names:
+        return counting.finish(), skipped
     counts = _merged([count.file(name) for name in names], count, engine, workers)
     if counting.held_out:
         held_out = [count.file(name, ".held_out") for name in names]
@@ -166,6 +169,9 @@ class _Count:
 
     def __call__(self, unit: _Unit) -> _Done:
         """Count a unit and write its files, if they are not there; the last one says so."""
+        if not self.folder.is_dir():
+            message = f"{self.folder} is no folder on {platform.node()}"
+            raise JobError(f"{message}; give a journal or a folder that all machines share")
         if done := self._done(unit):
             return done
         with nullcontext() if self.base is None else _within(self.base):
@@ -240,6 +246,10 @@ def _load(paths: Sequence[Path], folder: Path) -> Counts:
         return Counts.load(*paths, folder=folder)
     except FormatError as error:
         raise TrainError(f"{error}; remove {folder} to start anew") from None
+
+
+def _are_absolute(paths: Sequence[Path]) -> bool:
+    return all(path.is_absolute() for path in paths)
 
 
 def _within(base: Path) -> chdir[Path]:

@@ -1,6 +1,6 @@
 """Work that is a plan of units, each done on its own, on an engine: here, or on many machines."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 from jeton.errors import JobError
@@ -21,7 +21,7 @@ def run(
     *,
     cores: int = 1,
     address: str | None = None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Yield each unit's number and what `work` returns for it, in the order of the units.
 
     The engine `local` does one unit after the other, in this process. `ray` does up to `workers` at
@@ -31,7 +31,8 @@ def run(
     file that all machines see.
 
     A unit whose worker dies is done again, a bounded number of times, so work must not mind being
-    done twice. What work raises is raised here when the unit's turn comes; the rest is cancelled.
+    done twice. What work raises is raised here when the unit's turn comes; the rest is cancelled,
+    as it is when the iterator is closed.
 
     >>> list(run(len, ["a", "bcd"]))
     [(0, 1), (1, 3)]

@@ -6,7 +6,7 @@ import platform
 import sysconfig
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +41,7 @@ def run(
     workers: int | None,
     cores: int,
     address: str | None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Yield each unit's number and result, as `jobs.run` says."""
     ray = _ray()
     session = _session(ray, address or os.environ.get("RAY_ADDRESS"), workers, cores)
@@ -66,9 +66,10 @@ def _run(
     *,
     workers: int | None,
     cores: int,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     with session as environment:
-        most = workers or max(int(ray.cluster_resources().get("CPU", 1)) // cores, 1)
+        room = _room(ray, cores)
+        most = workers or room
         task = ray.remote(_outcome).options(
             num_cpus=cores,
             max_retries=RETRIES,
@@ -101,6 +102,16 @@ def _run(
         finally:
             for found in running:
                 ray.cancel(found, force=True)
+
+
+def _room(ray: Any, cores: int) -> int:  # noqa: ANN401 - as above.
+    """Return how many units there are cores for; none would wait for ever."""
+    nodes = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+    room = sum(int(found) // cores for found in nodes)
+    if not room:
+        message = f"a unit takes {cores} cores, and no machine of the cluster has more than"
+        raise JobError(f"{message} {int(max(nodes, default=0))}; ask for fewer threads")
+    return room
 
 
 def _outcome(
@@ -159,7 +170,9 @@ def _session(
             with _set(RAY_USAGE_STATS_ENABLED="0", **environment["env_vars"]):
                 ray.init(
                     "local",
-                    num_cpus=None if workers is None else workers * cores,
+                    num_cpus=max(os.cpu_count() or 1, cores)
+                    if workers is None
+                    else workers * cores,
                     include_dashboard=False,
                     _node_ip_address="127.0.0.1",
                     # Else a unit that takes too much memory is done again for ever.
