@@ -41,6 +41,7 @@ def in_units(files: list[Path], size: int, cut: Callable[[bytes], int]) -> list[
     for unit in corpus.plan(files, sizes, size, cut):
         assert unit.start == end
         end = unit.end
+        assert unit.size or not unit.start.at, "a unit holds nothing"
         read += corpus.Reader(files, cut=cut, start=unit.start, end=unit.end)
     assert end == corpus.Position(len(files), 0)
     return read
@@ -113,6 +114,7 @@ class TestPlan:
         units = list(corpus.plan([file], [file.stat().st_size], SMALL // 2, lambda _: 0))
         assert len(units) > 2
         assert sum(unit.size for unit in units) == file.stat().st_size
+        assert all(unit.start.at % 64 == 0 for unit in units)
         found = [
             part.text
             for unit in units
@@ -248,9 +250,12 @@ class TestJournal:
         file, journal = tmp_path / "a.jsonl", tmp_path / "journal"
         file.write_text("\n".join(lines(9, 100)))
         jeton.count_files([file], engine="local", part="20KB", journal=journal)
-        file.write_text("\n".join(lines(10, 100)))
-        found = jeton.count_files([file], engine="local", part="20KB", journal=journal, remark=str)
+        file.write_text(file.read_text().replace("1", "2"))
+        options = {"engine": "local", "part": "20KB", "journal": journal, "remark": str}
+        found = jeton.count_files([file], **options)  # type: ignore[arg-type]
         assert same_counts(found, jeton.count_files([file]))
+        found = jeton.count_files([file], weights={"a.jsonl": 3}, **options)  # type: ignore[arg-type]
+        assert same_counts(found, jeton.count_files([file], weights={"a.jsonl": 3}))
 
     def test_is_refused_where_others_files_are(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.json").write_text("{}")
