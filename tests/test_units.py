@@ -236,12 +236,14 @@ class TestJournal:
         assert len(notes) > 2
         notes[0].unlink()
         notes[1].with_suffix(".counts").write_bytes(b"damaged" * 10)
+        (journal / ".half.counts.tmp").touch()
         before = {path: path.stat().st_mtime_ns for path in journal.glob("*.counts")}
         said: list[str] = []
         again = jeton.count_files(
             [file], engine="local", part=1, journal=journal, remark=said.append
         )
         assert same_counts(again, expected)
+        assert not list(journal.glob(".*"))
         assert said == [f"going on from {journal}, which holds {len(notes) - 1} units"]
         changed = {path for path in before if path.stat().st_mtime_ns != before[path]}
         assert changed == {note.with_suffix(".counts") for note in notes[:2]}
