@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+import jeton
 import networks
 from conftest import ROOT
+from jeton import jobs
 
 pytest.importorskip("ray", reason="Ray is not here; it is the extra jeton[ray]")
 pytestmark = pytest.mark.skipif(bool(networks.why_not()), reason=networks.why_not() or "can be")
@@ -75,6 +77,7 @@ import json, os, signal, sys, time
 from pathlib import Path
 import ray
 from jeton import errors, jobs
+from jeton.jobs import cluster
 
 folder = Path(sys.argv[1])
 ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=40)
@@ -123,6 +126,7 @@ def die(unit):
         tries.write("x")
     os.kill(os.getpid(), signal.SIGKILL)
 
+cluster.RETRIES = 1
 try:
     list(jobs.run(die, [0], "ray"))
 except errors.Error as error:
@@ -153,9 +157,15 @@ def test_units_come_in_order_and_a_killed_worker_costs_its_unit_only(
     assert found["died once"] == list(range(6))
     assert found["tries"] == [1, 1, 2, 1, 1, 1]
     assert found["died"][0] == "JobError"
-    assert "unit 0 was lost 4 times" in found["died"][1]
-    assert found["deaths"] == 4
+    assert "unit 0 was lost 2 times" in found["died"][1]
+    assert found["deaths"] == 2
     assert found["left as it was"]
+
+
+def test_a_cluster_that_is_not_there_is_refused() -> None:
+    for address in ("127.0.0.1:9", "127.0.0.1:99999"):
+        with pytest.raises(jeton.errors.JobError, match="is Ray started there"):
+            list(jobs.run(len, ["a"], "ray", address=address))
 
 
 # `jeton`, but where HANG says so, units begin, say so, and never end: they are killed amidst.

@@ -35,6 +35,9 @@ UNIT_MEMORY = 1 << 28
 MERGE_MAX = 64
 """How many counts files are open at once."""
 
+MERGE_HERE = 512
+"""How many are merged without the engine, whose start would take longer."""
+
 
 @dataclass(frozen=True)
 class Files:
@@ -230,14 +233,15 @@ class _Count:
 
 
 def _merged(paths: Sequence[Path], count: _Count, engine: str, workers: int | None) -> Counts:
-    """Merge counts files, first many to one on the engine as long as there are very many."""
+    """Merge counts files, many to one as long as there are many; on the engine if very many."""
     for path in paths:
         if not path.exists():
             message = f"{path} was written by a worker and is not here"
             raise JobError(f"{message}; name a folder that all machines share")
     while len(paths) > MERGE_MAX:
         groups = [paths[at : at + MERGE_MAX] for at in range(0, len(paths), MERGE_MAX)]
-        paths = [path for _, path in jobs.run(count.merge, groups, engine, workers)]
+        where = engine if len(paths) > MERGE_HERE else "local"
+        paths = [path for _, path in jobs.run(count.merge, groups, where, workers)]
     return _load(paths, count.folder)
 
 

@@ -3,6 +3,7 @@
 import logging
 import os
 import platform
+import socket
 import sysconfig
 import traceback
 from collections import deque
@@ -24,6 +25,9 @@ AHEAD = 4
 
 LOOK_SECONDS = 0.5
 """How long Ray is waited for at a time: Ctrl-C is heard between two waits."""
+
+ANSWER_SECONDS = 10
+"""How long a cluster has to answer."""
 
 KEEPALIVE = {
     "RAY_grpc_client_keepalive_time_ms": "5000",
@@ -181,7 +185,10 @@ def _session(
                 )
             environment = {}
         else:
+            _check_answer(address)
             ray.init(address, **quiet)
+    except JobError:
+        raise
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise JobError(f"Ray does not start or cannot be joined: {reason}") from None
@@ -190,6 +197,18 @@ def _session(
             yield environment
     finally:
         ray.shutdown()
+
+
+def _check_answer(address: str) -> None:
+    """Refuse a machine that is not there: Ray would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdigit():
+        return  # Some other way to name a cluster.
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise JobError(f"{address} does not answer: {reason}; is Ray started there?") from None
 
 
 @contextmanager
