@@ -1,4 +1,4 @@
-# Every command there is. CI runs `make check test`, no more and no less.
+# Every command there is. CI runs `make ray check test`, no more and no less.
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,13 +58,20 @@ build: $(VENV)/core ## Build the engine into the Python package, in an environme
 .PHONY: dev
 dev: build $(VENV)/dev ## Install what tests, checks and benchmarks need.
 
-# What running needs, what testing needs, the peers of the benchmark; all pinned by version and hash.
+.PHONY: ray
+ray: $(VENV)/ray ## Install Ray; without it, the tests of many machines are skipped, and say so.
+
+# What running needs, what testing needs, Ray, the peers of the benchmark; all pinned by version and hash.
 $(VENV)/core: requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/core
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/ray: requirements/ray.txt $(VENV)/dev
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
@@ -75,7 +82,7 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 .PHONY: lock
 lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
-	cd requirements && for name in core dev bench; do \
+	cd requirements && for name in core dev ray bench; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
 	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 

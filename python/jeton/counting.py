@@ -6,19 +6,20 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from jeton import corpus
 from jeton import memory as memories
 from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts, Texts
 from jeton.errors import CorpusError, Error, TrainError, file_error
 from jeton.files import given, write_whole_by
 from jeton.progress import Clock, Listener, Progress, Shown, shown
 
-__all__ = ["Counting", "Counts", "Weighted", "count_corpus"]
+__all__ = ["Counting", "Counts", "Weighted", "count_corpus", "weighted_texts"]
 
 BATCH_BYTES = 1 << 22
 """About how much text is counted at once, for each thread."""
@@ -168,6 +169,23 @@ def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[
         yield Weighted(text, check_weight(weight))
 
 
+def weighted_texts(reader: corpus.Reader, weights: Sequence[int]) -> Iterator[Weighted]:
+    """Read the texts of files; each ends with where to go on, and what was skipped before.
+
+    `weights` are those of the files.
+    """
+    start, seen, skipped = reader.start, (-1, -1), {}
+    last = start.file if start.at else -1
+    for part in reader:
+        now = (len(reader.skipped.files), reader.skipped.lines)
+        if now != seen:
+            seen, skipped = now, asdict(reader.skipped)
+        # The first part of a long text stands for the text.
+        is_new = part.file != last or isinstance(part.text, str)
+        last = part.file
+        yield Weighted(part.text, weights[part.file], is_new, (part.end, skipped))
+
+
 def check_weight(weight: object) -> int:
     """Return a weight, or refuse what is none."""
     if not isinstance(weight, int) or isinstance(weight, bool):
@@ -198,6 +216,7 @@ class Counting:
         if not 0.0 <= held_out < 1.0:
             raise TrainError(f"held_out is {held_out}; it is a share, from 0 to less than 1")
         self.pattern = DEFAULT_PATTERN if pattern is None else pattern
+        self.threads_given = threads
         self.threads = threads or _cores()
         self.memory = memories.given_or_free(memory)
         self.folder = _folder(folder)

@@ -8,6 +8,7 @@
   + IdError        an id stands for nothing                      (also a KeyError and a ValueError)
   + TrainError     training cannot do what it was asked          (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
+  + JobError       the units of a plan cannot be done as asked   (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
   + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
@@ -25,6 +26,7 @@ __all__ = [
     "FileError",
     "FormatError",
     "IdError",
+    "JobError",
     "MissingFileError",
     "PatternError",
     "SpecialError",
@@ -66,6 +68,10 @@ class TrainError(Error, ValueError):
 
 class CorpusError(Error, ValueError):
     """A file of the corpus is not what its name says."""
+
+
+class JobError(Error, ValueError):
+    """An engine is not there, or lost a unit of the work too often."""
 
 
 class ChatError(Error, ValueError):

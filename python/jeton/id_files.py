@@ -147,7 +147,7 @@ def _write(
     has_header = header is not None and target.suffix == ".npy"
 
     def write_to(name: Path) -> None:
-        with name.open("xb") as file:
+        with name.open("wb") as file:
             if has_header and header is not None:
                 file.write(header())
             write(file)

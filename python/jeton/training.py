@@ -3,21 +3,24 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, overload
 
-from jeton import corpus
+from jeton import corpus, jobs
 from jeton._engine import VERSION
-from jeton.counting import Counting, Counts, Weighted, count_corpus
-from jeton.errors import CorpusError
+from jeton.counting import Counting, Counts, count_corpus, weighted_texts
+from jeton.errors import CorpusError, JobError
 from jeton.files import given
-from jeton.journal import Journal
+from jeton.journal import STATE, Held, Journal, is_of_unit
 from jeton.learning import Learning
 from jeton.memory import parse
 from jeton.progress import Listener, Shown, shown
 from jeton.tokenizer import Tokenizer
+from jeton.units import UNIT_BYTES, Files, count_units
 
 __all__ = ["count_files", "train", "train_files"]
 
@@ -111,6 +114,8 @@ def train_files(  # type: ignore[misc] # As above.
     journal: str | PathLike[str] | None = None,
     anew: bool = False,
     part: int | str = PART_BYTES,
+    engine: str | None = None,
+    workers: int | None = None,
     report: str | PathLike[str] | None = None,
     remark: Callable[[str], object] = warnings.warn,
     progress: Shown = False,
@@ -145,6 +150,8 @@ def train_files(  # type: ignore[misc] # As above.
                 journal=journal,
                 anew=anew,
                 part=part,
+                engine=engine,
+                workers=workers,
                 remark=remark,
                 progress=tell,
             ),
@@ -166,6 +173,8 @@ def count_files(
     journal: str | PathLike[str] | None = None,
     anew: bool = False,
     part: int | str = PART_BYTES,
+    engine: str | None = None,
+    workers: int | None = None,
     remark: Callable[[str], object] = warnings.warn,
     progress: Shown = False,
 ) -> Counts:
@@ -178,7 +187,15 @@ def count_files(
     `journal` is a folder that keeps what was counted after every `part` bytes of text: after any
     end, the same call goes on from there. A call that would count something else is refused, or
     with `anew` removes what is kept. Remove the folder when its counts are of use no more.
+
+    With an `engine`, "local" or "ray", the files are counted unit by unit, of at most `part` bytes
+    and about 64 MB, on up to `workers` at once: `jobs.run` says where. Each unit uses `threads` (on
+    Ray, 1). The counts are the same. `journal`, or else `folder`, is one that all machines share.
     """
+    if engine is not None:
+        jobs.check(engine, workers)
+    elif workers is not None:
+        raise JobError("workers is for an engine; without one, threads says how many cores to use")
     counting = Counting(pattern, threads, memory, folder, held_out)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
     times = corpus.weights_of(files, weights or {})
@@ -192,6 +209,21 @@ def count_files(
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
     part_bytes = parse(part, "part")
     _remark_doubles(files, times, remark)
+    if engine is not None:
+        sizes, changed = [size for _, size, _ in known], [when for _, _, when in known]
+        described = Files(files, sizes, changed, times, field, on_error)
+        unit_bytes = min(part_bytes, UNIT_BYTES)
+        with _unit_folder(counting, journal, remark, anew=anew) as place, shown(progress) as tell:
+            counted = count_units(
+                counting,
+                described,
+                tell,
+                folder=place,
+                unit_bytes=unit_bytes,
+                engine=engine,
+                workers=workers,
+            )
+        return _checked(*counted, files, remark)
     kept = (
         None
         if journal is None
@@ -224,6 +256,50 @@ def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
     return Path(folder).absolute() in path.absolute().parents
 
 
+@contextmanager
+def _unit_folder(
+    counting: Counting,
+    journal: corpus.AnyPath | None,
+    remark: Callable[[str], object],
+    *,
+    anew: bool,
+) -> Iterator[Path]:
+    """Yield where units go: the journal, or a folder that goes when they are counted."""
+    if journal is None:
+        # A worker that is being ended may still write there.
+        ours = TemporaryDirectory(prefix="jeton-", dir=counting.folder, ignore_cleanup_errors=True)
+        with ours as folder:
+            yield Path(folder)
+        return
+    held = Held(given(journal))
+    try:
+        if not anew and (held.folder / STATE).exists():
+            held.refuse("keeps what was counted without an engine")
+        held.remove(keep=lambda name: is_of_unit(name) and not anew)
+        if units := sum(file.suffix == ".json" for file in held.folder.iterdir()):
+            remark(f"going on from {held.folder}, which holds {units} units")
+        yield held.folder
+    finally:
+        held.close()
+
+
+def _checked(
+    counts: Counts,
+    skipped: corpus.Skipped,
+    files: Sequence[Path],
+    remark: Callable[[str], object],
+) -> Counts:
+    """Say what was skipped; refuse counts of nothing."""
+    if skipped:
+        counts.skipped = str(skipped)
+        remark(counts.skipped)
+        for name, reason in skipped.files[:FILES_NAMED]:
+            remark(f"skipped {name}: {reason}")
+    if not counts.corpus_bytes and not (counts.held_out and counts.held_out.corpus_bytes):
+        raise CorpusError(f"there is no text in {len(files)} files; give files or folders of text")
+    return counts
+
+
 @dataclass
 class _Files:
     """Files that are being counted, with a journal if there is one."""
@@ -241,24 +317,13 @@ class _Files:
         """Count what is left to count; return the counts of all."""
         if self.journal is not None:
             self._go_on(self.journal)
-        since = 0
-        for batch in self.counting.add(self._texts(), tell, self._total(), self.part_bytes):
+        since, texts = 0, weighted_texts(self.reader, self.weights)
+        for batch in self.counting.add(texts, tell, self._total(), self.part_bytes):
             since += batch.bytes
             if batch.texts and since >= self.part_bytes and self.journal is not None:
                 self._keep(self.journal, *batch.end)
                 since = 0
-        counts = self._finish()
-        if self.reader.skipped:
-            counts.skipped = str(self.reader.skipped)
-            self.remark(counts.skipped)
-            for name, reason in self.reader.skipped.files[:FILES_NAMED]:
-                self.remark(f"skipped {name}: {reason}")
-        if not counts.corpus_bytes and not (counts.held_out and counts.held_out.corpus_bytes):
-            message = (
-                f"there is no text in {len(self.reader.files)} files; give files or folders of text"
-            )
-            raise CorpusError(message)
-        return counts
+        return _checked(self._finish(), self.reader.skipped, self.reader.files, self.remark)
 
     def _go_on(self, journal: Journal) -> None:
         """Begin where the journal ends."""
@@ -285,19 +350,6 @@ class _Files:
             return self.counting.bytes * sum(self.sizes) // done - before if done else None
 
         return total
-
-    def _texts(self) -> Iterator[Weighted]:
-        """Read texts; each ends with where to go on, and what was skipped before."""
-        start, seen, skipped = self.reader.start, (-1, -1), {}
-        last = start.file if start.at else -1
-        for part in self.reader:
-            now = (len(self.reader.skipped.files), self.reader.skipped.lines)
-            if now != seen:
-                seen, skipped = now, asdict(self.reader.skipped)
-            # The first part of a long text stands for the text.
-            is_new = part.file != last or isinstance(part.text, str)
-            last = part.file
-            yield Weighted(part.text, self.weights[part.file], is_new, (part.end, skipped))
 
     def _keep(self, journal: Journal, end: corpus.Position, skipped: dict[str, Any]) -> None:
         journal.keep(self.counting.take(), (end.file, end.at), self.counting.bytes, skipped)

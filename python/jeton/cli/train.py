@@ -12,11 +12,12 @@ import click
 from click.core import ParameterSource
 
 import jeton
-from jeton import corpus
+from jeton import corpus, jobs
+from jeton import journal as journals
 from jeton.cli import learning
 from jeton.cli.learning import say
 from jeton.cli.texts import field_option, paths_argument
-from jeton.journal import Journal, OtherWorkError
+from jeton.journal import OtherWorkError
 from jeton.visible import visible
 
 POSITIVE = click.IntRange(min=1)
@@ -70,6 +71,12 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     help="After how much text the journal is kept.",
 )
 @click.option("--anew", is_flag=True, help="Do not go on from OUT.journal, but remove it.")
+@click.option(
+    "--engine",
+    type=click.Choice(jobs.ENGINES),
+    help="Count unit by unit: here, or on the machines of Ray (RAY_ADDRESS, or this one).",
+)
+@click.option("--workers", type=POSITIVE, metavar="N", help="Units to count at once on Ray.")
 @click.option("--count-only", is_flag=True, help="Write the counts to OUT, for `jeton learn`.")
 @learning.quiet_option
 @click.pass_context
@@ -117,7 +124,7 @@ def train(
             with learning.places(out, vocab_size):
                 made = jeton.train_files(files, vocab_size, **options)
                 learning.save(made, targets, as_json=as_json)
-    Journal.discard(journal)
+    journals.discard(journal)
 
 
 LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report", "exact_size"}
@@ -151,7 +158,7 @@ def how_to_go_on(journal: Path) -> Iterator[None]:
     except OtherWorkError:
         raise
     except (KeyboardInterrupt, jeton.Error) as error:
-        if (journal / "state.json").exists():
+        if journals.keeps_anything(journal):
             say(f"{journal} keeps what was counted; run the same command to go on")
         elif isinstance(error, KeyboardInterrupt):
             say("nothing was kept yet; run the same command to begin anew")

@@ -2,7 +2,7 @@
 
 Text, JSON lines and Parquet; text and JSON lines also as `.gz`, `.zst` and `.xz`; folders and globs
 of them. Reading can stop after any text and go on from there; nothing is left out unless asked for,
-and then it is counted.
+and then it is counted. For many readers at once, `units` are what each one reads.
 """
 
 from jeton.corpus.paths import (
@@ -14,6 +14,7 @@ from jeton.corpus.paths import (
     weights_of,
 )
 from jeton.corpus.reader import OnError, Part, Position, Reader, Skipped, parts, texts
+from jeton.corpus.units import Unit, plan
 
 __all__ = [
     "AnyPath",
@@ -22,10 +23,12 @@ __all__ = [
     "Position",
     "Reader",
     "Skipped",
+    "Unit",
     "are_plain",
     "files",
     "identity",
     "parts",
+    "plan",
     "standard_library",
     "texts",
     "weights_of",
