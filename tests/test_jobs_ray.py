@@ -212,7 +212,7 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     wait_for((tmp_path / "begun").exists, "a unit that hangs", process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=BEFORE_GIVING_UP)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors.decode()
     assert b"run the same command to go on" in errors
     assert alone.is_empty(within=20), alone.processes()
     done = subprocess.run(

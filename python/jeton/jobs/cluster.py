@@ -104,8 +104,10 @@ def _run(
                     number, found = begun.popleft()
                     yield number, _result(ray, number, found)
         finally:
-            for found in running:
-                ray.cancel(found, force=True)
+            # A cluster of our own ends with the session. By force, Ray 2.60 may crash this process,
+            # if a unit ends at the same time.
+            for found in running if environment else ():
+                ray.cancel(found, force=False)
 
 
 def _room(ray: Any, cores: int) -> int:  # noqa: ANN401 - as above.
