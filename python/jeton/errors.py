@@ -9,6 +9,7 @@
   + TrainError     training cannot do what it was asked          (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
+  + ShardError     shards cannot be made or read as asked        (also a ValueError)
   + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   it is not there                         (also a FileNotFoundError)
@@ -27,6 +28,7 @@ __all__ = [
     "IdError",
     "MissingFileError",
     "PatternError",
+    "ShardError",
     "SpecialError",
     "TextError",
     "TrainError",
@@ -70,6 +72,10 @@ class CorpusError(Error, ValueError):
 
 class ChatError(Error, ValueError):
     """The conversation or the template cannot be rendered."""
+
+
+class ShardError(Error, ValueError):
+    """Shards cannot be written as asked, or are not what their manifest says."""
 
 
 class FormatError(Error, ValueError):

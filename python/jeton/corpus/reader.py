@@ -83,7 +83,8 @@ class Reader:
     may stand alone, or 0 if none; where none ever may, the text comes whole.
 
     A reader that starts at the `end` of a part reads what comes after that part. Plain files are
-    entered there, Parquet at the group of rows, and what is compressed is read over.
+    entered there, Parquet at the group of rows, and what is compressed is read over. `stop` is the
+    place in the last file, between two lines or rows, at which reading ends.
 
     What cannot be read is an error that names it, or with `on_error="skip"` is left out and counted
     in `skipped`: a line or row without text, or a file from where it is damaged on. What was
@@ -99,6 +100,7 @@ class Reader:
         *,
         cut: Callable[[bytes], int],
         start: Position = Position(0, 0),  # noqa: B008 - it never changes.
+        stop: int | None = None,
         on_error: OnError = "raise",
         skipped: Skipped | None = None,
     ) -> None:
@@ -111,6 +113,7 @@ class Reader:
         self.field = field
         self.cut = cut
         self.start = start
+        self.stop = stop
         self.on_error = on_error
         self.skipped = Skipped() if skipped is None else skipped
         for path in self.files:
@@ -123,7 +126,8 @@ class Reader:
         for number in range(self.start.file, len(self.files)):
             path = self.files[number]
             at = self.start.at if number == self.start.file else 0
-            texts = self._texts(path, at)
+            is_last = number == len(self.files) - 1
+            texts = self._texts(path, at, self.stop if is_last else None)
             try:
                 for text, at in texts:
                     yield Part(text, number, Position(number, at))
@@ -135,19 +139,21 @@ class Reader:
                 stays = f"; its first {at} {unit} stay" if at else ""
                 self.skipped.add_file(str(path), reason + stays)
 
-    def _texts(self, path: Path, at: int) -> Iterator[tuple[str | bytes, int]]:
-        """Read the texts of a file from a place on, each with the place after it."""
+    def _texts(self, path: Path, at: int, stop: int | None) -> Iterator[tuple[str | bytes, int]]:
+        """Read the texts of a file between two places, each with the place after it."""
         match kinds.kind(path):
             case ".jsonl" | ".ndjson":
-                return self._line_texts(path, at)
+                return self._line_texts(path, at, stop)
             case ".parquet":
-                return self._row_texts(path, at)
+                return self._row_texts(path, at, stop)
             case _:
                 return _text_parts(path, at, self.cut)
 
-    def _line_texts(self, path: Path, at: int) -> Iterator[tuple[str, int]]:
+    def _line_texts(self, path: Path, at: int, stop: int | None) -> Iterator[tuple[str, int]]:
         first = 0
         for count, (line, end) in enumerate(kinds.lines(path, at)):
+            if stop is not None and end > stop:
+                break
             if line and not line.isspace():
                 try:
                     text = _json_text(line, self.field)
@@ -157,8 +163,10 @@ class Reader:
                 else:
                     yield text, end
 
-    def _row_texts(self, path: Path, at: int) -> Iterator[tuple[str, int]]:
+    def _row_texts(self, path: Path, at: int, stop: int | None) -> Iterator[tuple[str, int]]:
         for value, end in kinds.rows(path, self.field, at):
+            if stop is not None and end > stop:
+                break
             try:
                 text = _text(value, self.field)
             except _NoTextError as error:
