@@ -46,6 +46,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 10)
     monkeypatch.setattr(plan, "LOOK_BYTES", 1 << 6)
     monkeypatch.setattr(texts, "PART_BYTES", 1 << 9)
+    monkeypatch.setattr(texts, "MAP_BYTES", 1 << 9)
     monkeypatch.setattr(texts, "HEAD_BYTES", 1 << 8)
     monkeypatch.setattr(work, "HEAD_BYTES", 1 << 8)
     monkeypatch.setattr(work, "ALONE_BYTES", 1 << 8)

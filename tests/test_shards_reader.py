@@ -2,6 +2,8 @@
 
 import json
 import pickle
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +197,9 @@ def test_batches_of_chats_have_masks(tmp_path: Path) -> None:
 
 
 def test_torch_loads_the_same_batches_with_any_number_of_workers(reader: Reader) -> None:
+    if not find_spec("torch"):
+        with pytest.raises(ShardError, match="need the package torch"):
+            import_module("jeton.shards.torch").Rows(Windows(reader, 8))
     pytest.importorskip("torch")
     from torch.utils.data import DataLoader
 

@@ -13,7 +13,7 @@ def permutation(count: int, seed: int, stream: int = 0) -> NDArray[np.int64]:
     """Return the numbers below `count`, sorted by SplitMix64's output for each; ties by number.
 
     >>> permutation(6, seed=1).tolist(), permutation(6, seed=2).tolist()
-    ([3, 2, 0, 5, 1, 4], [4, 3, 5, 1, 0, 2])
+    ([0, 4, 3, 2, 1, 5], [1, 2, 3, 5, 0, 4])
     """
     start = _mix_one(seed ^ _mix_one(stream))
     keys = np.arange(1, count + 1, dtype=np.uint64)

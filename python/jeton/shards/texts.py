@@ -1,6 +1,8 @@
 """A stretch of a file becomes texts, or parts of long ones, each with the bytes that it has."""
 
 import json
+import mmap
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,9 @@ __all__ = ["Reading", "Segment"]
 PART_BYTES = 1 << 22
 """How much of a long text in a packed file is encoded at once, at the least."""
 
+MAP_BYTES = 1 << 20
+"""From how many bytes on a stretch of a file is mapped, not read."""
+
 HEAD_BYTES = 1 << 16
 """How much of a text decides whether it is held out for validation."""
 
@@ -23,7 +28,7 @@ HEAD_BYTES = 1 << 16
 class Segment(NamedTuple):
     """A text, or a part of one."""
 
-    text: str | bytes
+    text: str | bytes | memoryview
     size: int
     """In bytes."""
     begins: bool = True
@@ -97,14 +102,16 @@ class Reading:
                 yield Segment(line, len(line), chat=chat)
 
     def _plain(self, path: Path, span: Span) -> Iterator[Segment]:
-        content = _read(path, span.start, (span.stop or 0) - span.start)
+        size = (span.stop or 0) - span.start
+        is_large = size >= MAP_BYTES
+        content = (_map if is_large else _read)(path, span.start, size)
         if not span.start:
             kinds.refuse_others(path, bytes(content[:8]))
         if not self.end:
             head = self._head(path, span, content) if span.goes_on else None
             yield Segment(content, len(content), not span.continues, not span.goes_on, head)
             return
-        *texts, rest = content.split(self.end)
+        *texts, rest = bytes(content).split(self.end)
         begins = not span.continues
         for text in texts:
             yield Segment(text, len(text), begins)
@@ -113,14 +120,14 @@ class Reading:
             head = self._head(path, span, rest) if span.goes_on else None
             yield Segment(rest, len(rest), begins, not span.goes_on, head)
 
-    def _head(self, path: Path, span: Span, text: bytes) -> bytes | None:
+    def _head(self, path: Path, span: Span, text: bytes | memoryview) -> bytes | None:
         """Return the first bytes of a text of which a span has only some of them."""
         if len(text) >= HEAD_BYTES or span.stop is None:
             return None
         with path.open("rb") as file:
             file.seek(span.stop)
             more = file.read(HEAD_BYTES)
-        return text + (more.partition(self.end)[0] if self.end else more)
+        return bytes(text) + (more.partition(self.end)[0] if self.end else more)
 
     def _packed(self, path: Path) -> Iterator[Segment]:
         """Unpack texts as they come; one is cut where it ends, or is long and may be cut."""
@@ -169,7 +176,22 @@ def _chat(line: bytes) -> dict[str, object]:
     return chat
 
 
-def _read(path: Path, start: int, size: int) -> bytes:
+def _map(path: Path, start: int, size: int) -> bytes | memoryview:
+    """Map a stretch of a file, which takes no room of its own and goes when it was encoded."""
+    first = start // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
+    try:
+        with path.open("rb", buffering=0) as file:
+            if file.seek(0, os.SEEK_END) < start + size:
+                raise _shorter(path)
+            mapped = mmap.mmap(
+                file.fileno(), start + size - first, access=mmap.ACCESS_READ, offset=first
+            )
+    except OSError as error:
+        raise file_error(path, "read", error) from None
+    return memoryview(mapped)[start - first :]
+
+
+def _read(path: Path, start: int, size: int) -> bytes | memoryview:
     """Read so many bytes; a file that is shorter has changed."""
     try:
         with path.open("rb", buffering=0) as file:
@@ -180,8 +202,12 @@ def _read(path: Path, start: int, size: int) -> bytes:
     except OSError as error:
         raise file_error(path, "read", error) from None
     if len(content) != size:
-        raise CorpusError(f"{path} has become shorter while it was read; start anew")
+        raise _shorter(path)
     return content
+
+
+def _shorter(path: Path) -> CorpusError:
+    return CorpusError(f"{path} has become shorter since it was planned; start anew")
 
 
 def _gathered(chunks: Iterable[bytes]) -> Iterator[bytes]:

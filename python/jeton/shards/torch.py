@@ -7,12 +7,21 @@ whole batches: give it to a `DataLoader` with `batch_size=None` and any number o
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
-
+from jeton.errors import ShardError
 from jeton.shards.batches import Batches, Windows
 
+try:
+    import torch
+    from torch.utils.data import Dataset, IterableDataset, get_worker_info
+except ImportError:  # An extra: whoever makes a dataset is told.
+    torch, Dataset, IterableDataset = None, object, object
+
 __all__ = ["Rows", "Stream"]
+
+
+def _check() -> None:
+    if torch is None:
+        raise ShardError("datasets for torch need the package torch; install it")
 
 
 class Rows(Dataset):  # type: ignore[misc] # torch need not be installed.
@@ -20,6 +29,7 @@ class Rows(Dataset):  # type: ignore[misc] # torch need not be installed.
 
     def __init__(self, windows: Windows) -> None:
         """Take the windows."""
+        _check()
         self.windows = windows
 
     def __len__(self) -> int:
@@ -43,6 +53,7 @@ class Stream(IterableDataset):  # type: ignore[misc] # As above.
 
     def __init__(self, batches: Batches) -> None:
         """Take the batches."""
+        _check()
         self.batches = batches
 
     def __len__(self) -> int:

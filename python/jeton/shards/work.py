@@ -132,7 +132,7 @@ class Job:
         """Tell by the text's first bytes alone whether it is for validation."""
         if not segment.begins:
             return False
-        head = segment.head
+        head: bytes | memoryview | None = segment.head
         if head is None:
             start = segment.text[:HEAD_BYTES]
             head = start.encode("utf-8", "surrogatepass") if isinstance(start, str) else start
