@@ -195,6 +195,45 @@ def test_another_command_is_refused_unless_anew(
         shards.write([corpus], tok, tmp_path / "half", bos=2)
 
 
+def test_after_an_error_the_command_may_skip_and_go_on(
+    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 8)
+    rows = [json.dumps({"text": f"low lower {number}"}) for number in range(200)]
+    rows[150] = "{"
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(rows))
+    for name in ("out", "whole"):
+        options: dict[str, Any] = {"part": 1, "remark": str, "shard_size": 100}
+        if name == "out":
+            with pytest.raises(jeton.Error, match="line 151 is not JSON"):
+                shards.write([path], tok, tmp_path / name, **options)
+            assert (tmp_path / "out" / ".journal").exists()
+        shards.write([path], tok, tmp_path / name, on_error="skip", **options)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_nothing_is_left_where_nothing_was_kept(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("{")
+    with pytest.raises(jeton.Error, match="is not JSON"):
+        shards.write([path], tok, tmp_path / "out", format="npy")
+    path.write_text('{"text": "low"}')
+    shards.write([path], tok, tmp_path / "out", format="bin")
+    assert shards.verify(tmp_path / "out") == []
+
+
+def test_shards_without_a_manifest_are_not_written_over(
+    tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "train_000000.bin").write_text("precious")
+    with pytest.raises(ShardError, match=r"has 'train_000000.bin' without a manifest"):
+        shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+    assert (tmp_path / "out" / "train_000000.bin").read_text() == "precious"
+
+
 def test_a_corpus_that_has_changed_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low lower")

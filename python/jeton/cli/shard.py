@@ -43,7 +43,7 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
     if b"\\" not in plain:
         return plain
     try:
-        return plain.decode("latin-1").encode("latin-1").decode("unicode_escape").encode("latin-1")
+        return plain.decode("unicode_escape").encode("latin-1")
     except ValueError:
         raise click.BadParameter(f"{given!r} has a backslash that says nothing") from None
 

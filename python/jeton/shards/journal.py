@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["FOLDER", "Journal"]
 
 FOLDER = ".journal"
 STATE = "state.json"
+INPUT = ("path", "source", "size", "fingerprint")
 LOCK = "lock"
 OURS = re.compile(
     r"manifest\.json|\.journal|\..*\.tmp|(train|val)_(index|lengths)\.npy"
@@ -54,6 +56,7 @@ class Journal:
             if anew:
                 self._clear()
             self._read_state()
+            self._refuse_strangers()
         except BaseException:
             self.close()
             raise
@@ -63,14 +66,11 @@ class Journal:
         if not (self.out / MANIFEST).exists():
             return None
         found = Manifest.read(self.out)
-        for name, value in self.request.items():
-            if name != "inputs" and getattr(found, name) != value:
-                raise self._other(_differing(name, getattr(found, name), value))
-        inputs = [{**entry} for entry in self.request["inputs"]]
-        for entry in inputs:
-            del entry["changed"]
-        if [{name: entry[name] for name in inputs[0]} for entry in found.inputs] != inputs:
-            raise self._other("the files of the corpus")
+        inputs = [{name: entry[name] for name in INPUT} for entry in found.inputs]
+        asked = [{name: entry[name] for name in INPUT} for entry in self.request["inputs"]]
+        known = {name: getattr(found, name) for name in self.request} | {"inputs": inputs}
+        if what := _differing(known, self.request | {"inputs": asked}):
+            raise self._other(what)
         return found
 
     def keep(self, state: dict[str, Any]) -> None:
@@ -87,10 +87,13 @@ class Journal:
         """Remove the journal: what it was for is done, or nothing was kept."""
         (self.folder / STATE).unlink(missing_ok=True)
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Let go of the folder; without anything kept, it goes."""
+        if self._lock is not None and not (self.folder / STATE).exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with suppress(OSError):  # There are shards in it.
+                self.out.rmdir()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -103,10 +106,23 @@ class Journal:
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ShardError(f"{self.folder} is damaged ({error}); start anew") from None
-        for name, value in self.request.items():
-            if request.get(name) != value:
-                raise self._other(_differing(name, request.get(name), value))
-        self.state = state
+        what = _differing(request, self.request)
+        if what and state["done"]:
+            raise self._other(what)
+        if what:  # Nothing is lost.
+            self._clear()
+        else:
+            self.state = state
+
+    def _refuse_strangers(self) -> None:
+        """Refuse what looks like shards of ours, and is not known to be."""
+        if not (self.folder / STATE).exists() and not (self.out / MANIFEST).exists():
+            for file in sorted(self.out.iterdir()):
+                if file != self.folder:
+                    raise ShardError(
+                        f"{self.out} has {file.name!r} without a manifest; "
+                        "name another folder, or start anew"
+                    )
 
     def _other(self, what: str) -> ShardError:
         return ShardError(
@@ -135,11 +151,18 @@ class Journal:
         self._lock = lock
 
 
-def _differing(name: str, found: Any, wanted: Any) -> str:  # noqa: ANN401 - of JSON.
-    """Name what differs, as people call it."""
-    if name == "inputs":
-        return "the files of the corpus"
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        keys = sorted(key for key in found | wanted if found.get(key) != wanted.get(key))
-        return f"the {name} ({', '.join(keys)})"
-    return f"the {name}"
+def _differing(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Name the first thing in which two requests differ, as people call it, if they do.
+
+    What is done about damage is no difference: up to there, none was met.
+    """
+    for name, value in wanted.items():
+        if name == "inputs" and found.get(name) != value:
+            return "the files of the corpus"
+        if not isinstance(value, dict):
+            continue
+        other = found.get(name, {})
+        keys = {key for key in other | value if other.get(key) != value.get(key)} - {"on_error"}
+        if keys:
+            return f"the {name} ({', '.join(sorted(keys))})"
+    return ""

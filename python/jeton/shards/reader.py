@@ -108,18 +108,15 @@ class Reader:
 
     def row(self, number: int) -> NDArray[Any]:
         """Return the ids of a packed row."""
-        length = self._packed()
-        if not 0 <= number < self.rows:
-            raise IndexError(f"row {number} is not there; there are {self.rows}")
-        return self.tokens[number * length : (number + 1) * length]
+        first, last = self._row_span(number)
+        return self.tokens[first:last]
 
     def borders(self, number: int) -> NDArray[np.int64]:
         """Return where texts, or padding, begin in a row; the first is 0, the last its length.
 
         These are the `cu_seqlens` of attention that stays within a text.
         """
-        length = self._packed()
-        first, last = number * length, (number + 1) * length
+        first, last = self._row_span(number)
         low, high = np.searchsorted(self.starts[:-1], [first, last])
         inside = [self.starts[low:high]]
         if "lengths" in self._told:
@@ -127,6 +124,12 @@ class Reader:
             inside.append(np.array(spans, np.int64))
         edges = np.concatenate([[first, last], *inside])
         return np.unique(edges[(edges >= first) & (edges <= last)]) - first
+
+    def _row_span(self, number: int) -> tuple[int, int]:
+        length = self._packed()
+        if not 0 <= number < self.rows:
+            raise IndexError(f"row {number} is not there; there are {self.rows}")
+        return number * length, (number + 1) * length
 
     def _packed(self) -> int:
         if self.row_length is None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -114,8 +114,12 @@ class Job:
 
     def _reading(self, skipped: Skipped) -> Reading:
         options = self.options
-        cut = cutter(self.tok, options)
-        return Reading(options.field, options.end, cut, options.on_error, self._render, skipped)
+        cut, render = self._cut, self._render
+        return Reading(options.field, options.end, cut, options.on_error, render, skipped)
+
+    @cached_property
+    def _cut(self) -> Callable[[bytes], int]:
+        return cutter(self.tok, self.options)
 
     @cached_property
     def _render(self) -> Any:  # noqa: ANN401 - a function, or None where texts are no chats.
@@ -176,7 +180,7 @@ class Job:
         return [ids], None, sizes
 
 
-def cutter(tok: Tokenizer, options: Options) -> Any:  # noqa: ANN401 - a function of bytes.
+def cutter(tok: Tokenizer, options: Options) -> Callable[[bytes], int]:
     """Return what says where a text may be cut; with specials in it, nowhere."""
     if options.specials is not None:
         return lambda _: 0

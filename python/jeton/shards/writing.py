@@ -111,7 +111,8 @@ def write(
             remark(f"{folder} has all its shards already")
             journal.discard()
             return done
-        job = Job(tokenizer, options, dtype, threads, str(journal.folder))
+        alone = threads if engine == "local" else threads or 1
+        job = Job(tokenizer, options, dtype, alone, str(journal.folder))
         with shown(progress) as tell:
             writing = _Writing(journal, planned, job, part_bytes, tell)
             if writing.done:
@@ -164,6 +165,8 @@ class _Writing:
 
     def run(self, engine: str, workers: int | None, remark: Callable[[str], object]) -> Manifest:
         """Do what is left to do."""
+        if not self.journal.state:
+            self._keep()  # From here on the folder is known to be of this work.
         names = [SPOOL + name if self.options.is_arranged else name for name in self._splits]
         self._open(names)
         if self.done < len(self.plan.units):
@@ -230,7 +233,7 @@ class _Writing:
         else:
             self._write_split(encoded, encoded.held_out, streams, continues=continues)
         for path in encoded.spilled:
-            Path(path).unlink()
+            Path(path).unlink(missing_ok=True)
 
     def _write_split(
         self,
