@@ -28,14 +28,15 @@ def main() -> None:
     wrong = 0
     with TemporaryDirectory(prefix="jeton-kill-", dir=options.folder) as folder:
         whole = {}
-        for number, way in enumerate(WAYS):
+        ways = [options.only] if options.only else list(WAYS)
+        for number, way in enumerate(ways):
             out = Path(folder, f"whole-{number}")
             seconds = finish(command(out, way, options))
             whole[way] = seconds, contents(out)
             print(f"{way}: {seconds:.2f} s, {len(whole[way][1])} files", file=sys.stderr)
         attempt = 0
         while hits.total() < options.kills:
-            way = list(WAYS)[attempt % len(WAYS)]
+            way = ways[attempt % len(ways)]
             out = Path(folder, f"out-{attempt}")
             attempt += 1
             seconds, expected = whole[way]
@@ -44,9 +45,10 @@ def main() -> None:
                 continue  # It was done before the signal came.
             hits[phase] += 1
             finish(command(out, way, options))
-            is_same = contents(out) == expected
-            wrong += not is_same
-            told = "same bytes" if is_same else "OTHER BYTES"
+            found = contents(out)
+            names = {file for file in found | expected if found.get(file) != expected.get(file)}
+            wrong += bool(names)
+            told = f"OTHER BYTES: {', '.join(sorted(names))}" if names else "same bytes"
             print(f"kill {hits.total()}: {way}, {phase}, {told}", file=sys.stderr, flush=True)
     print(", ".join(f"{count} kills hit {phase}" for phase, count in hits.items()), end="; ")
     print(f"{hits.total() - wrong} of {hits.total()} folders have the same bytes")
@@ -60,6 +62,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--part", default="1MB", help="after how much the journal is kept (1MB)")
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     parser.add_argument("--folder", type=Path, help="where shards go while it runs")
+    parser.add_argument("--only", choices=WAYS, help="one way of writing, not all in turn")
     options = parser.parse_args()
     options.files = options.files or [data() / "dev"]
     if missing := [str(file) for file in options.files if not file.exists()]:

@@ -159,6 +159,24 @@ def stop(*_: object) -> None:
     raise StoppedError
 
 
+def test_what_a_kill_leaves_half_written_goes(
+    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that appears whole is first written under another name, beside it."""
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(writing._Writing, "_manifest", stop)
+        with pytest.raises(StoppedError):
+            shards.write([corpus], tok, out)
+    for folder in (out, out / ".journal"):
+        (folder / ".train_000000.parquet.0123456789abcdef.tmp").write_bytes(b"PAR1")
+    shards.write([corpus], tok, out, remark=str)
+    assert shards.verify(out) == []
+    (out / ".manifest.json.0123456789abcdef.tmp").write_bytes(b"{")
+    shards.write([corpus], tok, out, remark=str)
+    assert shards.verify(out) == []
+
+
 def test_what_is_done_is_not_done_again(
     corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,6 +48,8 @@ class Journal:
                 raise ShardError(f"{out} has {foreign[0]!r}, which is no shard's; name another")
             self.folder.mkdir(exist_ok=True)
             self._hold()
+            for file in (*out.glob(".*.tmp"), *self.folder.glob(".*.tmp")):
+                file.unlink()  # It was being written when the end came.
         except (FileExistsError, NotADirectoryError):
             raise ShardError(f"{out} is a file; shards are a folder") from None
         except OSError as error:
