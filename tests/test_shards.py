@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import jeton
 from jeton import shards
 from jeton.errors import CorpusError, ShardError, SpecialError
-from jeton.shards import plan, texts, work
+from jeton.shards import arrange, plan, texts, work
 from jeton.shards.options import Options
 from jeton.shards.order import permutation
 
@@ -38,6 +38,12 @@ def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave to the system when it writes: no test here pulls the plug."""
     for name in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, name, lambda _: None)
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrange so few tokens at a time that texts go from piece to piece."""
+    monkeypatch.setattr(arrange, "PIECE_TOKENS", 1 << 6)
 
 
 @pytest.fixture
@@ -108,11 +114,18 @@ def test_texts_end_where_they_are_said_to(tok: jeton.Tokenizer, tmp_path: Path, 
             assert read(out) == [tok.encode(text) for text in given], path.name
 
 
-@pytest.mark.usefixtures("small")
-@settings(max_examples=40)
+@pytest.fixture
+def tiny(small: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - it sets the rest.
+    """Units so small that their edges meet texts and ends at every place."""
+    monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 5)
+    monkeypatch.setattr(plan, "LOOK_BYTES", 1 << 3)
+
+
+@pytest.mark.usefixtures("tiny")
+@settings(max_examples=100)
 @given(
-    content=st.text("ab \n\x1e中'1", max_size=200).map(lambda text: text * 7),
-    end=st.sampled_from(["\x1e", "ab", "b\x1e", "a 1"]),
+    content=st.text("ab \n\x1e中'1", max_size=200).map(lambda text: text * 3),
+    end=st.sampled_from(["\x1e", "ab", "b\x1e", "a 1", "b a1 a"]),
 )
 def test_any_content_falls_into_the_texts_that_splitting_it_gives(
     tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory, content: str, end: str
@@ -122,6 +135,16 @@ def test_any_content_falls_into_the_texts_that_splitting_it_gives(
     expected = (content + "x").split(end)
     shards.write([folder / "a.txt"], tok, folder / "out", texts_end_with=end, eos=END)
     assert read(folder / "out") == [tok.encode(text, append=END) for text in expected]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_no_cut_goes_through_an_end(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """Between a letter and a space a text may be cut, but not where they are in an end."""
+    path = tmp_path / "a.txt"
+    for before in range(20, 40):
+        path.write_text("x" * before + "a b" + "y" * 60)
+        shards.write([path], tok, tmp_path / "out", texts_end_with="a b", anew=True)
+        assert read(tmp_path / "out") == [tok.encode("x" * before), tok.encode("y" * 60)]
 
 
 def test_an_end_that_can_overlap_itself_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
@@ -316,6 +339,16 @@ def test_packed_rows_are_the_texts_one_after_the_other(
     assert shards.verify(out) == []
 
 
+def test_a_text_of_which_nothing_is_in_a_row_is_not_there(
+    tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
+    path = lines(tmp_path / "a.jsonl", [{"text": text} for text in ("....", "\n\n\n\n", "?")])
+    ids = [each for text in ("....", "\n\n\n\n") for each in tok.encode(text, append=END)]
+    made = shards.write([path], tok, tmp_path / "out", pack=len(ids), eos=END)
+    assert (made.texts, made.tokens, made.splits["train"]["dropped"]) == (2, len(ids), 2)
+    assert shards.open(tmp_path / "out").starts.tolist()[-1] == len(ids)
+
+
 def test_with_padding_a_text_that_fits_a_row_is_in_one(
     tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
@@ -332,9 +365,10 @@ def test_with_padding_a_text_that_fits_a_row_is_in_one(
     for number in range(len(reader)):
         padding[slice(*reader.span(number))] = False
     assert set(reader.tokens[:][padding].tolist()) == {tok.specials[END]}
-    borders = [reader.borders(row) + 80 * row for row in range(reader.rows)]
     edges = {edge for number in range(len(reader)) for edge in reader.span(number)}
-    assert edges <= {int(edge) for row in borders for edge in row}
+    for row in range(reader.rows):
+        inside = {edge - 80 * row for edge in edges if 80 * row <= edge <= 80 * (row + 1)}
+        assert reader.borders(row).tolist() == sorted({0, 80} | inside)
     assert shards.verify(tmp_path / "out") == []
 
 
@@ -435,6 +469,24 @@ def test_the_manifest_says_what_was_made_of_what(tok: jeton.Tokenizer, tmp_path:
     assert sources[str(path)]["bytes"] == sum(len(text.encode()) for text in stories(10))
     assert sum(of["tokens"] for of in sources.values()) == made.tokens
     assert shards.Manifest.read(tmp_path / "out") == made
+
+
+@pytest.mark.usefixtures("small")
+def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
+    tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(story(1, 20_000).encode()))
+    [unit] = plan.plan([path], b"", lambda _: 0, tmp_path / "out").units
+    encoded = work.Job(tok, Options(), "<u2", 1, str(tmp_path))(unit)
+    assert [Path(name).stat().st_size for name in encoded.spilled] == [2 * len(encoded.ids)]
+    assert encoded.ids.tolist() == tok.encode(story(1, 20_000))
+    shards.write([path], tok, tmp_path / "out")
+    assert sorted(contents(tmp_path / "out")) == [
+        "manifest.json",
+        "train_000000.bin",
+        "train_index.npy",
+    ]
 
 
 def copied(value: Any) -> Any:
