@@ -7,6 +7,7 @@ import lzma
 import os
 import pickle
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
-from jeton import shards
+from jeton import jobs, shards
 from jeton.errors import CorpusError, ShardError, SpecialError
 from jeton.shards import arrange, plan, texts, work
 from jeton.shards.options import Options
@@ -487,6 +488,26 @@ def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
         "train_000000.bin",
         "train_index.npy",
     ]
+
+
+@pytest.mark.usefixtures("small")
+def test_what_other_processes_made_may_be_read_only(
+    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("\x1e".join(stories(50, 900)))
+
+    def run(job: work.Job, units: list[plan.Unit], **_: object) -> Iterator[tuple[int, Any]]:
+        for number, unit in enumerate(units):
+            encoded = copied(copied(job)(copied(unit)))
+            for array in (encoded.ids, encoded.lengths, encoded.held_out):
+                array.flags.writeable = False
+            yield number, encoded
+
+    options: dict[str, Any] = {"validation": 0.3, "texts_end_with": "\x1e", "shuffle": 1}
+    shards.write([tmp_path / "a.txt"], tok, tmp_path / "here", **options)
+    monkeypatch.setattr(jobs, "run", run)
+    shards.write([tmp_path / "a.txt"], tok, tmp_path / "there", **options)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
 def copied(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 __all__ = ["ahead"]
@@ -32,6 +32,8 @@ def ahead(items: Iterator[Item], count: int) -> Iterator[Item]:
             put(None)
         except BaseException as error:  # noqa: BLE001 - raised again, where it is heard.
             put(error)
+        finally:
+            _end(items)
 
     # A daemon: an iterator that never comes back must not keep the program from ending.
     reader = threading.Thread(target=read, name="jeton reads ahead", daemon=True)
@@ -44,3 +46,9 @@ def ahead(items: Iterator[Item], count: int) -> Iterator[Item]:
     finally:
         stopped.set()
         reader.join(timeout=0.5)  # So that the iterator is the caller's again, if it comes back.
+
+
+def _end(items: Iterator[Item]) -> None:
+    """End a generator here, with what it began, and not when it is collected."""
+    if isinstance(items, Generator):
+        items.close()

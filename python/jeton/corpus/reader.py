@@ -18,8 +18,11 @@ READ_BYTES = 1 << 22
 EXAMPLES_MAX = 5
 """How many of the things that were skipped are told with their reasons."""
 
+FOR_EVER = 2**63
+"""A place that no file reaches."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, order=True)
 class Position:
     """A place in a corpus: a file's number, and how much of it is done.
 
@@ -71,6 +74,12 @@ class Skipped:
         self.lines += 1
         self._add_example(place, reason)
 
+    def add(self, others: "Skipped") -> None:
+        """Count what was left out of what comes after."""
+        self.files += others.files
+        self.lines += others.lines
+        self.examples = [*self.examples, *others.examples][:EXAMPLES_MAX]
+
     def _add_example(self, place: str, reason: str) -> None:
         if len(self.examples) < EXAMPLES_MAX:
             self.examples.append((place, reason))
@@ -83,8 +92,8 @@ class Reader:
     may stand alone, or 0 if none; where none ever may, the text comes whole.
 
     A reader that starts at the `end` of a part reads what comes after that part. Plain files are
-    entered there, Parquet at the group of rows, and what is compressed is read over. `stop` is the
-    place in the last file, between two lines or rows, at which reading ends.
+    entered there, Parquet at the group of rows, and what is compressed is read over. One that is
+    given such an `end` reads what comes before it.
 
     What cannot be read is an error that names it, or with `on_error="skip"` is left out and counted
     in `skipped`: a line or row without text, or a file from where it is damaged on. What was
@@ -100,7 +109,7 @@ class Reader:
         *,
         cut: Callable[[bytes], int],
         start: Position = Position(0, 0),  # noqa: B008 - it never changes.
-        stop: int | None = None,
+        end: Position | None = None,
         on_error: OnError = "raise",
         skipped: Skipped | None = None,
     ) -> None:
@@ -113,7 +122,7 @@ class Reader:
         self.field = field
         self.cut = cut
         self.start = start
-        self.stop = stop
+        self.end = Position(len(files), 0) if end is None else end
         self.on_error = on_error
         self.skipped = Skipped() if skipped is None else skipped
         for path in self.files:
@@ -126,8 +135,9 @@ class Reader:
         for number in range(self.start.file, len(self.files)):
             path = self.files[number]
             at = self.start.at if number == self.start.file else 0
-            is_last = number == len(self.files) - 1
-            texts = self._texts(path, at, self.stop if is_last else None)
+            if Position(number, at) >= self.end:
+                return
+            texts = self._texts(path, at, self.end.at if number == self.end.file else FOR_EVER)
             try:
                 for text, at in texts:
                     yield Part(text, number, Position(number, at))
@@ -139,21 +149,21 @@ class Reader:
                 stays = f"; its first {at} {unit} stay" if at else ""
                 self.skipped.add_file(str(path), reason + stays)
 
-    def _texts(self, path: Path, at: int, stop: int | None) -> Iterator[tuple[str | bytes, int]]:
-        """Read the texts of a file between two places, each with the place after it."""
+    def _texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str | bytes, int]]:
+        """Read the texts of a file from a place up to another, each with the place after it."""
         match kinds.kind(path):
             case ".jsonl" | ".ndjson":
                 return self._line_texts(path, at, stop)
             case ".parquet":
                 return self._row_texts(path, at, stop)
             case _:
-                return _text_parts(path, at, self.cut)
+                return _text_parts(path, at, stop, self.cut)
 
-    def _line_texts(self, path: Path, at: int, stop: int | None) -> Iterator[tuple[str, int]]:
+    def _line_texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str, int]]:
         first = 0
         for count, (line, end) in enumerate(kinds.lines(path, at)):
-            if stop is not None and end > stop:
-                break
+            if end > stop:
+                return
             if line and not line.isspace():
                 try:
                     text = _json_text(line, self.field)
@@ -163,10 +173,10 @@ class Reader:
                 else:
                     yield text, end
 
-    def _row_texts(self, path: Path, at: int, stop: int | None) -> Iterator[tuple[str, int]]:
+    def _row_texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str, int]]:
         for value, end in kinds.rows(path, self.field, at):
-            if stop is not None and end > stop:
-                break
+            if end > stop:
+                return
             try:
                 text = _text(value, self.field)
             except _NoTextError as error:
@@ -199,7 +209,9 @@ def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, 
             yield name, text
 
 
-def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tuple[bytes, int]]:
+def _text_parts(
+    path: Path, at: int, stop: int, cut: Callable[[bytes], int]
+) -> Iterator[tuple[bytes, int]]:
     """Cut a text into parts; what cannot be cut grows, and is looked at again when doubled.
 
     Where a part ends depends on where it begins and on nothing else, so that whoever goes on from
@@ -220,6 +232,8 @@ def _text_parts(path: Path, at: int, cut: Callable[[bytes], int]) -> Iterator[tu
                 if done := cut(held[:wanted]):
                     at += done
                     yield held[:done], at
+                    if at >= stop:
+                        return
                     held, wanted = held[done:], READ_BYTES
                 else:
                     wanted *= 2

@@ -74,7 +74,7 @@ class Reading:
             self.field,
             cut=self.cut,
             start=Position(0, span.start),
-            stop=span.stop,
+            end=None if span.stop is None else Position(0, span.stop),
             on_error="skip" if self.on_error == "skip" else "raise",
             skipped=self.skipped,
         )

@@ -245,6 +245,7 @@ class _Writing:
     ) -> None:
         """Write each text to its split; the rest of one goes where its beginning went."""
         if continues:
+            held_out = held_out.copy()  # What came from another process may be read only.
             held_out[0] = bool(self._last)
         of_token = np.repeat(held_out, encoded.lengths)
         for number, stream_ in enumerate(streams):
