@@ -10,7 +10,7 @@ from jeton.pretrained import pretrained, pretrained_names
 from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 
 if TYPE_CHECKING:
-    from jeton import chat, nanochat, rustbpe, tiktoken
+    from jeton import chat, nanochat, rustbpe, shards, tiktoken
     from jeton.counting import Counts, count_corpus
     from jeton.grammar import Grammar, Transducer
     from jeton.info import Info
@@ -40,6 +40,7 @@ __all__ = [
     "pretrained",
     "pretrained_names",
     "rustbpe",
+    "shards",
     "tiktoken",
     "train",
     "train_files",
@@ -57,7 +58,7 @@ _LATER = {
     "train": "jeton.training",
     "train_files": "jeton.training",
 }
-_MODULES = {"chat", "nanochat", "rustbpe", "tiktoken"}
+_MODULES = {"chat", "nanochat", "rustbpe", "shards", "tiktoken"}
 
 
 def __dir__() -> list[str]:

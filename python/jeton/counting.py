@@ -1,10 +1,8 @@
 """A corpus becomes counts: how often each distinct piece occurs. Learning needs no more of it."""
 
 import os
-import queue
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, repeat
@@ -15,6 +13,7 @@ from typing import Any, Self, TypeAlias
 from jeton import corpus
 from jeton import memory as memories
 from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts, Texts
+from jeton.ahead import ahead
 from jeton.errors import CorpusError, Error, TrainError, file_error
 from jeton.files import given, write_whole_by
 from jeton.progress import Clock, Listener, Progress, Shown, shown
@@ -249,7 +248,7 @@ class Counting:
         """
         clock, before = Clock(), self.bytes
         size = min(BATCH_BYTES * self.threads, bytes_max, max(self.memory // 16, 1))
-        for batch in _ahead(_batches(texts, size)):
+        for batch in ahead(_made_ready(_batches(texts, size)), BATCHES_AHEAD):
             for weight, some in batch.ready.items():
                 self._counter.add(some, weight)
             self.texts += batch.begun
@@ -317,41 +316,10 @@ def _length(text: object) -> int:
     return len(text) if isinstance(text, (str, bytes, bytearray, memoryview)) else 0
 
 
-def _ahead(batches: Iterator[_Batch]) -> Iterator[_Batch]:
-    """Read batches in a thread of their own while those before are counted."""
-    ready: queue.Queue[_Batch | BaseException | None] = queue.Queue(BATCHES_AHEAD)
-    stopped = threading.Event()
-
-    def put(item: _Batch | BaseException | None) -> bool:
-        while not stopped.is_set():
-            try:
-                ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    def read() -> None:
-        try:
-            for batch in batches:
-                batch.ready = {weight: Texts(some) for weight, some in batch.texts.items()}
-                if not put(batch):
-                    return
-            put(None)
-        except BaseException as error:  # noqa: BLE001 - raised again, where it is heard.
-            put(error)
-
-    # A daemon: an iterator that never comes back must not keep the program from ending.
-    reader = threading.Thread(target=read, name="jeton reads ahead", daemon=True)
-    reader.start()
-    try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stopped.set()
-        reader.join(timeout=0.5)  # So that the iterator is the caller's again, if it comes back.
+def _made_ready(batches: Iterator[_Batch]) -> Iterator[_Batch]:
+    for batch in batches:
+        batch.ready = {weight: Texts(some) for weight, some in batch.texts.items()}
+        yield batch
 
 
 def _cores() -> int:

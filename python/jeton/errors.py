@@ -10,6 +10,7 @@
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
   + JobError       the units of a plan cannot be done as asked   (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
+  + ShardError     shards cannot be made or read as asked        (also a ValueError)
   + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   it is not there                         (also a FileNotFoundError)
@@ -29,6 +30,7 @@ __all__ = [
     "JobError",
     "MissingFileError",
     "PatternError",
+    "ShardError",
     "SpecialError",
     "TextError",
     "TrainError",
@@ -76,6 +78,10 @@ class JobError(Error, ValueError):
 
 class ChatError(Error, ValueError):
     """The conversation or the template cannot be rendered."""
+
+
+class ShardError(Error, ValueError):
+    """Shards cannot be written as asked, or are not what their manifest says."""
 
 
 class FormatError(Error, ValueError):

@@ -12,9 +12,9 @@ __all__ = ["Clock", "Listener", "Progress", "Shown", "measured", "shown"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training is. What does not belong to the stage is 0, empty or None."""
+    """How far long work is. What does not belong to the stage is 0, empty or None."""
 
-    stage: Literal["count", "learn", "measure"]
+    stage: Literal["count", "learn", "measure", "shard"]
     seconds: float
     """Since the stage began."""
     texts: int = 0
@@ -86,19 +86,19 @@ class _Bars:
             return
         if now.stage != self._stage:
             self.__exit__()
-            total = now.text_bytes_total if now.stage == "count" else now.merges_total
-            unit = {"count": "B", "learn": " merges"}[now.stage]
+            total = now.merges_total if now.stage == "learn" else now.text_bytes_total
+            unit = " merges" if now.stage == "learn" else "B"
             self._bar = tqdm(desc=now.stage, total=total, unit=unit, unit_scale=True)
             self._stage = now.stage
-        if now.stage == "count":
-            done, self._bar.total = now.text_bytes, now.text_bytes_total
-            pace = now.texts / max(now.seconds, 1e-9)
-            held = f"{now.pieces:,} pieces, {now.memory / 1e6:.0f} MB"
-            said = f"{now.texts:,} texts, {pace:,.0f}/s, {held}"
-        else:
+        if now.stage == "learn":
             done, said = now.merges, repr(now.token)[1:]
             if now.vocab_size:
                 said += f", held out {now.bytes_per_token:.3f} bytes a token"
+        else:
+            done, self._bar.total = now.text_bytes, now.text_bytes_total
+            pace = now.texts / max(now.seconds, 1e-9)
+            pieces = f"{now.pieces:,} pieces, " if now.stage == "count" else ""
+            said = f"{now.texts:,} texts, {pace:,.0f}/s, {pieces}{now.memory / 1e6:.0f} MB"
         self._bar.set_postfix_str(said, refresh=False)
         self._bar.update(done - self._bar.n)
 

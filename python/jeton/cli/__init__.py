@@ -17,6 +17,7 @@ from jeton.cli.encode import encode
 from jeton.cli.evaluate import evaluate
 from jeton.cli.info import info
 from jeton.cli.learn import learn
+from jeton.cli.shard import shard
 from jeton.cli.show import show
 from jeton.cli.train import train
 from jeton.cli.truncate import truncate
@@ -63,5 +64,5 @@ def main() -> None:
     """Byte pair encoding: train a tokenizer, encode text, decode ids."""
 
 
-for command in (train, learn, encode, decode, count, truncate, chunk, evaluate, show, info):
+for command in (train, learn, encode, decode, count, truncate, chunk, shard, evaluate, show, info):
     main.add_command(command)

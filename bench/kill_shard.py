@@ -1,0 +1,105 @@
+"""Kills `jeton shard` at random moments and runs it again: all files must have the same bytes."""
+
+import argparse
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from texts import data
+
+WAYS = {
+    "bin": ["--format", "bin"],
+    "npy, split": ["--format", "npy", "--validation", "0.1"],
+    "megatron, shuffled": ["--format", "megatron", "--shuffle", "1"],
+    "llmc, packed": ["--format", "llmc", "--pack", "1024", "--pad", "0", "--validation", "0.1"],
+    "parquet": ["--format", "parquet"],
+}
+
+
+def main() -> None:
+    options = parse()
+    chance = random.Random(options.seed)  # noqa: S311
+    hits: Counter[str] = Counter()
+    wrong = 0
+    with TemporaryDirectory(prefix="jeton-kill-", dir=options.folder) as folder:
+        whole = {}
+        ways = [options.only] if options.only else list(WAYS)
+        for number, way in enumerate(ways):
+            out = Path(folder, f"whole-{number}")
+            seconds = finish(command(out, way, options))
+            whole[way] = seconds, contents(out)
+            print(f"{way}: {seconds:.2f} s, {len(whole[way][1])} files", file=sys.stderr)
+        attempt = 0
+        while hits.total() < options.kills:
+            way = ways[attempt % len(ways)]
+            out = Path(folder, f"out-{attempt}")
+            attempt += 1
+            seconds, expected = whole[way]
+            phase = kill(command(out, way, options), out, chance.random() * seconds)
+            if not phase:
+                continue  # It was done before the signal came.
+            hits[phase] += 1
+            finish(command(out, way, options))
+            found = contents(out)
+            names = {file for file in found | expected if found.get(file) != expected.get(file)}
+            wrong += bool(names)
+            told = f"OTHER BYTES: {', '.join(sorted(names))}" if names else "same bytes"
+            print(f"kill {hits.total()}: {way}, {phase}, {told}", file=sys.stderr, flush=True)
+    print(", ".join(f"{count} kills hit {phase}" for phase, count in hits.items()), end="; ")
+    print(f"{hits.total() - wrong} of {hits.total()} folders have the same bytes")
+    sys.exit(wrong > 0)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="kill_shard.py", description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, help="what to make shards of (dev)")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--part", default="1MB", help="after how much the journal is kept (1MB)")
+    parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
+    parser.add_argument("--folder", type=Path, help="where shards go while it runs")
+    parser.add_argument("--only", choices=WAYS, help="one way of writing, not all in turn")
+    options = parser.parse_args()
+    options.files = options.files or [data() / "dev"]
+    if missing := [str(file) for file in options.files if not file.exists()]:
+        sys.exit(f"{', '.join(missing)} is not there; name files, or set JETON_DATA")
+    return options
+
+
+def command(out: Path, way: str, options: argparse.Namespace) -> list[str]:
+    return [
+        *(sys.executable, "-m", "jeton", "shard", *map(str, options.files), "--out", str(out)),
+        *("--tokenizer", "gpt2", "--texts-end-with", r"\x1e", "--eos", "<|endoftext|>"),
+        *("--shard-size", "3M", "--part", options.part, "--quiet", *WAYS[way]),
+    ]
+
+
+def finish(arguments: list[str]) -> float:
+    """Run to the end; return how long it took."""
+    start = time.perf_counter()
+    subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def kill(arguments: list[str], out: Path, after: float) -> str:
+    """Start, and kill after so many seconds; return how far it was, or nothing if it was done."""
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    time.sleep(after)
+    process.send_signal(signal.SIGKILL)
+    if process.wait() != -signal.SIGKILL:
+        return ""
+    if not (out / ".journal").exists():
+        return "the start" if not out.exists() else "the end"
+    return "the work" if (out / ".journal" / "state.json").exists() else "the first unit"
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in out.iterdir()}
+
+
+if __name__ == "__main__":
+    main()
