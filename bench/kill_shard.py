@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kill_ray import PAUSE, SECONDS_MAX, busy
+from kill_ray import kill as kill_one_of
 from texts import data
 
 WAYS = {
@@ -33,6 +35,13 @@ def main() -> None:
             out = Path(folder, f"whole-{number}")
             seconds = finish(command(out, way, options))
             whole[way] = seconds, contents(out)
+            if options.engine != "local":  # The bytes are those of one process.
+                alone = Path(folder, f"alone-{number}")
+                finish(
+                    command(alone, way, argparse.Namespace(**{**vars(options), "engine": "local"}))
+                )
+                if contents(alone) != whole[way][1]:
+                    sys.exit(f"{way}: OTHER BYTES on {options.engine}")
             print(f"{way}: {seconds:.2f} s, {len(whole[way][1])} files", file=sys.stderr)
         attempt = 0
         while hits.total() < options.kills:
@@ -40,11 +49,12 @@ def main() -> None:
             out = Path(folder, f"out-{attempt}")
             attempt += 1
             seconds, expected = whole[way]
-            phase = kill(command(out, way, options), out, chance.random() * seconds)
+            phase = kill(command(out, way, options), out, seconds, chance, options.engine)
             if not phase:
                 continue  # It was done before the signal came.
             hits[phase] += 1
-            finish(command(out, way, options))
+            if phase != "a worker":
+                finish(command(out, way, options))
             found = contents(out)
             names = {file for file in found | expected if found.get(file) != expected.get(file)}
             wrong += bool(names)
@@ -62,6 +72,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--part", default="1MB", help="after how much the journal is kept (1MB)")
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     parser.add_argument("--folder", type=Path, help="where shards go while it runs")
+    parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--only", choices=WAYS, help="one way of writing, not all in turn")
     options = parser.parse_args()
     options.files = options.files or [data() / "dev"]
@@ -75,6 +86,7 @@ def command(out: Path, way: str, options: argparse.Namespace) -> list[str]:
         *(sys.executable, "-m", "jeton", "shard", *map(str, options.files), "--out", str(out)),
         *("--tokenizer", "gpt2", "--texts-end-with", r"\x1e", "--eos", "<|endoftext|>"),
         *("--shard-size", "3M", "--part", options.part, "--quiet", *WAYS[way]),
+        *(("--engine", "ray", "--workers", "2") if options.engine == "ray" else ()),
     ]
 
 
@@ -85,16 +97,33 @@ def finish(arguments: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def kill(arguments: list[str], out: Path, after: float) -> str:
-    """Start, and kill after so many seconds; return how far it was, or nothing if it was done."""
+def kill(
+    arguments: list[str], out: Path, seconds: float, chance: random.Random, engine: str
+) -> str:
+    """Start, and kill at some moment; return how far it was, or nothing if it was done."""
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    after = chance.random() * seconds
+    if engine == "ray":  # Its start takes most of the time.
+        wait_for_unit(process)
+        after /= 4
     time.sleep(after)
+    if engine == "ray" and chance.random() < 0.5:
+        is_killed = kill_one_of(process, "worker", chance)
+        if process.wait(SECONDS_MAX):
+            sys.exit(f"{' '.join(arguments)} ended with {process.returncode}")
+        return "a worker" if is_killed else ""
     process.send_signal(signal.SIGKILL)
     if process.wait() != -signal.SIGKILL:
         return ""
     if not (out / ".journal").exists():
         return "the start" if not out.exists() else "the end"
     return "the work" if (out / ".journal" / "state.json").exists() else "the first unit"
+
+
+def wait_for_unit(process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + SECONDS_MAX
+    while process.poll() is None and not busy(process.pid) and time.monotonic() < end:
+        time.sleep(PAUSE)
 
 
 def contents(out: Path) -> dict[str, bytes]:

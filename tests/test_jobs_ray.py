@@ -224,6 +224,54 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     assert alone.is_empty(within=20), alone.processes()
 
 
+# `jeton`, but the first unit that two processes meet kills the first of them.
+SHARDING = """
+import os, signal
+from pathlib import Path
+from jeton.cli import main
+from jeton.shards import work, writing
+
+class Job(work.Job):
+    def __call__(self, unit):
+        try:
+            Path(self.folder).parent.joinpath("killed").touch(exist_ok=False)
+        except FileExistsError:
+            return super().__call__(unit)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def __reduce__(self):
+        return Job, super().__reduce__()[1]
+
+if "KILL" in os.environ:
+    writing.Job = Job
+main()
+"""
+
+
+def test_shards_have_the_same_bytes_though_a_worker_is_killed(
+    environment: dict[str, str], alone: networks.Network, corpus: Path, tmp_path: Path
+) -> None:
+    def shard(out: str, *options: str) -> list[str]:
+        return [
+            *(sys.executable, "-c", SHARDING, "shard", str(corpus), "-t", "gpt2"),
+            *("--out", str(tmp_path / out), "--validation", "0.1", "--on-error", "skip", *options),
+        ]
+
+    subprocess.run(shard("one"), check=True, capture_output=True)
+    done = subprocess.run(
+        alone.inside(*shard("two", "--engine", "ray", "--workers", "2")),
+        env=environment | {"KILL": "1"},
+        capture_output=True,
+        timeout=BEFORE_GIVING_UP,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert list(tmp_path.glob("**/killed"))
+    for file in (tmp_path / "one").iterdir():
+        assert (tmp_path / "two" / file.name).read_bytes() == file.read_bytes()
+    assert alone.is_empty(within=20), alone.processes()
+
+
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 
 

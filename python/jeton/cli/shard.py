@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import jeton
+from jeton import jobs
 from jeton.cli.learning import quiet_option, say
 from jeton.cli.texts import field_option, paths_argument
 from jeton.cli.tokenizer import Specials, load, special_option, tokenizer_option
@@ -100,8 +101,14 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
     help="What to do about a file or line that cannot be read.",
 )
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to encode with.")
-@click.option("--engine", default="local", show_default=True, help="What does the work.")
-@click.option("--workers", type=POSITIVE, metavar="N", help="Workers of the engine.")
+@click.option(
+    "--engine",
+    type=click.Choice(jobs.ENGINES),
+    default="local",
+    show_default=True,
+    help="Encode here, or on the machines of Ray (RAY_ADDRESS, or this one).",
+)
+@click.option("--workers", type=POSITIVE, metavar="N", help="Units to encode at once on Ray.")
 @click.option(
     "--part",
     default="256MB",
