@@ -1,5 +1,6 @@
 """A text -> as much of it as has so many tokens: every service is what its definition says."""
 
+import random
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
-from conftest import family_patterns, odd_bytes, odd_text, vocabs
-from jeton.cutting import Border
+from conftest import BYTES, family_patterns, odd_bytes, odd_text, vocab_with, vocabs
+from jeton.cutting import Border, Side
 from jeton.reference import Vocab
 
 TOK = jeton.pretrained("cl100k_base")
@@ -113,6 +114,51 @@ def test_a_wide_text_is_not_read_to_its_end() -> None:
     assert TOK.count(tail) <= 100
 
 
+@pytest.mark.parametrize("side", ["end", "start", "middle"])
+@pytest.mark.parametrize("kind", ["letters", "Han", "a", "digits", "newlines", "flags"])
+def test_a_run_without_a_place_to_cut_is_filled(kind: str, side: Side) -> None:
+    chance = random.Random(1)
+    text = {
+        "letters": "".join(chance.choices("etaoinshrdlu", k=20_000)),
+        "Han": "".join(chr(chance.randint(0x4E00, 0x9FA5)) for _ in range(9000)),
+        "a": "a" * 30_000,
+        "digits": "1234567890" * 3000,
+        "newlines": "\n" * 90_000,
+        "flags": "🇩🇪" * 3000,
+    }[kind]
+    cut = TOK.truncate(text, 512, side)
+    assert 508 <= TOK.count(cut) <= 512
+    chunks = TOK.chunk(text, 512)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(508 <= chunk.tokens <= 512 for chunk in chunks[:-1])
+
+
+def test_the_middle_of_a_text_with_specials_fits() -> None:
+    vocab = vocab_with([b"<|", b"xy", b"xyz"])
+    tok = jeton.Tokenizer(vocab, pattern=r"\w+|\W+", specials={"<|x": 900})
+    cut = tok.truncate("<|x a b c yz", 2, "middle", specials="all")
+    assert tok.count(cut, specials="all") == 2
+
+
+@pytest.mark.parametrize("at", ["grapheme", "word", "piece"])
+def test_the_start_of_a_long_text_is_cut_at_its_own_borders(at: Border) -> None:
+    tok = jeton.Tokenizer(BYTES, pattern="(?s:.{1,3})")
+    text = "é1a" * 2000 + "🇩🇪" * 30
+    for n in (7, 8, 100):
+        tail = tok.truncate(text, n, "start", at)
+        assert len(tok.encode(tail)) <= n
+        flags = tail[len(tail.rstrip("🇩🇪")) :]
+        assert at == "piece" or len(flags) % 2 == 0
+    assert TOK.truncate("1" * 6001, 1, "start", "piece") == "1"
+
+
+def test_borders_that_depend_on_far_text_are_found() -> None:
+    tok = jeton.Tokenizer(BYTES, pattern="(?s:.)")
+    far = "1" * 2000
+    assert not tok.truncate(f"One etc. {far} lower. End", 12, at="sentence")
+    assert tok.truncate("One\n\n" + " " * 400 + "two three\n", 12, at="paragraph") == "One\n\n"
+
+
 PROSE = "One line.\nAnother one: e\u0301a! Is it?\n\nA paragraph. The end."
 
 
@@ -168,14 +214,14 @@ def test_a_mark_stands_where_the_middle_was() -> None:
 
 
 CALLS: list[tuple[Callable[[Any], object], str]] = [
-    (lambda tok: tok.truncate("a", -1), "-1 ids"),
+    (lambda tok: tok.truncate("a", -1), "-1 tokens"),
     (lambda tok: tok.truncate("a", 1, at="glyph"), 'not cut at "glyph"'),
     (lambda tok: tok.truncate("a", 1, "left"), "side='left'"),
     (lambda tok: tok.truncate("a", 1, mark="…"), "where the middle was"),
     (lambda tok: tok.truncate("a b c d e", 2, "middle", mark="one two three"), "no room"),
     (lambda tok: tok.chunk("a", 2, overlap=2), "leaves no room"),
-    (lambda tok: tok.chunk("🏴\u200d☠", 1), "a character has"),
-    (lambda tok: tok.count("a", -1), "-1 ids"),
+    (lambda tok: tok.chunk("🏴\u200d☠", 1), "a character takes"),
+    (lambda tok: tok.count("a", -1), "-1 tokens"),
 ]
 
 

@@ -54,6 +54,10 @@ def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
     np.save(tmp_path / "c.npy", np.zeros((2, 2)))
     with pytest.raises(jeton.errors.FormatError, match="shape"):
         TOK.decode_file(tmp_path / "c.npy", tmp_path / "b")
+    TOK.encode_file(tmp_path / "a.txt", tmp_path / "cut.npy")
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-4])
+    with pytest.raises(jeton.errors.FormatError, match="0 ids where it says 1"):
+        TOK.decode_file(tmp_path / "cut.npy", tmp_path / "b")
     with pytest.raises(jeton.errors.MissingFileError):
         TOK.encode_file(tmp_path / "none", tmp_path / "b")
     assert not (tmp_path / "b").exists()

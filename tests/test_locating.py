@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jeton
-from conftest import family_patterns, odd_bytes, odd_text, vocabs
+from conftest import family_patterns, odd_bytes, odd_text, vocab_with, vocabs
 from jeton.reference import Vocab
 
 TOK = jeton.pretrained("cl100k_base")
@@ -96,3 +96,31 @@ def test_a_prompt_that_ends_inside_a_token_is_healed() -> None:
     assert TOK.encode("://")[0] in allowed
     assert all(TOK.token_bytes(each).startswith(b":") for each in allowed)
     assert TOK.heal("") == ([], b"", None)
+
+
+def test_a_special_that_has_begun_may_come() -> None:
+    healed = TOK.heal("<|endof", specials="all")
+    assert healed.allowed is not None
+    assert TOK.specials["<|endoftext|>"] in healed.allowed
+
+
+def test_what_is_not_utf8_may_go_on_too() -> None:
+    healed = TOK.heal(b"a\xff")
+    assert healed.allowed is not None
+    assert TOK.encode(b"a\xffb")[len(healed.ids)] in healed.allowed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "token", "text", "more"),
+    [
+        (r"\p{L}+(?i:'s|'t)?|[^\p{L}]", b"x'", "x'", "s"),
+        (r"ab+c|a|(?s:.)", b"ab", "ab", "c"),
+    ],
+)
+def test_a_pattern_that_looks_ahead_is_asked_about_all_its_classes(
+    pattern: str, token: bytes, text: str, more: str
+) -> None:
+    tok = jeton.Tokenizer(vocab_with([token]), pattern=pattern)
+    healed = tok.heal(text)
+    assert healed.allowed is not None
+    assert tok.encode(text + more)[len(healed.ids)] in healed.allowed

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
-from conftest import family_patterns, odd_bytes, odd_text, vocabs
+from conftest import BYTES, family_patterns, odd_bytes, odd_text, vocabs
 from jeton.reference import Vocab
 
 TOK = jeton.pretrained("cl100k_base")
@@ -36,6 +36,15 @@ def test_pushed_text_has_the_ids_of_the_whole(
             assert encoder.held == b""
 
 
+def test_a_refused_text_leaves_a_stream_that_begins_anew() -> None:
+    tok = jeton.Tokenizer(BYTES, pattern=r"(?:(a|aa)+)\1b|(?s:.)", specials={"<s>": 300})
+    encoder = tok.encoder("all")
+    encoder.push("z" * 1000)
+    with pytest.raises(jeton.errors.PatternError):
+        encoder.push("a" * 50 + "<s>")
+    assert encoder.push("q<s>") == [113, 300]
+
+
 def test_what_is_held_back_is_the_last_word() -> None:
     encoder = TOK.encoder()
     assert encoder.push("one two thr") == TOK.encode("one two")
@@ -47,7 +56,7 @@ def test_a_pattern_of_bounded_pieces_has_a_bound() -> None:
     assert (bounded.held_max, bounded.why_unbounded) == (4, None)
     unbounded = TOK.encoder()
     assert unbounded.held_max is None
-    assert "any length" in str(unbounded.why_unbounded)
+    assert "for ever" in str(unbounded.why_unbounded)
     backtracking = jeton.Tokenizer(TOK.ranks(), pattern=r"(.)\1+|(?s:.)").encoder()
     assert "backtracking" in str(backtracking.why_unbounded)
 
@@ -125,6 +134,7 @@ def test_refuses_broken_text_if_it_is_to_be_strict() -> None:
     broken = TOK.encode(b"\xff")
     with pytest.raises(UnicodeDecodeError, match="errors="):
         decoder.push([64, *broken])
+    assert decoder.rewind(2) == 2
     assert decoder.push(64) == TOK.decode([64])
     decoder.push(TOK.encode(b"\xe4\xb8"))
     with pytest.raises(UnicodeDecodeError):

@@ -19,7 +19,10 @@ AnyText = TypeVar("AnyText", str, bytes)
 
 
 class Chunk(NamedTuple, Generic[AnyText]):
-    """A stretch of a text: `text[start:end]`, and how many tokens it has."""
+    """A stretch of a text, from `start` to `end`, and how many tokens it has.
+
+    In a text with lone surrogates, places are those of the text as it is encoded: pairs are joined.
+    """
 
     text: AnyText
     start: int
@@ -45,8 +48,12 @@ def truncate(
     specials: str | Iterable[str] | None,
 ) -> AnyText:
     """Return what is left of a text when one side of it, or its middle, is cut away."""
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+    if mark is not None and type(mark) is not type(text):
+        raise TypeError(f"the mark is {type(mark).__name__} and the text {type(text).__name__}")
     if mark is not None and side != "middle":
-        raise TextError(f"mark={mark!r} stands where the middle was; side is {side!r}")
+        raise TextError("a mark stands where the middle was; give side='middle', or no mark")
     try:
         if side == "end":
             return text[: fit_end(tokenizer, text, n, at, specials)]
@@ -55,7 +62,7 @@ def truncate(
         if side == "middle":
             return _without_middle(tokenizer, text, n, at, mark, specials)
     except UnicodeEncodeError:
-        again = readable(text)
+        again, mark = readable(text), None if mark is None else readable(mark)
         return truncate(tokenizer, again, n, side=side, at=at, mark=mark, specials=specials)
     raise TextError(f"side={side!r}; give 'end', 'start' or 'middle'")
 
@@ -90,8 +97,6 @@ def chunk(
     specials: str | Iterable[str] | None,
 ) -> list[Chunk[AnyText]]:
     """Return the chunks of a text."""
-    if overlap >= n > 0:
-        raise TextError(f"overlap={overlap} leaves no room in chunks of {n} tokens; give less")
     try:
         found = find_chunks(tokenizer, text, n, overlap, at, specials)
     except UnicodeEncodeError:

@@ -96,7 +96,10 @@ def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":
     try:
         with source.open("rb") as file:
             if source.suffix == ".npy":
-                dtype = _read_header(file, source)
+                dtype, count = _read_header(file, source)
+                there = (source.stat().st_size - file.tell()) / dtype.itemsize
+                if there != count:
+                    raise FormatError(f"{source} has {there:g} ids where it says {count}")
             while content := file.read(READ_IDS * dtype.itemsize):
                 if len(content) % dtype.itemsize:
                     raise FormatError(f"{source} ends inside a number of {dtype}; it is cut off")
@@ -105,7 +108,7 @@ def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":
         raise file_error(source, "read", error) from None
 
 
-def _read_header(file: BinaryIO, source: Path) -> "np.dtype[Any]":
+def _read_header(file: BinaryIO, source: Path) -> "tuple[np.dtype[Any], int]":
     from numpy.lib import format as npy  # noqa: PLC0415
 
     try:
@@ -118,7 +121,7 @@ def _read_header(file: BinaryIO, source: Path) -> "np.dtype[Any]":
         raise FormatError(
             f"{source} holds {dtype} of shape {shape}; ids are a row of whole numbers"
         )
-    return dtype
+    return dtype, shape[0]
 
 
 def _checked(tokenizer: "Tokenizer", dtype: Dtype | None) -> "np.dtype[Any]":
@@ -126,7 +129,7 @@ def _checked(tokenizer: "Tokenizer", dtype: Dtype | None) -> "np.dtype[Any]":
     import numpy as np  # noqa: PLC0415
 
     smallest = dtype_of(tokenizer.vocab_size)
-    if dtype not in {None, "uint16", "uint32"}:
+    if dtype not in (None, "uint16", "uint32"):
         raise FormatError(f"dtype={dtype!r}; give 'uint16' or 'uint32'")
     if (dtype or smallest) == "uint16" and smallest != "uint16":
         raise FormatError(f"ids up to {tokenizer.vocab_size - 1} need uint32, not uint16")

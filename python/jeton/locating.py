@@ -65,7 +65,7 @@ def locate(
     unit: Unit | None,
 ) -> Located:
     """Encode a text, and say where in it each id is."""
-    if unit not in {None, "character", "byte"}:
+    if unit not in (None, "character", "byte"):
         raise TextError(f"unit={unit!r}; give 'character' or 'byte'")
     characters = isinstance(text, str) if unit is None else unit == "character"
     try:

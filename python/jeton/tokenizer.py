@@ -187,8 +187,8 @@ class Tokenizer(Engine):
     def encoder(self, specials: str | Iterable[str] | None = None) -> Encoder:
         """Return a stream: push text as it comes, get the ids that no later text can change.
 
-        What is held back is at most the last pieces; `held_max` is its bound in bytes, and where a
-        pattern has none, `why_unbounded` says so.
+        Held back is what follows the last place where the pattern cuts in any case; `held_max` is
+        its bound in bytes, and where there is none, `why_unbounded` says why.
         """
         return Encoder(self, specials)
 
@@ -205,9 +205,11 @@ class Tokenizer(Engine):
         A `stop` string ends the text before it, also one across tokens. The last `rewind_max` ids
         can be taken back.
         """
-        return Decoder(
-            self, errors, graphemes, [stop] if isinstance(stop, str) else list(stop), rewind_max
-        )
+        stops = [stop] if isinstance(stop, str) else list(stop)
+        for each in stops:
+            if not isinstance(each, str):
+                raise TypeError(f"a stop is str, not {type(each).__name__}; decode it first")
+        return Decoder(self, errors, graphemes, stops, rewind_max)
 
     def encode_file(
         self,

@@ -2,9 +2,9 @@
 
 use jeton::cut::{Border, Fit};
 use jeton::{Allowed, Error};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyInt, PyString};
 
 use crate::engine::Engine;
 use crate::errors::raise;
@@ -14,10 +14,17 @@ use crate::text::{Characters, Text, part_of};
 const CHARACTERS_MIN: usize = 1 << 12;
 const CHARACTERS_PER_ID: usize = 6;
 
-/// Reads how many ids there may be.
-pub(crate) fn ids_max(number: i128) -> PyResult<usize> {
-    usize::try_from(number)
-        .map_err(|_| PyValueError::new_err(format!("{number} ids; give a number from 0 on")))
+/// Reads how many ids there may be; a number beyond all bounds is one.
+pub(crate) fn ids_max(number: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let Ok(number) = number.cast::<PyInt>() else {
+        let class = number.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("a number of tokens is an int, not {class}")));
+    };
+    if number.lt(0)? {
+        let error = Error::NegativeIds { ids: number.to_string() };
+        return Err(raise(number.py(), &error));
+    }
+    Ok(number.extract().unwrap_or(usize::MAX))
 }
 
 /// Looks at more and more of a text, from its beginning or its end, until that tells.
@@ -44,7 +51,7 @@ pub(crate) fn fit_end(
     py: Python<'_>,
     engine: &Bound<'_, Engine>,
     text: &Bound<'_, PyAny>,
-    n: i128,
+    n: &Bound<'_, PyAny>,
     at: &str,
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<usize> {
@@ -64,7 +71,7 @@ pub(crate) fn fit_start(
     py: Python<'_>,
     engine: &Bound<'_, Engine>,
     text: &Bound<'_, PyAny>,
-    n: i128,
+    n: &Bound<'_, PyAny>,
     at: &str,
     specials: Option<&Bound<'_, PyAny>>,
     before: Text<'_>,
@@ -85,13 +92,17 @@ pub(crate) fn find_chunks(
     py: Python<'_>,
     engine: &Bound<'_, Engine>,
     text: &Bound<'_, PyAny>,
-    n: i128,
-    overlap: i128,
+    n: &Bound<'_, PyAny>,
+    overlap: &Bound<'_, PyAny>,
     at: &str,
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(usize, usize, usize)>> {
     let wanted = Wanted::read(engine, n, at, specials)?;
     let overlap = ids_max(overlap)?;
+    if overlap >= wanted.ids_max && wanted.ids_max > 0 {
+        let error = Error::OverlapTooLong { overlap, ids_max: wanted.ids_max };
+        return Err(raise(py, &error));
+    }
     let is_str = text.is_instance_of::<PyString>();
     let text: Characters<'_> = text.extract()?;
     let text = text.0.bytes();
@@ -118,7 +129,7 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn read(
         engine: &'a Bound<'_, Engine>,
-        n: i128,
+        n: &Bound<'_, PyAny>,
         at: &str,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {

@@ -149,7 +149,7 @@ impl Engine {
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
-        limit: Option<i128>,
+        limit: Option<&Bound<'_, PyAny>>,
         specials: Option<&Bound<'_, PyAny>>,
         threads: Option<i128>,
     ) -> PyResult<usize> {
@@ -196,11 +196,12 @@ impl Engine {
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
-        n: i128,
+        n: &Bound<'_, PyAny>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let limit = i128::try_from(cut::ids_max(n)?.saturating_add(1)).ok();
-        Ok(self.count(py, text, limit, specials, None)? as i128 <= n)
+        let ids_max = cut::ids_max(n)?;
+        let limit = ids_max.saturating_add(1).into_pyobject(py)?;
+        Ok(self.count(py, text, Some(limit.as_any()), specials, None)? <= ids_max)
     }
 
     /// Return the pieces of a text, as bytes: what the pattern makes of it before any merge.

@@ -1,6 +1,6 @@
 //! Text and ids as they come, for Python.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use jeton::Id;
 use jeton::stream::{self, Broken, Options};
@@ -8,16 +8,26 @@ use pyo3::exceptions::{PyRuntimeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyMemoryView, PyString};
 
+use crate::cut::ids_max;
 use crate::engine::{DETACH_BYTES, Engine, threads_or_all};
 use crate::errors::raise;
 use crate::ids;
 use crate::text::Text;
 
+/// Bytes of all stops together: each id is looked through for all of them.
+const STOPS_BYTES_MAX: usize = 1 << 14;
+
 /// Lends the state of a stream, which one thread may use at a time.
 ///
 /// Nobody waits: who waited here with the GIL would keep it from the one who works.
 fn lend<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
-    state.try_lock().map_err(|_| PyRuntimeError::new_err("another thread uses this stream now"))
+    match state.try_lock() {
+        Ok(lent) => Ok(lent),
+        Err(TryLockError::Poisoned(left)) => Ok(left.into_inner()),
+        Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
+            "this stream is in use by another call, and has not taken this; give each thread its own",
+        )),
+    }
 }
 
 /// Text comes bit by bit; ids leave as soon as no later text can change them.
@@ -115,8 +125,9 @@ impl Decoder {
         errors: &str,
         graphemes: bool,
         stops: Vec<String>,
-        rewind_max: usize,
+        rewind_max: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
+        let rewind_max = ids_max(rewind_max)?;
         let broken = match errors {
             "strict" => Broken::Refused,
             "replace" => Broken::Replaced,
@@ -127,6 +138,11 @@ impl Decoder {
                 return Err(PyValueError::new_err(message));
             }
         };
+        let bytes: usize = stops.iter().map(String::len).sum();
+        if bytes > STOPS_BYTES_MAX {
+            let message = format!("the stops have {bytes} bytes; at most {STOPS_BYTES_MAX} in all");
+            return Err(PyValueError::new_err(message));
+        }
         if stops.iter().any(String::is_empty) {
             return Err(PyValueError::new_err("a stop is empty; give at least one character"));
         }
@@ -165,8 +181,8 @@ impl Decoder {
 
     /// Take the last `n` ids back; return how many characters of the text that was returned are to be
     /// taken back with them.
-    #[pyo3(signature = (n=1))]
-    fn rewind(&self, py: Python<'_>, n: usize) -> PyResult<usize> {
+    fn rewind(&self, py: Python<'_>, n: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let n = ids_max(n)?;
         lend(&self.stream)?.rewind(n).map_err(|error| raise(py, &error))
     }
 

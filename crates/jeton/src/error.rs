@@ -36,6 +36,8 @@ pub enum Error {
     EndTooLong { bytes: usize },
     UnknownBorder { name: String, known: String },
     CharacterTooLong { ids: usize, ids_max: usize },
+    NegativeIds { ids: String },
+    OverlapTooLong { overlap: usize, ids_max: usize },
     NotUtf8 { bytes: Vec<u8> },
     RewindTooFar { ids: usize, remembered: usize },
     // An id stands for nothing.
@@ -110,6 +112,8 @@ impl Error {
             | EndTooLong { .. }
             | UnknownBorder { .. }
             | CharacterTooLong { .. }
+            | NegativeIds { .. }
+            | OverlapTooLong { .. }
             | NotUtf8 { .. } => Kind::Text,
             UnknownId { .. } | RewindTooFar { .. } => Kind::Id,
             CorpusTooLarge
@@ -262,7 +266,19 @@ impl fmt::Display for Error {
                 write!(f, "a text is not cut at {name:?}; give one of {known}")
             }
             Self::CharacterTooLong { ids, ids_max } => {
-                write!(f, "a character has {ids} ids, and a chunk at most {ids_max}; allow more")
+                write!(
+                    f,
+                    "a character takes {ids} tokens, a chunk has at most {ids_max}; allow more"
+                )
+            }
+            Self::NegativeIds { ids } => {
+                write!(f, "{ids} tokens; give a number from 0 on")
+            }
+            Self::OverlapTooLong { overlap, ids_max } => {
+                write!(
+                    f,
+                    "overlap={overlap} leaves no room in chunks of {ids_max} tokens; give less"
+                )
             }
             Self::NotUtf8 { bytes } => {
                 let bytes = bytes.escape_ascii();

@@ -9,10 +9,10 @@ use crate::specials::Allowed;
 use crate::vocab::Id;
 
 /// Bytes that are encoded at most to try what may follow: some seconds of work.
-const TRIED_BYTES_MAX: usize = 1 << 28;
+const TRIED_BYTES_MAX: usize = 1 << 24;
 
-/// What may stand behind a token, one of each kind: it decides how the pattern ends the last piece.
-const AFTER: [&str; 8] = ["", "a", "A", "1", " ", "\n", "!", "中"];
+/// What may stand behind a token with any pattern: it decides how the last piece ends.
+const AFTER: [&str; 7] = ["a", "A", "1", " ", "\n", "!", "中"];
 
 /// How a character that a token has begun may end.
 const CHARACTER_ENDS: [&[u8]; 7] =
@@ -41,42 +41,61 @@ impl Tokenizer {
         let mut ids = Vec::new();
         self.encode(&text[..end], allowed, &mut ids)?;
         let rest = text[end..].to_vec();
-        let next = self.first_ids(&rest)?;
+        let next = self.first_ids(&rest, allowed)?;
         Ok(Healed { ids, rest, next })
     }
 
-    /// Returns the first ids of all texts that begin with `rest`: a token across its end is put at each
-    /// of its places.
-    fn first_ids(&self, rest: &[u8]) -> Result<BTreeSet<Id>, Error> {
+    /// Returns the first ids of all texts that begin with `rest`: a token across its end, or a special, is
+    /// put at each of its places.
+    fn first_ids(&self, rest: &[u8], allowed: &Allowed) -> Result<BTreeSet<Id>, Error> {
         let vocab = self.vocab();
         let tries: usize = (0..rest.len()).map(|at| vocab.starting_with(&rest[at..]).len()).sum();
         if tries.saturating_mul(rest.len()) > TRIED_BYTES_MAX {
             return Err(Error::EndTooLong { bytes: rest.len() });
         }
-        let (mut found, mut ids, mut whole) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let mut found = BTreeSet::new();
+        if rest.is_empty() {
+            return Ok(found);
+        }
+        let after = self.after();
+        // Only what has begun as text has to go on as such.
+        let is_text =
+            str::from_utf8(rest).map_or_else(|error| error.error_len().is_none(), |_| true);
+        let (mut ids, mut whole) = (Vec::new(), Vec::new());
+        // Notes the first id, and returns whether the last token is there.
+        let mut first = |last: Id, parts: [&[u8]; 4]| -> Result<bool, Error> {
+            whole.clear();
+            parts.iter().for_each(|part| whole.extend_from_slice(part));
+            if is_text && str::from_utf8(&whole).is_err() {
+                return Ok(false);
+            }
+            ids.clear();
+            self.encode(&whole, allowed, &mut ids)?;
+            found.insert(ids[0]);
+            Ok(ids.contains(&last))
+        };
         for at in 0..rest.len() {
-            for (last, token) in vocab.starting_with(&rest[at..]) {
-                for (after, end) in AFTER.iter().zip(0..).flat_map(|(after, number)| {
-                    let ends = if number == 0 { &CHARACTER_ENDS[..] } else { &CHARACTER_ENDS[..1] };
-                    ends.iter().map(move |end| (after, end))
-                }) {
-                    whole.clear();
-                    for part in [&rest[..at], token, end, after.as_bytes()] {
-                        whole.extend_from_slice(part);
-                    }
-                    if str::from_utf8(&whole).is_err() {
-                        continue;
-                    }
-                    ids.clear();
-                    self.encode(&whole, &Allowed::none(), &mut ids)?;
-                    found.insert(ids[0]);
-                    if ids.contains(&last) {
+            let (before, begun) = rest.split_at(at);
+            for name in allowed.starting_with(begun) {
+                first(Id::MAX, [before, name.as_bytes(), b"", b""])?;
+            }
+            for (last, token) in vocab.starting_with(begun) {
+                let ends = CHARACTER_ENDS.iter().map(|end| (*end, &b""[..]));
+                for (end, after) in ends.chain(after.iter().map(|after| (&b""[..], &after[..]))) {
+                    if first(last, [before, token, end, after])? {
                         break;
                     }
                 }
             }
         }
         Ok(found)
+    }
+
+    /// What may stand behind a token: a character of each class that the pattern tells apart.
+    fn after(&self) -> Vec<Vec<u8>> {
+        let examples = self.splitter().examples();
+        let known = AFTER.iter().map(|after| after.as_bytes().to_vec());
+        known.chain(examples.into_iter().map(|c| c.to_string().into_bytes())).collect()
     }
 }
 

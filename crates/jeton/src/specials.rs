@@ -133,6 +133,19 @@ impl Allowed {
         Self(None)
     }
 
+    /// Returns whether all text is ordinary.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Returns the names of those that begin so.
+    pub(crate) fn starting_with(&self, prefix: &[u8]) -> impl Iterator<Item = &str> {
+        let names = self.0.as_ref().map_or(&[][..], |finder| &finder.names);
+        let first = names.partition_point(|name| name.as_bytes() < prefix);
+        let begins = move |name: &&String| name.as_bytes().starts_with(prefix);
+        names[first..].iter().take_while(begins).map(String::as_str)
+    }
+
     /// Returns the name of the first special in a text, if there is one.
     #[must_use]
     pub fn first<'t>(&self, text: &'t [u8]) -> Option<&'t str> {

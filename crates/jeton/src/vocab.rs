@@ -351,13 +351,34 @@ impl Vocab {
         self.tokens.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
     }
 
-    /// Returns the tokens that start with these bytes, in the order of their bytes.
-    pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
-        let sorted = self.sorted.get_or_init(|| {
+    /// The indices of all tokens, in the order of their bytes.
+    fn sorted(&self) -> &[u32] {
+        self.sorted.get_or_init(|| {
             let mut indices: Vec<u32> = (0..self.tokens.ids.len() as u32).collect();
             indices.sort_unstable_by_key(|&index| self.at(index as usize));
             indices.into()
-        });
+        })
+    }
+
+    /// Calls `each` with the tokens that a text begins with, and how long they are, the shortest first.
+    pub(crate) fn each_at(&self, text: &[u8], mut each: impl FnMut(Id, usize)) {
+        let mut sorted = self.sorted();
+        for (at, &byte) in text.iter().enumerate() {
+            // Of those that go on so far, a shorter one comes first.
+            let next = |&index: &u32| self.at(index as usize).get(at).copied();
+            let first = sorted.partition_point(|index| next(index) < Some(byte));
+            let count = sorted[first..].partition_point(|index| next(index) == Some(byte));
+            sorted = &sorted[first..first + count];
+            let Some(&index) = sorted.first() else { return };
+            if self.at(index as usize).len() == at + 1 {
+                each(self.tokens.ids[index as usize], at + 1);
+            }
+        }
+    }
+
+    /// Returns the tokens that start with these bytes, in the order of their bytes.
+    pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+        let sorted = self.sorted();
         let first = sorted.partition_point(|&index| self.at(index as usize) < prefix);
         let starts = |&index: &u32| self.at(index as usize).starts_with(prefix);
         let count = sorted[first..].partition_point(starts);

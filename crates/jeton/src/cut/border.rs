@@ -8,8 +8,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::error::Error;
 use crate::split::Splitter;
 
-/// Bytes that are read after a place to know whether it is a border.
+/// Bytes that are read after a place to know whether it is a border; and for what tells it, at most.
 const AHEAD: usize = 256;
+const AHEAD_MAX: usize = 1 << 16;
 
 /// What a text is cut between.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -77,10 +78,11 @@ impl Border {
         places: Range<usize>,
     ) -> Result<Vec<usize>, Error> {
         let mut borders = Vec::new();
-        if places.is_empty() {
+        if places.is_empty() || text.is_empty() {
+            borders.extend(places.contains(&0).then_some(0));
             return Ok(borders);
         }
-        let read = &text[..text.len().min(places.end.saturating_add(AHEAD))];
+        let read = &text[..self.end_of_read(splitter, text, places.end)];
         let mut note = |at| {
             if places.contains(&at) {
                 borders.push(at);
@@ -88,7 +90,12 @@ impl Border {
         };
         match self {
             Self::Character => {
-                let start = places.start;
+                // Where the places begin may be inside a character.
+                let is_inside = |at: &usize| read[*at] & 0xC0 == 0x80;
+                let start = (places.start.saturating_sub(3)..=places.start.min(read.len() - 1))
+                    .rev()
+                    .find(|at| !is_inside(at))
+                    .unwrap_or(places.start);
                 each_part(&read[start..], str::char_indices, |at| note(start + at));
             }
             Self::Piece => {
@@ -123,6 +130,25 @@ impl Border {
             borders.insert(0, 0);
         }
         Ok(borders)
+    }
+}
+
+impl Border {
+    /// Returns how far a text has to be read to know the borders before `at`.
+    fn end_of_read(self, splitter: &Splitter, text: &[u8], at: usize) -> usize {
+        let Some(rest) = text.get(at..) else { return text.len() };
+        let near = &rest[..rest.len().min(AHEAD_MAX)];
+        let ahead = match self {
+            Self::Character => 0,
+            // What is read begins with the text, so it splits as the whole up to any safe cut.
+            Self::Piece => splitter.first_safe_cut(near).unwrap_or(near.len()),
+            // A letter tells whether a sentence, or a paragraph, has ended before it.
+            _ => {
+                let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte >= 0x80;
+                near.iter().position(is_letter).unwrap_or(near.len())
+            }
+        };
+        text.len().min(at.saturating_add(ahead).saturating_add(AHEAD))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The longest beginning of a text that fits.
 
-use super::{ASKED_BYTES, Anchor, Border, Fit, TRIED_BYTES_MAX};
+use super::run::Run;
+use super::{ASKED_BYTES, Anchor, BYTES_PER_ID, Border, Fit, TRIED_ALL};
 use crate::error::Error;
 use crate::stretch::{Stretch, Stretches};
 use crate::vocab::Id;
@@ -66,22 +67,30 @@ impl Fit<'_> {
         let last = *anchors.last().expect("there is a first");
         let (full, last) = self.where_full(text, last, end)?;
         let end = self.first_too_long(text, last, full, end)?;
+        let end = end.min(last.at.saturating_add(TRIED_ALL).max(full + self.tries_bytes()));
         anchors.push(last);
         // The last anchor is a border between characters, and fits.
         let from = if self.border == Border::Character { last.at } else { 0 };
         let mut borders = self.border.within(self.tokenizer.splitter(), text, from..end)?;
         // Of a long run without a place to cut, what is near the place where it is full.
         let near = borders.partition_point(|&at| at <= full);
-        borders.truncate(near.saturating_add(TRIED_BYTES_MAX / (full - last.at).max(1)));
-        let mut left = 2 * TRIED_BYTES_MAX;
+        let mut tries = self.tries(full - last.at);
+        if end - last.at > TRIED_ALL {
+            borders.truncate(near.saturating_add(tries));
+            tries *= 2;
+        } else {
+            tries = usize::MAX;
+        }
+        let mut run = Run::new(*self, &text[..end], false);
         for &at in borders.iter().rev() {
             let anchor = anchors[anchors.partition_point(|anchor| anchor.at <= at) - 1];
-            let bytes = at - anchor.at;
-            if bytes > left {
-                continue;
+            if at > last.at {
+                if tries == 0 {
+                    continue;
+                }
+                tries -= 1;
             }
-            left -= bytes;
-            if anchor.ids + self.count(&text[anchor.at..at])? <= self.ids_max {
+            if anchor.ids + run.count(anchor.at..at)? <= self.ids_max {
                 return Ok(at);
             }
         }
@@ -96,10 +105,20 @@ impl Fit<'_> {
         anchor: Anchor,
         end: usize,
     ) -> Result<(usize, Anchor), Error> {
-        let mut ids = Vec::new();
-        self.tokenizer.encode(&text[anchor.at..end], self.allowed, &mut ids)?;
-        let bytes = |id: &Id| self.tokenizer.token(*id).map_or(0, <[u8]>::len);
         let room = self.ids_max - anchor.ids;
+        let mut ids = Vec::new();
+        // Of a long run, no more than has so many ids.
+        let mut length = room.saturating_mul(BYTES_PER_ID).saturating_add(ASKED_BYTES);
+        while ids.len() <= room {
+            ids.clear();
+            let part = &text[anchor.at..end.min(anchor.at.saturating_add(length))];
+            self.tokenizer.encode(part, self.allowed, &mut ids)?;
+            if part.len() < length {
+                break;
+            }
+            length = length.saturating_mul(4);
+        }
+        let bytes = |id: &Id| self.tokenizer.token(*id).map_or(0, <[u8]>::len);
         let full = anchor.at + ids[..room.min(ids.len())].iter().map(bytes).sum::<usize>();
         // A special's name may be cut; what is before it is then other text.
         let special = self.allowed.find(&text[..end], anchor.at).map(|(place, _)| place.start);

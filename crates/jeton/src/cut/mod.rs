@@ -7,6 +7,7 @@
 mod border;
 mod chunks;
 mod end;
+mod run;
 mod start;
 
 pub use border::Border;
@@ -17,13 +18,17 @@ use crate::error::Error;
 use crate::specials::Allowed;
 use crate::stretch::Stretch;
 
-/// Bytes that are encoded at most to try beginnings, or ends, of a run without any place to cut.
-///
-/// Shorter runs, a few thousand characters, are tried at every place.
-const TRIED_BYTES_MAX: usize = 1 << 26;
+/// Bytes of a run without any place to cut, all beginnings or ends of which are tried.
+const TRIED_ALL: usize = 1 << 11;
+
+/// Bytes that are split at most to try those of a longer run.
+const TRIED_BYTES_MAX: usize = 1 << 25;
 
 /// Bytes of a text that is long enough to ask how long tokens are.
 const ASKED_BYTES: usize = 1 << 12;
+
+/// Bytes that an id most likely has, at most.
+const BYTES_PER_ID: usize = 8;
 
 /// What is to fit.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +54,20 @@ struct Anchor {
 impl Fit<'_> {
     fn count(&self, text: &[u8]) -> Result<usize, Error> {
         self.tokenizer.count(text, self.allowed)
+    }
+
+    /// Returns how many places are tried on either side of the one where a long run is full, so many
+    /// bytes from where it begins.
+    ///
+    /// From a place on, a run has an id more in every so many bytes as the longest token has.
+    fn tries(&self, bytes: usize) -> usize {
+        let enough = self.tokenizer.token_bytes_max().saturating_add(1).saturating_mul(4);
+        enough.min(TRIED_BYTES_MAX / bytes.max(1) + 1)
+    }
+
+    /// Returns how far from there such places are at most: a character has four bytes.
+    fn tries_bytes(&self) -> usize {
+        self.tokenizer.token_bytes_max().saturating_add(1).saturating_mul(16)
     }
 
     /// Returns the most bytes that may fit besides so many ids: no token is longer than the longest.

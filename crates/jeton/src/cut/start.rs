@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{ASKED_BYTES, Anchor, Border, Fit, TRIED_BYTES_MAX};
+use super::run::Run;
+use super::{ASKED_BYTES, Anchor, BYTES_PER_ID, Border, Fit, TRIED_ALL};
 use crate::encode::refuse_too_long;
 use crate::error::Error;
 use crate::vocab::Id;
@@ -21,17 +22,24 @@ impl Fit<'_> {
     /// As [`crate::Tokenizer::encode`].
     pub fn start(&self, before: &[u8], text: &[u8], goes_on: bool) -> Result<Option<usize>, Error> {
         refuse_too_long(text)?;
-        let cut = self.tokenizer.splitter().last_safe_cut(before).unwrap_or(0);
+        // What is before is counted once, up to where it is cut in any case; with specials, nowhere.
+        let cut = match self.allowed.is_none() {
+            true => self.tokenizer.splitter().last_safe_cut(before).unwrap_or(0),
+            false => 0,
+        };
         let settled = self.count(&before[..cut])?;
         let Some(room) = self.ids_max.checked_sub(settled) else { return Ok(Some(text.len())) };
         let (fit, before) = (Fit { ids_max: room, ..*self }, &before[cut..]);
         let far = fit.bytes_max(0).saturating_add(1);
         if text.len() > ASKED_BYTES.max(far) {
-            let near = text.len() - far;
-            let start = Behind { fit, before, text: &text[near..] }.start(true, true)?;
-            return Ok(start.map(|start| near + start));
+            let mut near = text.len() - far;
+            while near > 0 && text[near] & 0xC0 == 0x80 {
+                near -= 1; // It may be inside a character.
+            }
+            let behind = Behind { fit, before, whole: text, text: &text[near..] };
+            return Ok(behind.start(true, true)?.map(|start| near + start));
         }
-        Behind { fit, before, text }.start(goes_on, false)
+        Behind { fit, before, whole: text, text }.start(goes_on, false)
     }
 }
 
@@ -39,6 +47,8 @@ impl Fit<'_> {
 struct Behind<'a> {
     fit: Fit<'a>,
     before: &'a [u8],
+    whole: &'a [u8],
+    /// Its end, as far as that may matter.
     text: &'a [u8],
 }
 
@@ -115,48 +125,91 @@ impl Behind<'_> {
         let next = *anchors.last().expect("there is a first");
         let (full, next) = self.where_full(start, next)?;
         let start = self.last_too_long(start, full, next)?;
+        let near =
+            next.at.saturating_sub(TRIED_ALL).min(full.saturating_sub(self.fit.tries_bytes()));
+        let start = start.max(near);
         anchors.push(next);
         let end = match self.fit.border {
             Border::Character if self.before.is_empty() => next.at,
             _ => self.text.len(),
         };
-        let splitter = self.fit.tokenizer.splitter();
-        let borders = self.fit.border.within(splitter, self.text, start..end + 1)?;
+        let borders = self.borders(start..end + 1)?;
         // Of a long run without a place to cut, what is near the place where it is full.
         let near = borders.partition_point(|&at| at < full);
-        let tries = TRIED_BYTES_MAX / (next.at - full).max(1);
-        let mut left = 2 * TRIED_BYTES_MAX;
-        for &at in &borders[near.saturating_sub(tries)..] {
+        let mut tries = self.fit.tries(next.at - full);
+        let mut first = 0;
+        if next.at - start > TRIED_ALL {
+            first = near.saturating_sub(tries);
+            tries *= 2;
+        } else {
+            tries = usize::MAX;
+        }
+        let mut run = Run::new(self.fit, self.text, true);
+        for &at in &borders[first..] {
             // Anchors fall: the last that is behind the place.
             let number = anchors.partition_point(|anchor| anchor.at > at);
             let anchor = anchors[number.saturating_sub(1)];
-            let bytes = anchor.at - at + self.before.len();
-            if bytes > left {
-                continue;
+            if at < next.at {
+                if tries == 0 {
+                    continue;
+                }
+                tries -= 1;
             }
-            left -= bytes;
-            if anchor.ids + self.count_behind(at..anchor.at)? <= self.fit.ids_max {
+            if self.count_behind(&mut run, at, anchor)? <= self.fit.ids_max {
                 return Ok(at);
             }
         }
         Ok(self.text.len())
     }
 
-    fn count_behind(&self, place: Range<usize>) -> Result<usize, Error> {
-        match self.before.is_empty() {
-            true => self.fit.count(&self.text[place]),
-            false => self.fit.count(&[self.before, &self.text[place]].concat()),
+    /// Returns the borders of the text in some places. But between characters and lines, they depend on
+    /// all text before.
+    fn borders(&self, places: Range<usize>) -> Result<Vec<usize>, Error> {
+        let (border, splitter) = (self.fit.border, self.fit.tokenizer.splitter());
+        if matches!(border, Border::Character | Border::Line) {
+            return border.within(splitter, self.text, places);
         }
+        let before = self.whole.len() - self.text.len();
+        let places = before + places.start..before + places.end;
+        let mut borders = border.within(splitter, self.whole, places)?;
+        borders.iter_mut().for_each(|at| *at -= before);
+        Ok(borders)
+    }
+
+    /// Returns how many ids there are if the text begins at `at`, with what stands before it.
+    fn count_behind(&self, run: &mut Run<'_>, at: usize, anchor: Anchor) -> Result<usize, Error> {
+        if self.before.is_empty() {
+            return Ok(run.count(at..anchor.at)? + anchor.ids);
+        }
+        // With specials, what is joined may be one, anywhere.
+        let (end, ids) = match self.fit.allowed.is_none() {
+            true => (anchor.at, anchor.ids),
+            false => (self.text.len(), 0),
+        };
+        Ok(self.fit.count(&[self.before, &self.text[at..end]].concat())? + ids)
     }
 
     /// Returns where the ids from there to an anchor are as many as may be, and the first place after
     /// it that splits.
     fn where_full(&self, start: usize, anchor: Anchor) -> Result<(usize, Anchor), Error> {
         let text = &self.text[start..anchor.at];
+        // What stands before takes some of the room, about.
+        let taken = anchor.ids + self.fit.count(self.before)?;
+        let room = self.fit.ids_max.saturating_sub(taken);
         let mut ids = Vec::new();
-        self.fit.tokenizer.encode(text, self.fit.allowed, &mut ids)?;
+        // Of a long run, no more than has so many ids.
+        let mut length = room.saturating_mul(BYTES_PER_ID).saturating_add(ASKED_BYTES);
+        while ids.len() <= room {
+            ids.clear();
+            let part = &text[text.len().saturating_sub(length)..];
+            self.fit.tokenizer.encode(part, self.fit.allowed, &mut ids)?;
+            if part.len() < length {
+                break;
+            }
+            length = length.saturating_mul(4);
+        }
         let bytes = |id: &Id| self.fit.tokenizer.token(*id).map_or(0, <[u8]>::len);
-        let room = self.fit.ids_max.saturating_sub(anchor.ids).min(ids.len());
+        let room = room.min(ids.len());
         let full = anchor.at - ids[ids.len() - room..].iter().map(bytes).sum::<usize>();
         let splitter = self.fit.tokenizer.splitter();
         let has_special = self.fit.allowed.find(text, 0).is_some();

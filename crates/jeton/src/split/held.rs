@@ -28,14 +28,24 @@ impl Splitter {
             }
         }
     }
+
+    /// Returns a character of each class that the pattern tells apart, as far as that is known.
+    pub(crate) fn examples(&self) -> Vec<char> {
+        let found = match &self.engine {
+            Engine::Scanner { transducer, .. } => {
+                examples(transducer.class_count(), |point| transducer.class_of(point))
+            }
+            Engine::Automaton(automaton) => {
+                examples(automaton.classes(), |point| automaton.class_of(point))
+            }
+            Engine::Regex { .. } => Vec::new(),
+        };
+        found.into_iter().flatten().collect()
+    }
 }
 
-/// Finds the longest run of classes no two of which are cut apart in any case.
-fn held_max(
-    classes: usize,
-    class_of: impl Fn(u32) -> u8,
-    is_safe_cut: impl Fn(u8, u8) -> bool,
-) -> Result<usize, String> {
+/// Finds a character of each class, one that shows if there is such.
+fn examples(classes: usize, class_of: impl Fn(u32) -> u8) -> Vec<Option<char>> {
     let mut examples = vec![None; classes];
     for character in '\0'..=char::MAX {
         let example = &mut examples[class_of(character as u32) as usize];
@@ -44,6 +54,16 @@ fn held_max(
             *example = Some(character);
         }
     }
+    examples
+}
+
+/// Finds the longest run of classes no two of which are cut apart in any case.
+fn held_max(
+    classes: usize,
+    class_of: impl Fn(u32) -> u8,
+    is_safe_cut: impl Fn(u8, u8) -> bool,
+) -> Result<usize, String> {
+    let examples = examples(classes, class_of);
     let met: Vec<(u8, char)> =
         (0..).zip(&examples).filter_map(|(class, example)| Some((class, (*example)?))).collect();
     // Runs of one character, then of two …: as many rounds as classes, or the run can go on for ever.
@@ -60,7 +80,7 @@ fn held_max(
     }
     let twin = met.iter().find(|(class, _)| !is_safe_cut(*class, *class));
     let example = twin.or(ends.first()).map_or(' ', |(_, example)| *example);
-    Err(format!("a piece may be of any length, as one of many {example:?}"))
+    Err(format!("text may go on for ever without a place to cut, as a run of {example:?}"))
 }
 
 #[cfg(test)]
@@ -73,8 +93,8 @@ mod tests {
         assert_eq!(held(r"(?s:.)"), Ok(4));
         assert_eq!(
             held(crate::pattern::NANOCHAT),
-            Err("a piece may be of any length, as one of many '!'".to_owned())
+            Err("text may go on for ever without a place to cut, as a run of '!'".to_owned())
         );
-        assert!(held(r"\w+(?=\s)|\w+|\W").unwrap_err().contains("any length"));
+        assert!(held(r"\w+(?=\s)|\w+|\W").unwrap_err().contains("for ever"));
     }
 }

@@ -81,22 +81,18 @@ impl Decoder {
         for &id in ids {
             tokenizer.token(id)?;
         }
-        // Only a decoder that refuses has to go back.
-        let before = (self.options.broken == Broken::Refused).then(|| self.state.clone());
-        let length = text.len();
+        if self.options.broken == Broken::Refused {
+            let (mut state, mut tried) = (self.state.clone(), String::new());
+            for &id in ids {
+                state.take(tokenizer.token(id)?, &self.options, &mut tried)?;
+            }
+        }
         let lost = ids.len().saturating_sub(self.options.rewind_max);
         for (number, &id) in ids.iter().enumerate() {
             if number >= lost {
                 self.remember();
             }
-            let token = tokenizer.token(id).expect("it was asked for above");
-            if let Err(error) = self.state.take(token, &self.options, text) {
-                text.truncate(length);
-                self.state = before.expect("it refuses");
-                self.past
-                    .truncate(self.past.len().saturating_sub(number + 1 - lost.min(number + 1)));
-                return Err(error);
-            }
+            self.state.take(tokenizer.token(id)?, &self.options, text)?;
         }
         Ok(())
     }
@@ -118,12 +114,14 @@ impl Decoder {
         if !self.state.begun.is_empty() && broken == Broken::Refused {
             return Err(Error::NotUtf8 { bytes: self.state.begun.clone() });
         }
-        let State { begun, held, .. } = take(&mut self.state);
+        let State { begun, mut held, .. } = take(&mut self.state);
         self.past.clear();
-        text.push_str(&held);
+        let before = held.len();
         if !begun.is_empty() && broken == Broken::Replaced {
-            text.push(char::REPLACEMENT_CHARACTER);
+            held.push(char::REPLACEMENT_CHARACTER);
         }
+        let stop = first_stop(&held, before, &self.options.stops);
+        text.push_str(&held[..stop.map_or(held.len(), |(start, _)| start)]);
         Ok(())
     }
 

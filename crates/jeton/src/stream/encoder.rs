@@ -43,19 +43,19 @@ impl Encoder {
         threads: usize,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        let mut held = take(&mut self.held);
+        // Whatever is refused, the next text begins anew.
+        let (mut held, searched, uncut) =
+            (take(&mut self.held), take(&mut self.searched), take(&mut self.uncut));
         held.extend_from_slice(text);
         refuse_too_long(&held)?;
         let settled = self.allowed.begun_at(&held);
         let (mut scratch, mut at) = (tokenizer.lend(), 0);
-        while let Some((place, id)) =
-            self.allowed.find_before(&held, self.searched.max(at), settled)
-        {
+        while let Some((place, id)) = self.allowed.find_before(&held, searched.max(at), settled) {
             tokenizer.encode_ordinary(&held[at..place.start], &mut scratch, ids)?;
             ids.push(id);
             at = place.end;
         }
-        let from = at.max(self.uncut);
+        let from = at.max(uncut);
         if from < settled
             && let Some(cut) = tokenizer.splitter().last_safe_cut(&held[from..settled])
         {
