@@ -60,4 +60,7 @@ def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
         TOK.decode_file(tmp_path / "cut.npy", tmp_path / "b")
     with pytest.raises(jeton.errors.MissingFileError):
         TOK.encode_file(tmp_path / "none", tmp_path / "b")
+    with pytest.raises(jeton.errors.FileError, match="name another target"):
+        TOK.encode_file(tmp_path / "a.txt", tmp_path / "." / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == "a"
     assert not (tmp_path / "b").exists()

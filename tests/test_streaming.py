@@ -1,5 +1,8 @@
 """Text and ids as they come: the same as all at once, and nothing that later ones can change."""
 
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,6 +112,13 @@ def test_ids_that_are_taken_back_were_never_there(
         decoder.push(ids[len(ids) - back :]) + decoder.flush()
         == fresh.push(ids[len(ids) - back :]) + fresh.flush()
     )
+
+
+def test_an_id_may_be_any_number() -> None:
+    decoder = TOK.decoder()
+    same: list[Any] = [np.int64(64), np.uint16(64), np.array(64), [np.int64(64)], np.array([64])]
+    for each in same:
+        assert decoder.push(each) == TOK.decode([64])
 
 
 def test_a_character_in_parts_comes_whole() -> None:

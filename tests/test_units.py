@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -233,7 +234,7 @@ class TestJournal:
     def test_what_is_done_is_not_done_again(self, folder: Path, tmp_path: Path) -> None:
         file, journal = folder / "b.txt", tmp_path / "journal"
         expected = jeton.count_files([file], engine="local", part=1, journal=journal)
-        notes = sorted(journal.glob("*.json"))
+        notes = sorted(set(journal.glob("*.json")) - {journal / "work.json"})
         assert len(notes) > 2
         notes[0].unlink()
         notes[1].with_suffix(".counts").write_bytes(b"damaged" * 10)
@@ -276,6 +277,21 @@ class TestJournal:
                 [file], engine=engine, part=1, journal=journal, anew=True, remark=str
             )
             assert same_counts(found, expected)
+
+    def test_of_another_work_are_not_lost(self, folder: Path, tmp_path: Path) -> None:
+        file, journal = folder / "b.txt", tmp_path / "journal"
+
+        def count(**options: Any) -> jeton.Counts:
+            return jeton.count_files(
+                [file], engine="local", part=1, journal=journal, remark=str, **options
+            )
+
+        count()
+        units = sorted(path.name for path in journal.iterdir())
+        with pytest.raises(OtherWorkError, match="differs in held_out"):
+            count(held_out=0.5)
+        assert sorted(path.name for path in journal.iterdir()) == units
+        assert count(held_out=0.5, anew=True).held_out is not None
 
     def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
         self, folder: Path, tmp_path: Path

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from jeton.corpus.kinds import chunks
-from jeton.errors import FormatError, file_error
+from jeton.errors import FileError, FormatError, file_error
 from jeton.files import given, write_whole_by
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def encode_file(
 ) -> int:
     """Encode a file, packed or not, into a file of ids; return how many there are."""
     numbers = _checked(tokenizer, dtype)
+    _refuse_same(given(source), given(target))
     count = 0
 
     def write(file: BinaryIO) -> None:
@@ -62,6 +63,7 @@ def decode_file(
     dtype: Dtype | None,
 ) -> int:
     """Decode a file of ids into a file of text; return how many bytes that has."""
+    _refuse_same(given(source), given(target))
     count = 0
 
     def write(file: BinaryIO) -> None:
@@ -141,6 +143,11 @@ def _header(dtype: "np.dtype[Any]", count: int) -> bytes:
     description = {"descr": dtype.str, "fortran_order": False, "shape": (count,)}
     text = "{" + ", ".join(f"{name!r}: {value!r}" for name, value in description.items()) + ", }"
     return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+
+
+def _refuse_same(source: Path, target: Path) -> None:
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(f"{source} would be replaced by what is made of it; name another target")
 
 
 def _write(

@@ -24,11 +24,16 @@ __all__ = [
 ]
 
 STATE = "state.json"
+WORK = "work.json"
+"""What the units of a folder were counted with."""
+
 LOCK = "lock"
 UNIT = re.compile(r"[0-9a-f]{32}(\.json|(\.held_out)?\.counts)")
 """The names of what a unit writes, on an engine."""
 
-OURS = re.compile(rf"state\.json|lock|\d{{6}}(\.held_out)?\.counts|\..*\.tmp|{UNIT.pattern}")
+OURS = re.compile(
+    rf"state\.json|work\.json|lock|\d{{6}}(\.held_out)?\.counts|\..*\.tmp|{UNIT.pattern}"
+)
 """The names of all that a journal writes."""
 
 CHECKSUM_BYTES = 32
@@ -212,7 +217,7 @@ def is_of_unit(name: str) -> bool:
 
 def keeps_anything(folder: Path) -> bool:
     """Tell whether a folder holds parts or units to go on from."""
-    return any(folder.glob("*.json"))
+    return any(file.name != WORK for file in folder.glob("*.json"))
 
 
 def discard(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Train a tokenizer: count the pieces of a corpus, then learn merges from the counts."""
 
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,8 +15,8 @@ from jeton import corpus, jobs
 from jeton._engine import VERSION
 from jeton.counting import Counting, Counts, count_corpus, weighted_texts
 from jeton.errors import CorpusError, JobError
-from jeton.files import given
-from jeton.journal import STATE, Held, Journal, is_of_unit
+from jeton.files import given, write_whole
+from jeton.journal import STATE, WORK, Held, Journal, is_of_unit
 from jeton.learning import Learning
 from jeton.memory import parse
 from jeton.progress import Listener, Shown, shown
@@ -213,7 +214,9 @@ def count_files(
         sizes, changed = [size for _, size, _ in known], [when for _, _, when in known]
         described = Files(files, sizes, changed, times, field, on_error)
         unit_bytes = min(part_bytes, UNIT_BYTES)
-        with _unit_folder(counting, journal, remark, anew=anew) as place, shown(progress) as tell:
+        work = identity | {"on_error": on_error, "unit_bytes": unit_bytes}
+        folder_of_units = _unit_folder(counting, journal, work, remark, anew=anew)
+        with folder_of_units as place, shown(progress) as tell:
             counted = count_units(
                 counting,
                 described,
@@ -260,6 +263,7 @@ def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
 def _unit_folder(
     counting: Counting,
     journal: corpus.AnyPath | None,
+    work: dict[str, Any],
     remark: Callable[[str], object],
     *,
     anew: bool,
@@ -275,12 +279,24 @@ def _unit_folder(
     try:
         if not anew and (held.folder / STATE).exists():
             held.refuse("keeps what was counted without an engine")
+        if not anew and (other := _other_work(held.folder / WORK, work)):
+            held.refuse(f"keeps units of a work that differs in {', '.join(other)}")
         held.remove(keep=lambda name: is_of_unit(name) and not anew)
         if units := sum(file.suffix == ".json" for file in held.folder.iterdir()):
             remark(f"going on from {held.folder}, which holds {units} units")
+        write_whole(held.folder / WORK, json.dumps(work).encode())
         yield held.folder
     finally:
         held.close()
+
+
+def _other_work(file: Path, work: dict[str, Any]) -> list[str]:
+    """Return in what the units of a folder differ from those of a work, if it has any."""
+    try:
+        kept = json.loads(file.read_bytes())
+        return [name for name in work if kept[name] != work[name]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []  # There are none, or they are not known: those that fit are used.
 
 
 def _checked(

@@ -163,7 +163,14 @@ impl Decoder {
         let pushed = match ids.is_instance_of::<PyInt>() {
             true => stream.push(tokenizer, &[ids::read_one(ids, vocab_size)?], &mut text),
             false => {
-                let ids = ids::read(ids, vocab_size)?;
+                let ids = match ids::read(ids, vocab_size) {
+                    // What is one number, but no int, says so: numpy's, and those of tensors.
+                    Err(error) => match ids.call_method0("__index__") {
+                        Ok(id) => vec![ids::read_one(&id, vocab_size)?],
+                        Err(_) => return Err(error),
+                    },
+                    ids => ids?,
+                };
                 text.reserve(ids.len() * 5);
                 py.detach(|| stream.push(tokenizer, &ids, &mut text))
             }

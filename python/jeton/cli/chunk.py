@@ -37,13 +37,15 @@ def chunk(
 ) -> None:
     """Cut FILE (standard input by default) into chunks of N tokens at most, one a line.
 
-    A line has where the chunk begins and ends, in characters, its tokens, and its text.
+    A line has where the chunk begins and ends, in characters, its tokens, and its text. Places are
+    in bytes if FILE is not UTF-8.
     """
     text, tokenizer = text_of(file), load(name)
     for each in tokenizer.chunk(text, tokens, overlap, at, specials=specials):  # type: ignore[type-var]
         part = each.text if isinstance(each.text, str) else each.text.decode(errors="replace")
         if as_json:
-            row = {"start": each.start, "end": each.end, "tokens": each.tokens, "text": part}
-            click.echo(json.dumps(row))
+            unit = "character" if isinstance(each.text, str) else "byte"
+            row = {"start": each.start, "end": each.end, "unit": unit, "tokens": each.tokens}
+            click.echo(json.dumps(row | {"text": part}))
         else:
             click.echo(f"{each.start}\t{each.end}\t{each.tokens}\t{visible(part)}")
