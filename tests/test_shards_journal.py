@@ -331,14 +331,36 @@ def test_verify_finds_whatever_is_changed(tok: jeton.Tokenizer, tmp_path: Path) 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
+def test_a_manifest_with_any_bit_flipped_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower lowest " * 50)
+    out = tmp_path / "out"
+    shards.write([tmp_path / "a.txt"], tok, out, pack=16, pad=0)
+    path = out / "manifest.json"
+    content = path.read_bytes()
+    chance = random.Random(1)
+    damaged = [content[:-1], content[:-2], b"{}", b"[" * 10**5, b'{"version": 2}']
+    damaged.append(content.replace(b'"pack": 16', b'"pack": "\\ud800"'))
+    for at in range(len(content)):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << chance.randrange(8)
+        damaged.append(bytes(flipped))
+    for each in damaged:
+        path.write_bytes(each)
+        for look in (shards.open, shards.verify):
+            with pytest.raises(ShardError, match=r"manifest\.json is") as said:
+                look(out)
+            assert "\n" not in str(said.value)
+    path.write_bytes(content)
+    assert shards.verify(out) == []
+
+
 def forge(out: Path, name: str, change: Any) -> None:
     """Change ids, and the manifest with them."""
     path = out / name
-    before = shards.Manifest.read(out).files()
     ids = np.fromfile(path, np.uint16)
     change(ids)
     ids.tofile(path)
-    manifest = (out / "manifest.json").read_text()
-    [old] = [told["sha256"] for told in before if told["file"] == name]
-    new = checksum(path)
-    (out / "manifest.json").write_text(manifest.replace(old, new))
+    manifest = shards.Manifest.read(out)
+    [told] = [told for told in manifest.files() if told["file"] == name]
+    told["sha256"] = checksum(path)
+    (out / "manifest.json").write_bytes(manifest.to_bytes())
