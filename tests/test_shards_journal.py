@@ -19,6 +19,7 @@ from jeton import jobs, shards
 from jeton.errors import ShardError
 from jeton.shards import arrange, plan, writing
 from jeton.shards.stream import Stream, checksum
+from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
 
 KILLS = 3
 COMMAND = """
@@ -250,6 +251,43 @@ def test_shards_without_a_manifest_are_not_written_over(
     with pytest.raises(ShardError, match=r"has 'train_000000.bin' without a manifest"):
         shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
     assert (tmp_path / "out" / "train_000000.bin").read_text() == "precious"
+
+
+def test_what_is_not_ours_stays_whatever_its_name(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    shards.write([tmp_path / "a.txt"], tok, tmp_path / "whole")
+    manifest = (tmp_path / "whole" / "manifest.json").read_text()
+    for number, foreign in enumerate(
+        [
+            {".mine.tmp": "!", "precious.txt": "!"},
+            {".mine.tmp": "!"},
+            {".mine.tmp": "!", "manifest.json": manifest},
+            {"manifest.json": '{"name": "an app"}', "train_000000.bin": "!"},
+            {"manifest.json": "", "train_000000.bin": "!"},
+            {"train_000000.bin": "!"},
+            {".train_000000.bin.0123456789abcdef.tmp": "!"},
+        ]
+    ):
+        out = tmp_path / str(number)
+        out.mkdir()
+        for name, content in foreign.items():
+            (out / name).write_text(content)
+        for anew in (False, True):
+            with pytest.raises(ShardError, match="name another"):
+                shards.write([tmp_path / "a.txt"], tok, out, anew=anew)
+            assert contents(out) == {name: text.encode() for name, text in foreign.items()}
+
+
+def test_shards_with_a_damaged_manifest_are_made_anew(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    out = tmp_path / "out"
+    shards.write([tmp_path / "a.txt"], tok, out)
+    manifest = out / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"pad": null', b'"pad": 0'))
+    with pytest.raises(ShardError, match="is damaged"):
+        shards.write([tmp_path / "a.txt"], tok, out)
+    shards.write([tmp_path / "a.txt"], tok, out, anew=True)
+    assert shards.verify(out) == []
 
 
 def test_a_corpus_that_has_changed_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from jeton.errors import ShardError, file_error
 
-__all__ = ["MANIFEST", "Manifest"]
+__all__ = ["MANIFEST", "Manifest", "is_manifest"]
 
 MANIFEST = "manifest.json"
 VERSION = 2
@@ -101,6 +101,16 @@ class Manifest:
         if found is None or not _is(found, content):
             raise ShardError(f"{path} is damaged: its checksum is another; make the shards anew")
         return found
+
+
+def is_manifest(path: Path) -> bool:
+    """Tell whether a file is a manifest of shards, of any version, whole or damaged in a value."""
+    try:
+        plain = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    names = {entry.name for entry in fields(Manifest)}
+    return isinstance(plain, dict) and names <= plain.keys()
 
 
 def _is(manifest: Manifest, content: bytes) -> bool:
