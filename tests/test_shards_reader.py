@@ -14,6 +14,7 @@ import jeton
 from jeton import shards
 from jeton.errors import ShardError
 from jeton.shards import Batches, Reader, Windows
+from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
 
 TEXTS = [f"text {number}: " + "lower " * (number % 13) for number in range(120)]
 

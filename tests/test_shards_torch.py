@@ -101,6 +101,22 @@ def test_an_epoch_may_be_set(windows: Windows, workers: int, *, stay: bool) -> N
     assert epoch_of(loader) == expected(windows, 5)
 
 
+@pytest.mark.parametrize(("workers", "stay"), WAYS)
+def test_an_epoch_that_is_broken_off_may_be_gone_on_with(
+    windows: Windows, workers: int, *, stay: bool
+) -> None:
+    stream = stream_of(windows, position=8)
+    loader = loaded(stream, workers, stay=stay)
+    for done, _ in enumerate(loader, 1):
+        if done == 5:
+            break
+    stream.load_state_dict(stream.state_dict(done))
+    assert epoch_of(loader) == expected(windows, 0, 28)
+    next(iter(loader))
+    if workers:  # Otherwise it goes on by itself.
+        assert epoch_of(loader) == expected(windows, 2)
+
+
 def test_loaders_of_other_workers_go_on(windows: Windows) -> None:
     stream = stream_of(windows, position=8)
     for epoch, workers in enumerate([3, 1, 3, 0, 2, 2, 0, 1]):
