@@ -23,6 +23,7 @@ import jeton
 from jeton import jobs, shards
 from jeton.errors import CorpusError, ShardError, SpecialError
 from jeton.shards import arrange, plan, texts, work
+from jeton.shards import options as options_of
 from jeton.shards.options import Options
 from jeton.shards.order import permutation
 
@@ -32,6 +33,14 @@ END = "<|end|>"
 @pytest.fixture(scope="module")
 def tok() -> jeton.Tokenizer:
     return jeton.train([story(seed, 3000) for seed in range(20)], 320, specials=[END, "<|bos|>"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_shards() -> Iterator[None]:
+    """Let shards be so small that a few texts make several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(options_of, "SHARD_TOKENS_MIN", 1)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -437,15 +446,71 @@ def test_what_cannot_be_read_is_refused_or_skipped_and_counted(
     assert said == [f"skipped 2 lines; first: {path}, line 8 {made.skipped['examples'][0][1]}"]
 
 
-def test_what_was_read_before_damage_stays(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    packed = gzip.compress(story(1, 400_000).encode())
+@pytest.mark.parametrize("validation", [0.0, 0.5])
+@pytest.mark.parametrize("part", [1 << 10, 1 << 22])
+def test_whole_texts_before_damage_stay_and_the_broken_one_does_not(
+    tok: jeton.Tokenizer,
+    tmp_path: Path,
+    part: int,
+    validation: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(texts, "PART_BYTES", part)
+    given = [*stories(9), story(1, 400_000)]
+    packed = gzip.compress("\x1e".join(given).encode())
     path = tmp_path / "a.txt.gz"
     path.write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "b.txt").write_text("low")
+    paths, options = [path, tmp_path / "b.txt"], {"texts_end_with": "\x1e", "eos": END}
     with pytest.raises(jeton.errors.FileError):
-        shards.write([path], tok, tmp_path / "out")
-    made = shards.write([path], tok, tmp_path / "out2", on_error="skip", remark=str)
-    assert made.texts == 1
-    assert story(1, 400_000).startswith(tok.decode(read(tmp_path / "out2")[0])[:-1])
+        shards.write(paths, tok, tmp_path / "out", **options)  # type: ignore[arg-type]
+    said: list[str] = []
+    made = shards.write(
+        paths,
+        tok,
+        tmp_path / "out2",
+        on_error="skip",
+        remark=said.append,
+        validation=validation,
+        **options,  # type: ignore[arg-type]
+    )
+    found = read(tmp_path / "out2") + (read(tmp_path / "out2", "val") if validation else [])
+    expected = [tok.encode(text, append=END) for text in [*given[:9], "low"]]
+    assert sorted(found) == sorted(expected)
+    assert [entry["texts"] for entry in made.inputs] == [9, 1]
+    assert sum(entry["tokens"] for entry in made.inputs) == made.tokens == sum(map(len, found))
+    assert made.inputs[0]["bytes"] == sum(len(text.encode()) for text in given[:9])
+    assert shards.verify(tmp_path / "out2") == []
+    assert "skipped 1 file" in said[0]
+
+
+def test_files_that_are_given_twice_and_rows_that_stay_empty_are_remarked(
+    tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("low")
+    said: list[str] = []
+    shards.write([path, tmp_path], tok, tmp_path / "out", remark=said.append)
+    assert said == [f"{path} is given 2 times and counts 2 times"]
+    said.clear()
+    count = len(tok.encode("low"))
+    shards.write([path], tok, tmp_path / "packed", remark=said.append, pack=100)
+    what = f"{count} tokens of train do not fill one row of 100"
+    assert said == [f"{what}, and are dropped; give a pad or shorter rows"]
+
+
+def test_a_path_is_the_same_however_it_is_written(
+    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "c2").mkdir()
+    (tmp_path / "c2" / "a.txt").write_text("low")
+    monkeypatch.chdir(tmp_path)
+    for path in ("c2", "./c2", "c2/", "c2/../c2", Path("c2")):
+        made = shards.write([path], tok, "out", remark=str)
+        assert [(entry["path"], entry["source"]) for entry in made.inputs] == [("c2/a.txt", "c2")]
+    for out in ("c2", "./c2/", tmp_path / "c2"):
+        with pytest.raises(ShardError, match="c2 is both the corpus and the folder for shards"):
+            shards.write(["c2"], tok, out)
 
 
 def test_the_manifest_says_what_was_made_of_what(tok: jeton.Tokenizer, tmp_path: Path) -> None:
@@ -528,10 +593,11 @@ def test_a_unit_is_work_that_another_process_can_do(tok: jeton.Tokenizer, tmp_pa
         ({"format": "csv"}, "the format is 'csv'; there are npy, bin"),
         ({"bos": "<|no|>"}, "bos is '<|no|>'; the tokenizer has <|end|>"),
         ({"eos": 320}, "eos is 320; ids go from 0 to 319"),
+        ({"shard_size": 1023}, "shard_size is 1023 tokens, too few for a file; the least is 1024"),
         ({"shard_size": 0}, "shard_size is 0; it must be at least 1 token"),
         ({"validation": 1.0}, "validation is 1.0; it is a share"),
         ({"pad": 1}, "pad fills rows that are packed"),
-        ({"pack": 10, "shard_size": 9}, "a shard of 9 tokens holds no row of 10"),
+        ({"pack": 1025, "shard_size": 1024}, "a shard of 1024 tokens holds no row of 1025"),
         ({"shuffle": -1}, "the seed shuffle is -1"),
         ({"max_tokens": 5}, "max_tokens is for chats"),
         ({"chat": "cats"}, "'cats' is no template"),
@@ -540,8 +606,13 @@ def test_a_unit_is_work_that_another_process_can_do(tok: jeton.Tokenizer, tmp_pa
     ],
 )
 def test_refuses_options_that_make_no_sense(
-    tok: jeton.Tokenizer, tmp_path: Path, options: dict[str, Any], message: str
+    tok: jeton.Tokenizer,
+    tmp_path: Path,
+    options: dict[str, Any],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(options_of, "SHARD_TOKENS_MIN", 1024)
     (tmp_path / "a.txt").write_text("low")
     with pytest.raises((ShardError, SpecialError)) as refused:
         shards.write([tmp_path / "a.txt"], tok, tmp_path / "out", **options)

@@ -32,13 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_writes_reads_checks_and_tells(folder: Path) -> None:
     made = output(
         *("shard", "a.txt", "b", "--out", "out", "--format", "npy", "--field", "body"),
-        *("--texts-end-with", r"\x1e", "--eos", "<|end|>", "--shard-size", "16"),
+        *("--texts-end-with", r"\x1e", "--eos", "<|end|>", "--shard-size", "1024"),
         folder=folder,
     )
     tok = jeton.load(folder / "tokenizer")
     ids = [tok.encode(text, append="<|end|>") for text in TEXTS * 2]
     tokens = sum(map(len, ids))
-    count = -(-tokens // 16)
+    count = -(-tokens // 1024)
     assert made == f"out: {tokens} tokens of 6 texts in {count} shards\n"
     assert [text.tolist() for text in shards.open(folder / "out")] == ids
     told = output("shard", "--stat", "out", folder=folder).splitlines()
@@ -53,17 +53,23 @@ def test_writes_reads_checks_and_tells(folder: Path) -> None:
     assert as_json["splits"]["train"]["tokens"] == tokens
     right = output("shard", "--verify", "out", folder=folder)
     assert right == f"out: {count + 1} files are as they should be\n"
+    as_json = json.loads(output("shard", "--verify", "out", "--json", folder=folder))
+    assert as_json == {"path": "out", "files": count + 1, "wrong": [], "encoded": False}
     again = output("shard", "a.txt", "b", "--verify", "out", "-t", "tokenizer", folder=folder)
     assert "so is the corpus when it is encoded again" in again
 
 
 def test_says_all_that_is_wrong_and_exits_with_2(folder: Path) -> None:
-    output("shard", "a.txt", "-o", "wrong", "--shard-size", "5", folder=folder)
+    (folder / "long.txt").write_text("the cat sat " * 2000)
+    output("shard", "long.txt", "-o", "wrong", "--shard-size", "1024", folder=folder)
     (folder / "wrong" / "train_000000.bin").unlink()
     (folder / "wrong" / "train_000001.bin").write_bytes(b"")
     done = run("shard", "--verify", "wrong", folder=folder)
     assert (done.returncode, done.stdout) == (2, b"")
     assert len(done.stderr.splitlines()) == 2
+    done = run("shard", "--verify", "wrong", "--json", folder=folder)
+    assert done.returncode == 2
+    assert len(json.loads(done.stdout)["wrong"]) == 2
 
 
 def test_the_same_command_says_that_all_is_there(folder: Path) -> None:
@@ -73,7 +79,8 @@ def test_the_same_command_says_that_all_is_there(folder: Path) -> None:
     assert done.returncode == 0
     assert done.stderr.decode().strip() == "jeton: twice has all its shards already"
     assert json.loads(done.stdout) == first
-    assert "differ" in refusal(*command, "--eos", "1", folder=folder)
+    refused = refusal(*command, "--eos", "1", folder=folder)
+    assert "differ; name another folder, or start anew (--anew)" in refused
     output(*command, "--eos", "1", "--anew", folder=folder)
 
 
@@ -83,6 +90,10 @@ def test_refuses_what_it_cannot_do_in_one_line(folder: Path) -> None:
     assert "has no manifest.json" in refusal("shard", "--stat", "b", folder=folder)
     assert "is missing" in refusal("shard", "no.txt", "-o", "none", folder=folder)
     assert run("shard", "a.txt", "-o", "x", "--shard-size", "many", folder=folder).returncode == 2
+    assert "too few for a file" in refusal(
+        "shard", "a.txt", "-o", "none", "--shard-size", "1", folder=folder
+    )
+    assert "both the corpus and the folder" in refusal("shard", "b", "-o", "b", folder=folder)
     assert not (folder / "none").exists()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import jeton
 from jeton import shards
+from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
 
 TEXTS = ["low lower", "", "newest, widest: naïve 中文", "a", "the end " * 40]
 END = 50256

@@ -19,6 +19,7 @@ from jeton import jobs, shards
 from jeton.errors import ShardError
 from jeton.shards import arrange, plan, writing
 from jeton.shards.stream import Stream, checksum
+from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
 
 KILLS = 3
 COMMAND = """
@@ -252,6 +253,43 @@ def test_shards_without_a_manifest_are_not_written_over(
     assert (tmp_path / "out" / "train_000000.bin").read_text() == "precious"
 
 
+def test_what_is_not_ours_stays_whatever_its_name(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    shards.write([tmp_path / "a.txt"], tok, tmp_path / "whole")
+    manifest = (tmp_path / "whole" / "manifest.json").read_text()
+    for number, foreign in enumerate(
+        [
+            {".mine.tmp": "!", "precious.txt": "!"},
+            {".mine.tmp": "!"},
+            {".mine.tmp": "!", "manifest.json": manifest},
+            {"manifest.json": '{"name": "an app"}', "train_000000.bin": "!"},
+            {"manifest.json": "", "train_000000.bin": "!"},
+            {"train_000000.bin": "!"},
+            {".train_000000.bin.0123456789abcdef.tmp": "!"},
+        ]
+    ):
+        out = tmp_path / str(number)
+        out.mkdir()
+        for name, content in foreign.items():
+            (out / name).write_text(content)
+        for anew in (False, True):
+            with pytest.raises(ShardError, match="name another"):
+                shards.write([tmp_path / "a.txt"], tok, out, anew=anew)
+            assert contents(out) == {name: text.encode() for name, text in foreign.items()}
+
+
+def test_shards_with_a_damaged_manifest_are_made_anew(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    out = tmp_path / "out"
+    shards.write([tmp_path / "a.txt"], tok, out)
+    manifest = out / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"pad": null', b'"pad": 0'))
+    with pytest.raises(ShardError, match="is damaged"):
+        shards.write([tmp_path / "a.txt"], tok, out)
+    shards.write([tmp_path / "a.txt"], tok, out, anew=True)
+    assert shards.verify(out) == []
+
+
 def test_a_corpus_that_has_changed_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low lower")
@@ -331,14 +369,36 @@ def test_verify_finds_whatever_is_changed(tok: jeton.Tokenizer, tmp_path: Path) 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
+def test_a_manifest_with_any_bit_flipped_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower lowest " * 50)
+    out = tmp_path / "out"
+    shards.write([tmp_path / "a.txt"], tok, out, pack=16, pad=0)
+    path = out / "manifest.json"
+    content = path.read_bytes()
+    chance = random.Random(1)
+    damaged = [content[:-1], content[:-2], b"{}", b"[" * 10**5, b'{"version": 2}']
+    damaged.append(content.replace(b'"pack": 16', b'"pack": "\\ud800"'))
+    for at in range(len(content)):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << chance.randrange(8)
+        damaged.append(bytes(flipped))
+    for each in damaged:
+        path.write_bytes(each)
+        for look in (shards.open, shards.verify):
+            with pytest.raises(ShardError, match=r"manifest\.json is") as said:
+                look(out)
+            assert "\n" not in str(said.value)
+    path.write_bytes(content)
+    assert shards.verify(out) == []
+
+
 def forge(out: Path, name: str, change: Any) -> None:
     """Change ids, and the manifest with them."""
     path = out / name
-    before = shards.Manifest.read(out).files()
     ids = np.fromfile(path, np.uint16)
     change(ids)
     ids.tofile(path)
-    manifest = (out / "manifest.json").read_text()
-    [old] = [told["sha256"] for told in before if told["file"] == name]
-    new = checksum(path)
-    (out / "manifest.json").write_text(manifest.replace(old, new))
+    manifest = shards.Manifest.read(out)
+    [told] = [told for told in manifest.files() if told["file"] == name]
+    told["sha256"] = checksum(path)
+    (out / "manifest.json").write_bytes(manifest.to_bytes())

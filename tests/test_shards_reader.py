@@ -5,6 +5,7 @@ import pickle
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import jeton
 from jeton import shards
 from jeton.errors import ShardError
 from jeton.shards import Batches, Reader, Windows
+from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
 
 TEXTS = [f"text {number}: " + "lower " * (number % 13) for number in range(120)]
 
@@ -102,8 +104,61 @@ def test_windows_follow_one_another_with_some_of_the_next(reader: Reader) -> Non
     ]
     with pytest.raises(IndexError, match="is not there"):
         windows[len(windows)]
+    assert windows[-1].tolist() == windows[len(windows) - 1].tolist()
     with pytest.raises(ShardError, match="the length is None"):
         Windows(reader)
+
+
+def test_what_is_no_number_is_refused_in_one_line(reader: Reader) -> None:
+    wrong: list[Any] = [slice(1, 2), [1, 2], 1.5, "1", None]
+    for each in wrong:
+        with pytest.raises(
+            TypeError, match=f"a text is named by an int, and {type(each).__name__}"
+        ):
+            reader.text(each)
+        with pytest.raises(TypeError, match="a window is named by an int"):
+            Windows(reader, 8)[each]
+        if not isinstance(each, slice):
+            with pytest.raises(TypeError, match="a token is named by an int"):
+                reader.tokens[each]
+    assert reader.text(np.int64(3)).tolist() == reader.text(3).tolist()  # type: ignore[arg-type]
+
+
+def test_rows_are_counted_from_the_end_too(
+    tok: jeton.Tokenizer, corpus: Path, tmp_path: Path
+) -> None:
+    shards.write([corpus], tok, tmp_path / "out", pack=16)
+    reader = shards.open(tmp_path / "out")
+    assert reader.row(-1).tolist() == reader.row(reader.rows - 1).tolist()
+    assert reader.borders(-1).tolist() == reader.borders(reader.rows - 1).tolist()
+    with pytest.raises(IndexError, match=f"row {-reader.rows - 1} is not there"):
+        reader.row(-reader.rows - 1)
+
+
+def test_a_damaged_table_is_named(tok: jeton.Tokenizer, corpus: Path, tmp_path: Path) -> None:
+    shards.write([corpus], tok, tmp_path / "out", format="parquet")
+    path = tmp_path / "out" / "train_000000.parquet"
+    content = path.read_bytes()
+    for damaged in (
+        b"",
+        content[:-9],
+        b"\0" * len(content),
+        *(
+            content[:at] + bytes(each ^ 255 for each in content[at : at + 40]) + content[at + 40 :]
+            for at in range(0, len(content) - 40, 40)
+        ),
+    ):
+        path.write_bytes(damaged)
+        said = f"{path} is as it was"
+        try:
+            shards.open(tmp_path / "out").tokens[:]
+        except jeton.Error as error:  # Not all damage is seen without --verify.
+            said = str(error)
+        assert said.startswith(str(path))
+        assert "\n" not in said
+    path.unlink()
+    with pytest.raises(jeton.Error, match=r"train_000000\.parquet"):
+        shards.open(tmp_path / "out").tokens[:]
 
 
 @pytest.mark.parametrize("seed", [None, 5])
@@ -183,6 +238,22 @@ def test_a_place_is_kept_and_gone_on_from(reader: Reader) -> None:
     assert before + [batch["ids"].tolist() for batch in later] == whole
     with pytest.raises(ShardError, match="the place is of seed 2, and here it is 3"):
         Batches(Windows(reader, 8), 4, seed=3).load_state_dict(place)
+    with pytest.raises(ShardError, match="give what state_dict returned"):
+        later.load_state_dict({"epoch": 1})
+
+
+def test_a_place_in_another_corpus_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    found = []
+    for name, words in (("a", "low lower " * 99), ("b", "lower low " * 99), ("c", "low " * 99)):
+        (tmp_path / f"{name}.txt").write_text(words)
+        shards.write([tmp_path / f"{name}.txt"], tok, tmp_path / name)
+        found.append(Batches(Windows(shards.open(tmp_path / name), 8), 2))
+    with pytest.raises(ShardError, match="the place is of windows"):
+        found[2].load_state_dict(found[0].state_dict())
+    assert len(found[0].windows) == len(found[1].windows)
+    with pytest.raises(ShardError, match="the place is in other shards than"):
+        found[1].load_state_dict(found[0].state_dict())
+    found[0].load_state_dict(json.loads(json.dumps(found[0].state_dict())))
 
 
 def test_batches_of_chats_have_masks(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def shard(
     if stat is not None:
         print_sources(jeton.shards.Manifest.read(Path(stat)), as_json=as_json)
     elif verify is not None:
-        check(verify, paths, name)
+        check(verify, paths, name, as_json=as_json)
     elif not paths:
         raise jeton.Error("there is nothing to make shards of; give files or folders of text")
     else:
@@ -167,17 +167,22 @@ def how_to_go_on(out: Path) -> Iterator[None]:
         raise
 
 
-def check(folder: str, paths: tuple[str, ...], name: str) -> None:
+def check(folder: str, paths: tuple[str, ...], name: str, *, as_json: bool) -> None:
     """Check shards; say each thing that is wrong."""
     context = click.get_current_context()
     is_named = context.get_parameter_source("name") is not click.core.ParameterSource.DEFAULT
     tokenizer = load(name) if is_named or paths else None
     wrong = jeton.shards.verify(folder, tokenizer, paths or None)
+    manifest = jeton.shards.Manifest.read(Path(folder))
+    if as_json:
+        told = {"path": folder, "files": len(manifest.files()), "wrong": wrong}
+        click.echo(json.dumps(told | {"encoded": bool(paths)}))
     for line in wrong[:-1]:
         say(line)
     if wrong:
         raise jeton.errors.ShardError(wrong[-1])
-    manifest = jeton.shards.Manifest.read(Path(folder))
+    if as_json:
+        return
     encoded = ", and so is the corpus when it is encoded again" if paths else ""
     click.echo(f"{visible(folder)}: {len(manifest.files())} files are as they should be{encoded}")
 

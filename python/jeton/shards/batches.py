@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from jeton.errors import ShardError
 from jeton.shards.order import permutation
-from jeton.shards.reader import Reader, Tokens
+from jeton.shards.reader import Reader, Tokens, place
 
 __all__ = ["Batches", "Windows"]
 
@@ -43,10 +43,14 @@ class Windows:
             raise ShardError(f"{self.reader.folder} has texts, not chats; there is no mask")
         return self._of(self.reader.mask, number)
 
+    def told(self) -> dict[str, Any]:
+        """Return what tells these windows from others."""
+        digest = self.reader.manifest.digest()
+        shards = f"{self.reader.split} {digest}"
+        return {"length": self.length, "extra": self.extra, "windows": len(self), "shards": shards}
+
     def _of(self, values: Tokens, number: int) -> NDArray[Any]:
-        if not 0 <= number < len(self):
-            raise IndexError(f"window {number} is not there; there are {len(self)}")
-        start = number * self.length
+        start = place(number, len(self), "window") * self.length
         return values[start : start + self.length + self.extra]
 
 
@@ -114,16 +118,22 @@ class Batches:
         """Begin the next epoch."""
         self.epoch, self.position = self.epoch + 1, 0
 
-    def state_dict(self) -> dict[str, int | None]:
-        """Return the place to go on from."""
-        length, extra = self.windows.length, self.windows.extra
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place to go on from, and what it is a place in."""
         place = {"epoch": self.epoch, "position": self.position}
-        return {**place, "seed": self.seed, "length": length, "extra": extra}
+        return {**place, "seed": self.seed, **self.windows.told()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a place; one of other windows or another order is refused."""
-        for name in ("seed", "length", "extra"):
-            if state[name] != self.state_dict()[name]:
-                here = self.state_dict()[name]
-                raise ShardError(f"the place is of {name} {state[name]}, and here it is {here}")
+        """Go on from a place; one of other windows, another order or other shards is refused."""
+        here = self.state_dict()
+        if not isinstance(state, dict) or state.keys() != here.keys():
+            raise ShardError(f"a place has {', '.join(here)}; give what state_dict returned")
+        for name in ("seed", "length", "extra", "windows"):
+            if state[name] != here[name]:
+                raise ShardError(
+                    f"the place is of {name} {state[name]}, and here it is {here[name]}"
+                )
+        if state["shards"] != here["shards"]:
+            folder = self.windows.reader.folder
+            raise ShardError(f"the place is in other shards than {folder}; open those again")
         self.epoch, self.position = int(state["epoch"]), int(state["position"])

@@ -10,7 +10,7 @@ from typing import Any
 
 from jeton.errors import ShardError, file_error
 from jeton.files import write_whole
-from jeton.shards.manifest import MANIFEST, Manifest
+from jeton.shards.manifest import MANIFEST, Manifest, is_manifest
 
 try:
     import fcntl
@@ -23,11 +23,15 @@ FOLDER = ".journal"
 STATE = "state.json"
 INPUT = ("path", "source", "size", "fingerprint")
 LOCK = "lock"
-OURS = re.compile(
-    r"manifest\.json|\.journal|\..*\.tmp|(train|val)_(index|lengths)\.npy"
+WRITTEN = (
+    r"manifest\.json|(train|val)_(index|lengths)\.npy"
     r"|(train|val)_\d{6,}(\.mask)?\.(bin|npy|idx|parquet)"
 )
+HALF_WRITTEN = re.compile(rf"\.({WRITTEN})\.[0-9a-f]{{16}}\.tmp")
+"""The names of what was being written into a folder when the end came."""
+OURS = re.compile(rf"{WRITTEN}|\.journal|{HALF_WRITTEN.pattern}")
 """The names of all that is written into a folder of shards."""
+HOW = "name another folder, or start anew (--anew)"
 
 
 class Journal:
@@ -48,17 +52,18 @@ class Journal:
                 raise ShardError(f"{out} has {foreign[0]!r}, which is no shard's; name another")
             self.folder.mkdir(exist_ok=True)
             self._hold()
-            for file in (*out.glob(".*.tmp"), *self.folder.glob(".*.tmp")):
-                file.unlink()  # It was being written when the end came.
         except (FileExistsError, NotADirectoryError):
             raise ShardError(f"{out} is a file; shards are a folder") from None
         except OSError as error:
             raise file_error(out, "written", error) from None
         try:
+            self._refuse_strangers()
             if anew:
                 self._clear()
             self._read_state()
-            self._refuse_strangers()
+            for file in (*out.iterdir(), *self.folder.glob(".*.tmp")):
+                if file.parent == self.folder or HALF_WRITTEN.fullmatch(file.name):
+                    file.unlink()
         except BaseException:
             self.close()
             raise
@@ -107,7 +112,7 @@ class Journal:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ShardError(f"{self.folder} is damaged ({error}); start anew") from None
+            raise ShardError(f"{self.folder} is damaged ({error}); start anew (--anew)") from None
         what = _differing(request, self.request)
         if what and state["done"]:
             raise self._other(what)
@@ -117,23 +122,28 @@ class Journal:
             self.state = state
 
     def _refuse_strangers(self) -> None:
-        """Refuse what looks like shards of ours, and is not known to be."""
-        if not (self.folder / STATE).exists() and not (self.out / MANIFEST).exists():
-            for file in sorted(self.out.iterdir()):
-                if file != self.folder:
-                    raise ShardError(
-                        f"{self.out} has {file.name!r} without a manifest; "
-                        "name another folder, or start anew"
-                    )
+        """Refuse what is called as shards are, and is not known to be ours; it stays as it is."""
+        if (self.folder / STATE).exists():
+            return
+        if (self.out / MANIFEST).exists():
+            if not is_manifest(self.out / MANIFEST):
+                raise ShardError(
+                    f"{self.out} has a {MANIFEST} that is no shards'; name another folder"
+                )
+            return
+        for file in sorted(self.out.iterdir()):
+            if file != self.folder:
+                raise ShardError(
+                    f"{self.out} has {file.name!r} without a manifest; "
+                    "name another folder, or remove it"
+                )
 
     def _other(self, what: str) -> ShardError:
-        return ShardError(
-            f"{self.out} holds the work of another command: {what} differ; "
-            "name another folder, or start anew"
-        )
+        return ShardError(f"{self.out} holds the work of another command: {what} differ; {HOW}")
 
     def _clear(self) -> None:
-        for file in self.out.iterdir():
+        # The manifest goes last: with it, what is left is known to be ours.
+        for file in sorted(self.out.iterdir(), key=lambda file: file.name == MANIFEST):
             if file != self.folder:
                 file.unlink()
         for file in self.folder.iterdir():

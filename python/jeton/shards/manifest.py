@@ -1,5 +1,6 @@
 """What shards are made of: a file of JSON that says all, the same for the same work."""
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any, Self
 
 from jeton.errors import ShardError, file_error
 
-__all__ = ["MANIFEST", "Manifest"]
+__all__ = ["MANIFEST", "Manifest", "is_manifest"]
 
 MANIFEST = "manifest.json"
-VERSION = 1
+VERSION = 2
+CHECKSUM = "~sha256"
+"""The key of the checksum of all other keys; it sorts last."""
 
 
 @dataclass(frozen=True)
@@ -65,26 +68,62 @@ class Manifest:
             found += [split[name] for name in ("index", "lengths") if name in split]
         return found
 
+    def digest(self) -> str:
+        """Return the SHA-256 of all that is said here, as canonical JSON."""
+        return _digest(asdict(self))
+
     def to_bytes(self) -> bytes:
-        """Return the file."""
-        plain = json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False)
-        return plain.encode("utf-8", "surrogateescape") + b"\n"
+        """Return the file; its last line is a checksum of the others."""
+        plain = asdict(self)
+        return _text(plain | {CHECKSUM: _digest(plain)}, indent=1) + b"\n"
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the manifest of a folder of shards."""
+        """Read the manifest of a folder of shards; one that was changed is refused."""
         path = folder / MANIFEST
         try:
-            plain = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
+            content = path.read_bytes()
+            plain = json.loads(content.decode("utf-8", "surrogateescape"))
         except FileNotFoundError:
             raise ShardError(
                 f"{folder} has no {MANIFEST}; shards are not there, or not whole"
             ) from None
         except OSError as error:
             raise file_error(path, "read", error) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ShardError(f"{path} is not JSON; make the shards anew") from None
         names = {entry.name for entry in fields(cls)}
-        if not isinstance(plain, dict) or plain.get("version") != VERSION or plain.keys() != names:
+        if not isinstance(plain, dict) or plain.get("version") != VERSION:
             raise ShardError(f"{path} is no manifest of version {VERSION}; make the shards anew")
-        return cls(**plain)
+        plain.pop(CHECKSUM, None)
+        found = cls(**plain) if plain.keys() == names else None
+        # What is written again has its checksum, so that not a space may differ.
+        if found is None or not _is(found, content):
+            raise ShardError(f"{path} is damaged: its checksum is another; make the shards anew")
+        return found
+
+
+def is_manifest(path: Path) -> bool:
+    """Tell whether a file is a manifest of shards, of any version, whole or damaged in a value."""
+    try:
+        plain = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    names = {entry.name for entry in fields(Manifest)}
+    return isinstance(plain, dict) and names <= plain.keys()
+
+
+def _is(manifest: Manifest, content: bytes) -> bool:
+    try:
+        return content == manifest.to_bytes()
+    except ValueError:  # A character that is none.
+        return False
+
+
+def _digest(plain: dict[str, Any]) -> str:
+    return hashlib.sha256(_text(plain)).hexdigest()
+
+
+def _text(plain: dict[str, Any], indent: int | None = None) -> bytes:
+    text = json.dumps(plain, indent=indent, sort_keys=True, ensure_ascii=False)
+    return text.encode("utf-8", "surrogateescape")

@@ -14,6 +14,9 @@ TEMPLATES = {template.name: template for template in (CHATML, NANOCHAT)}
 
 SHARD_TOKENS = 100_000_000
 
+SHARD_TOKENS_MIN = 1024
+"""Smaller shards would be more files than a folder is made for."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -148,6 +151,9 @@ def _check_counts(options: Options) -> None:
         raise ShardError(f"on_error is {options.on_error!r}; it must be 'raise' or 'skip'")
     if options.pad is not None and options.pack is None:
         raise ShardError("pad fills rows that are packed; give pack= as well")
+    if options.shard_size < SHARD_TOKENS_MIN:
+        least = f"the least is {SHARD_TOKENS_MIN}, and {SHARD_TOKENS} are usual"
+        raise ShardError(f"shard_size is {options.shard_size} tokens, too few for a file; {least}")
     if options.pack is not None and options.shard_size < options.pack:
         raise ShardError(f"a shard of {options.shard_size} tokens holds no row of {options.pack}")
 

@@ -75,9 +75,13 @@ def plan(
     """Plan the work on files, folders and globs, but not on what is in `leave_out`."""
     inputs: list[Input] = []
     spans: list[Span] = []
-    for given in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+    out = os.path.abspath(leave_out)  # noqa: PTH100 - `..` goes too.
+    for named in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        given = os.path.normpath(named) if os.fspath(named) else named  # `./a/` is `a`.
+        if os.path.abspath(given) == out and leave_out.is_dir():  # noqa: PTH100
+            raise ShardError(f"{given} is both the corpus and the folder for shards; name another")
         for path in files_of([given]):
-            if leave_out.absolute() in path.absolute().parents:
+            if Path(out) in Path(os.path.abspath(path)).parents:  # noqa: PTH100
                 continue
             if are_chats and kind(path) not in {".jsonl", ".ndjson"}:
                 raise ShardError(f"{path} is no file of JSON lines, as chats are")

@@ -2,10 +2,11 @@
 
 import builtins
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,28 @@ from jeton.shards.formats import FORMATS
 from jeton.shards.formats.parquet import modules
 from jeton.shards.manifest import Manifest
 
-__all__ = ["Reader", "Tokens", "open"]
+__all__ = ["Reader", "Tokens", "open", "place"]
 
 
 def open(folder: str | PathLike[str], split: str = "train") -> "Reader":  # noqa: A001 - the word is ours.
     """Open the shards of a split, without reading them."""
     return Reader(given(folder), split)
+
+
+def place(number: SupportsIndex, count: int, what: str) -> int:
+    """Return which of so many a number means; a negative one counts from the end.
+
+    >>> place(-1, 10, "row")
+    9
+    """
+    try:
+        at = index(number)
+    except TypeError:
+        found = type(number).__name__
+        raise TypeError(f"a {what} is named by an int, and {found} is none") from None
+    if not -count <= at < count:
+        raise IndexError(f"{what} {at} is not there; there are {count}")
+    return at % count
 
 
 class Values(Protocol):
@@ -73,9 +90,7 @@ class Reader:
 
     def span(self, number: int) -> tuple[int, int]:
         """Return where a text begins and ends, in tokens."""
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"text {number} is not there; there are {len(self)}")
-        number %= len(self)
+        number = place(number, len(self), "text")
         start = int(self.starts[number])
         if "lengths" not in self._told:
             return start, int(self.starts[number + 1])
@@ -127,8 +142,7 @@ class Reader:
 
     def _row_span(self, number: int) -> tuple[int, int]:
         length = self._packed()
-        if not 0 <= number < self.rows:
-            raise IndexError(f"row {number} is not there; there are {self.rows}")
+        number = place(number, self.rows, "row")
         return number * length, (number + 1) * length
 
     def _packed(self) -> int:
@@ -173,9 +187,7 @@ class Tokens:
             if step != 1:
                 raise ShardError(f"the step is {step}; read a stretch, and then take of it")
             return self._read(start, max(stop, start))
-        if not -len(self) <= at < len(self):
-            raise IndexError(f"token {at} is not there; there are {len(self)}")
-        at %= len(self)
+        at = place(at, len(self), "token")
         return self._read(at, at + 1)[0]  # type: ignore[no-any-return]
 
     def _read(self, start: int, stop: int) -> NDArray[Any]:
@@ -237,14 +249,14 @@ class _Table:
     """A column of a Parquet file, of which one group of rows is held."""
 
     def __init__(self, path: Path, column: str, starts: NDArray[np.int64]) -> None:
-        _, pq = modules()
-        try:
-            with builtins.open(path, "rb") as file:  # noqa: PTH123 - ours has the name `open`.
-                metadata = pq.read_metadata(file)
-        except OSError as error:
-            raise file_error(path, "read", error) from None
-        rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         self._path, self._column = path, column
+        rows = self._of_file(
+            lambda table: [
+                table.metadata.row_group(group).num_rows for group in range(table.num_row_groups)
+            ]
+        )
+        if sum(rows) != len(starts) - 1:
+            raise ShardError(f"{path} has {sum(rows)} rows, not {len(starts) - 1}; it is damaged")
         self._edges = [int(starts[edge]) for edge in np.cumsum([0, *rows])]
         self._held: tuple[int, NDArray[Any]] | None = None
 
@@ -261,9 +273,28 @@ class _Table:
     def _group(self, group: int) -> NDArray[Any]:
         held = self._held
         if held is None or held[0] != group:
-            _, pq = modules()
-            with pq.ParquetFile(self._path) as table:
-                column = table.read_row_group(group, columns=[self._column]).column(0)
-            held = group, column.combine_chunks().values.to_numpy()
-            self._held = held
+            values = self._of_file(
+                lambda table: (
+                    table.read_row_group(group, columns=[self._column])
+                    .column(0)
+                    .combine_chunks()
+                    .values.to_numpy()
+                )
+            )
+            size = self._edges[group + 1] - self._edges[group]
+            if len(values) != size:
+                found = f"{self._path} has {len(values)} values, not {size}"
+                raise ShardError(f"{found}, in group {group}; it is damaged")
+            held = self._held = group, values
         return held[1]
+
+    def _of_file(self, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what `read` returns.
+        pa, pq = modules()
+        try:
+            with builtins.open(self._path, "rb") as file, pq.ParquetFile(file) as table:  # noqa: PTH123 - ours has the name `open`.
+                return read(table)
+        except (pa.ArrowException, OSError, ValueError, IndexError, KeyError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise file_error(self._path, "read", error) from None
+            said = str(error).partition("\n")[0]
+            raise ShardError(f"{self._path} is damaged: {said}") from None

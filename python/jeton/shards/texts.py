@@ -37,6 +37,8 @@ class Segment(NamedTuple):
     """The first bytes of the whole text, where the part has fewer of them."""
     chat: Rendered | None = None
     """What became of it, if it is a chat."""
+    is_broken: bool = False
+    """Whether the rest cannot be read, so that its other parts are to be left out."""
 
 
 @dataclass
@@ -150,8 +152,8 @@ class Reading:
                     else:
                         wanted *= 2
         except FileError:
-            if held or not begins:  # What was read before the damage stays.
-                yield Segment(held, len(held), begins)
+            if not begins:  # Whole texts before the damage stay; one that was begun does not.
+                yield Segment(b"", 0, begins=False, is_broken=True)
             raise
         if held or not begins or not self.end:  # An empty file is an empty text.
             yield Segment(held, len(held), begins)

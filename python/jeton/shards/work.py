@@ -70,6 +70,16 @@ class Encoded:
     spilled: list[str] = field(default_factory=list)
     """Files that hold ids and mask, and go when they were read."""
 
+    def leave_out(self, text: int) -> None:
+        """Leave a text out; if it is the last, without a copy."""
+        start = int(self.lengths[:text].sum())
+        stop = start + int(self.lengths[text])
+        self.ids = _without(self.ids, start, stop)
+        self.mask = None if self.mask is None else _without(self.mask, start, stop)
+        self.lengths = np.delete(self.lengths, text)
+        if self.held_out is not None:
+            self.held_out = np.delete(self.held_out, text)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -89,9 +99,12 @@ class Job:
         skipped = Skipped()
         begins: list[bool] = []
         held_out: list[bool] = []
+        broken: list[int] = []
+        text = Tally()
         reading = self._reading(skipped)
         segments = ((span.file, segment) for span in unit for segment in reading.segments(span))
         for files, batch in _batches(segments):
+            broken += [len(begins) + at for at, segment in enumerate(batch) if segment.is_broken]
             begins += [segment.begins for segment in batch]
             if self.options.validation:
                 held_out += map(self._is_held_out, batch)
@@ -99,10 +112,16 @@ class Job:
             gathered.add(arrays, mask, lengths)
             for file, segment, tokens in zip(files, batch, lengths.tolist(), strict=True):
                 tally = tallies.setdefault(file, Tally())
-                tally.add(Tally(int(segment.begins), tokens, segment.size))
+                part = Tally(int(segment.begins), tokens, segment.size)
+                tally.add(part)
+                text = part if segment.begins else text
+                if not segment.begins:
+                    text.add(part)
+                if segment.is_broken:
+                    tally.add(Tally(-text.texts, -text.tokens, -text.bytes))
         # The parts of a text are one, but for the part that came before the unit.
         firsts = np.flatnonzero([True, *begins[1:]] if begins else [])
-        return Encoded(
+        encoded = Encoded(
             *gathered.finish(),
             np.add.reduceat(np.concatenate(gathered.lengths), firsts) if begins else _NONE,
             bool(begins) and not begins[0],
@@ -111,6 +130,9 @@ class Job:
             skipped,
             gathered.spilled,
         )
+        for at in reversed(broken):
+            encoded.leave_out(int(np.searchsorted(firsts, at, side="right")) - 1)
+        return encoded
 
     def _reading(self, skipped: Skipped) -> Reading:
         options = self.options
@@ -178,6 +200,12 @@ class Job:
             return arrays, None, sizes
         ids, sizes = _framed(np.concatenate(arrays), sizes, batch, bos, eos)
         return [ids], None, sizes
+
+
+def _without(values: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+    if stop == len(values):
+        return values[:start]
+    return np.concatenate([values[:start], values[stop:]])
 
 
 def cutter(tok: Tokenizer, options: Options) -> Callable[[bytes], int]:

@@ -28,6 +28,7 @@ from jeton.shards.plan import Plan, plan
 from jeton.shards.stream import State, Stream
 from jeton.shards.work import Encoded, Job, Tally, cutter
 from jeton.tokenizer import Tokenizer
+from jeton.training import _remark_doubles as remark_doubles
 
 __all__ = ["write"]
 
@@ -98,6 +99,8 @@ def write(
     part_bytes = memory.parse(part, "part")
     cut = cutter(tokenizer, options)
     planned = plan(paths, options.end, cut, folder, are_chats=options.chat is not None)
+    files = [Path(entry.path) for entry in planned.inputs]
+    remark_doubles(files, [1] * len(files), remark)
     dtype = options.layout.dtype(tokenizer.vocab_size)
     request = {
         "tokenizer": told_of(tokenizer),
@@ -181,6 +184,12 @@ class _Writing:
             splits[name] |= extra
         if self._skipped:
             remark(str(self._skipped))
+        for name, split in splits.items():
+            if split.get("dropped") and not split["tokens"]:
+                found = f"{split['dropped']} tokens of {name} do not fill one row"
+                remark(
+                    f"{found} of {self.options.pack}, and are dropped; give a pad or shorter rows"
+                )
         manifest = self._manifest(splits)
         self.journal.finish(manifest)
         return manifest
