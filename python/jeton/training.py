@@ -1,7 +1,6 @@
 """Train a tokenizer: count the pieces of a corpus, then learn merges from the counts."""
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -209,7 +208,7 @@ def count_files(
     }
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
     part_bytes = parse(part, "part")
-    _remark_doubles(files, times, remark)
+    corpus.remark_doubles(files, times, remark)
     if engine is not None:
         sizes, changed = [size for _, size, _ in known], [when for _, _, when in known]
         described = Files(files, sizes, changed, times, field, on_error)
@@ -239,20 +238,6 @@ def count_files(
     finally:
         if kept is not None:
             kept.close()
-
-
-def _remark_doubles(
-    files: Sequence[Path], times: Sequence[int], remark: Callable[[str], object]
-) -> None:
-    """Say which files are given several times, which may be meant or not."""
-    given_as: dict[str, list[int]] = {}
-    for at, file in enumerate(files):
-        given_as.setdefault(os.path.abspath(file), []).append(at)  # noqa: PTH100 - `..` goes too.
-    if doubles := [places for places in given_as.values() if len(places) > 1]:
-        first, more = doubles[0], len(doubles) - 1
-        counts = sum(times[at] for at in first)
-        others = f"; doubled as well: {more}" if more else ""
-        remark(f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}")
 
 
 def _is_in(path: Path, folder: corpus.AnyPath) -> bool:

@@ -10,6 +10,7 @@ from jeton.corpus.paths import (
     are_plain,
     files,
     identity,
+    remark_doubles,
     standard_library,
     weights_of,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "identity",
     "parts",
     "plan",
+    "remark_doubles",
     "standard_library",
     "texts",
     "weights_of",

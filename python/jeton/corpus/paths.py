@@ -3,7 +3,7 @@
 import glob
 import os
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from os import PathLike
 from pathlib import Path
@@ -82,6 +82,20 @@ def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
             f"the weight of {pattern!r} is for no file, or only for files of a weight before it"
         )
     return found
+
+
+def remark_doubles(
+    files: Sequence[Path], times: Sequence[int], remark: Callable[[str], object]
+) -> None:
+    """Say which files are given several times, which may be meant or not."""
+    given_as: dict[str, list[int]] = {}
+    for at, file in enumerate(files):
+        given_as.setdefault(os.path.abspath(file), []).append(at)  # noqa: PTH100 - `..` goes too.
+    if doubles := [places for places in given_as.values() if len(places) > 1]:
+        first, more = doubles[0], len(doubles) - 1
+        counts = sum(times[at] for at in first)
+        others = f"; doubled as well: {more}" if more else ""
+        remark(f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}")
 
 
 def _matches(path: Path, pattern: str) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from jeton import jobs, memory
 from jeton.ahead import ahead
 from jeton.chat import Template
-from jeton.corpus import AnyPath, Skipped
+from jeton.corpus import AnyPath, Skipped, remark_doubles
 from jeton.errors import ShardError
 from jeton.files import given, write_whole
 from jeton.progress import Clock, Listener, Progress, Shown, shown
@@ -28,7 +28,6 @@ from jeton.shards.plan import Plan, plan
 from jeton.shards.stream import State, Stream
 from jeton.shards.work import Encoded, Job, Tally, cutter
 from jeton.tokenizer import Tokenizer
-from jeton.training import _remark_doubles as remark_doubles
 
 __all__ = ["write"]
 
