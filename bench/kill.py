@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from jeton import corpus
-from texts import data
+from texts import given
 
 PHASES = ("counting", "learning", "saving")
 NAME = "tok.jeton"
@@ -62,9 +62,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--memory", default="64MB")
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     options = parser.parse_args()
-    options.files = options.files or [data() / "dev" / "en", data() / "dev" / "web"]
-    if missing := [str(file) for file in options.files if not file.exists()]:
-        sys.exit(f"{', '.join(missing)} is not there; name files, or set JETON_DATA")
+    options.files = given(options.files, "dev/en", "dev/web")
     return options
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from texts import data
+from texts import given
 
 AIMS = ("worker", "driver")
 NAME = "tok.jeton"
@@ -71,9 +71,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", default="2")
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     options = parser.parse_args()
-    options.files = options.files or [data() / "dev" / "en", data() / "dev" / "web"]
-    if missing := [str(file) for file in options.files if not file.exists()]:
-        sys.exit(f"{', '.join(missing)} is not there; name files, or set JETON_DATA")
+    options.files = given(options.files, "dev/en", "dev/web")
     return options
 
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from kill_ray import PAUSE, SECONDS_MAX, busy
 from kill_ray import kill as kill_one_of
-from texts import data
+from texts import given
 
 WAYS = {
     "bin": ["--format", "bin"],
@@ -75,9 +75,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--only", choices=WAYS, help="one way of writing, not all in turn")
     options = parser.parse_args()
-    options.files = options.files or [data() / "dev"]
-    if missing := [str(file) for file in options.files if not file.exists()]:
-        sys.exit(f"{', '.join(missing)} is not there; name files, or set JETON_DATA")
+    options.files = given(options.files, "dev")
     return options
 
 

@@ -32,6 +32,14 @@ def data() -> Path:
     return Path(os.environ.get("JETON_DATA", default))
 
 
+def given(files: list[Path], *default: str) -> list[Path]:
+    """Return the files named, or those of the data, which must be there."""
+    found = files or [data() / name for name in default]
+    if missing := [str(file) for file in found if not file.exists()]:
+        sys.exit(f"{', '.join(missing)} is not there; name files, or set JETON_DATA")
+    return found
+
+
 def texts_of(content: bytes) -> Iterator[str]:
     """Cut a long text into some of about 100 KB, at line ends."""
     start = 0

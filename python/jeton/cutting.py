@@ -47,24 +47,34 @@ def truncate(
     mark: AnyText | None,
     specials: str | Iterable[str] | None,
 ) -> AnyText:
-    """Return what is left of a text when one side of it, or its middle, is cut away."""
+    """Return what is left of a text when one side of it, or its middle, is cut away.
+
+    It is encoded again: where specials overlap, what was found may not fit, and less is taken.
+    """
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
     if mark is not None and type(mark) is not type(text):
         raise TypeError(f"the mark is {type(mark).__name__} and the text {type(text).__name__}")
     if mark is not None and side != "middle":
         raise TextError("a mark stands where the middle was; give side='middle', or no mark")
+    fewer = n
     try:
-        if side == "end":
-            return text[: fit_end(tokenizer, text, n, at, specials)]
-        if side == "start":
-            return text[len(text) - fit_start(tokenizer, text, n, at, specials, text[:0]) :]
-        if side == "middle":
-            return _without_middle(tokenizer, text, n, at, mark, specials)
+        while True:
+            if side == "end":
+                cut = text[: fit_end(tokenizer, text, fewer, at, specials)]
+            elif side == "start":
+                end = fit_start(tokenizer, text, fewer, at, specials, text[:0])
+                cut = text[len(text) - end :]
+            elif side == "middle":
+                cut = _without_middle(tokenizer, text, fewer, at, mark, specials)
+            else:
+                raise TextError(f"side={side!r}; give 'end', 'start' or 'middle'")
+            if tokenizer.fits(cut, n, specials):
+                return cut
+            fewer -= 1
     except UnicodeEncodeError:
         again, mark = readable(text), None if mark is None else readable(mark)
         return truncate(tokenizer, again, n, side=side, at=at, mark=mark, specials=specials)
-    raise TextError(f"side={side!r}; give 'end', 'start' or 'middle'")
 
 
 def _without_middle(  # noqa: PLR0917 - those of `truncate`.

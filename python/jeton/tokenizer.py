@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from jeton._engine import (
     DEFAULT_PATTERN,
@@ -16,6 +16,9 @@ from jeton._engine import (
     from_ranks,
 )
 from jeton.cache import from_content
+from jeton.cutting import AnyText, Border, Chunk, Side
+from jeton.cutting import chunk as cut_into_chunks
+from jeton.cutting import truncate as cut_to_fit
 from jeton.errors import Error, FileError, MissingFileError, file_error
 from jeton.files import given, read_whole, write_whole
 
@@ -24,15 +27,12 @@ if TYPE_CHECKING:
     import tiktoken
     from numpy.typing import NDArray
 
-    from jeton.cutting import Border, Chunk, Side
     from jeton.grammar import Grammar
     from jeton.id_files import Dtype
     from jeton.info import Info
     from jeton.locating import Aligned, Healed, Located, Token, Unit
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
-
-AnyText = TypeVar("AnyText", str, bytes)
 
 FILE_NAME = "tokenizer.jeton"
 """What a tokenizer's file is called in a folder."""
@@ -95,8 +95,8 @@ class Tokenizer(Engine):
         self,
         text: AnyText,
         n: int,
-        side: "Side" = "end",
-        at: "Border" = "character",
+        side: Side = "end",
+        at: Border = "character",
         *,
         mark: AnyText | None = None,
         specials: str | Iterable[str] | None = None,
@@ -108,27 +108,23 @@ class Tokenizer(Engine):
         A cut is `at` a border: between "character"s, "grapheme"s, "piece"s, "word"s, "sentence"s,
         "line"s or "paragraph"s.
         """
-        from jeton.cutting import truncate  # noqa: PLC0415 - what few programs need is read later.
-
-        return truncate(self, text, n, side=side, at=at, mark=mark, specials=specials)
+        return cut_to_fit(self, text, n, side=side, at=at, mark=mark, specials=specials)
 
     def chunk(
         self,
         text: AnyText,
         n: int,
         overlap: int = 0,
-        at: "Border" = "piece",
+        at: Border = "piece",
         *,
         specials: str | Iterable[str] | None = None,
-    ) -> "list[Chunk[AnyText]]":
+    ) -> list[Chunk[AnyText]]:
         """Cut a text into chunks of at most `n` tokens, as long as may be; joined, they are it.
 
         A chunk ends `at` a border, as in `truncate`; where no such unit fits, at a finer one. It
         begins with up to `overlap` tokens of the one before.
         """
-        from jeton.cutting import chunk  # noqa: PLC0415
-
-        return chunk(self, text, n, overlap=overlap, at=at, specials=specials)
+        return cut_into_chunks(self, text, n, overlap=overlap, at=at, specials=specials)
 
     def encode_with_offsets(
         self,

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
 use jeton::split::Path;
-use jeton::{Allowed, Error, Id, Splitter, Tokenizer, Vocab};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
+use jeton::{Allowed, Error, Id, Tokenizer};
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
 
-use crate::counts::Merges;
 use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::text::{HeldText, Text};
-use crate::watch::give_back;
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
 pub(crate) const DETACH_BYTES: usize = 1 << 12;
@@ -376,66 +374,6 @@ impl Engine {
     }
 }
 
-/// Makes a tokenizer of tokens and their ids.
-#[pyfunction]
-pub(crate) fn from_ranks(
-    py: Python<'_>,
-    ranks: &Bound<'_, PyDict>,
-    pattern: &str,
-    specials: Vec<(String, Bound<'_, PyAny>)>,
-    notes: Notes,
-) -> PyResult<Engine> {
-    let mut tokens = Vec::with_capacity(ranks.len());
-    for (token, id) in ranks {
-        let token =
-            token.cast_into::<PyBytes>().map_err(|_| PyTypeError::new_err("a token is bytes"))?;
-        tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
-    }
-    let specials = read_specials(specials)?;
-    let build = || Tokenizer::new(Vocab::new(tokens)?, Splitter::new(pattern)?, specials);
-    Engine::of(py, py.detach(build), notes)
-}
-
-/// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
-#[pyfunction]
-pub(crate) fn from_merges(
-    py: Python<'_>,
-    merges: &Bound<'_, Merges>,
-    count: usize,
-    pattern: &str,
-    specials: Vec<(String, Bound<'_, PyAny>)>,
-    notes: Notes,
-) -> PyResult<Engine> {
-    let specials = read_specials(specials)?;
-    let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
-    let merges: Vec<_> = merges.collect();
-    give_back(py);
-    let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
-    Engine::of(py, py.detach(build), notes)
-}
-
-/// Reads the bytes of a `.jeton` file.
-#[pyfunction]
-pub(crate) fn from_file(py: Python<'_>, file: &[u8]) -> PyResult<Engine> {
-    let (tokenizer, notes) =
-        py.detach(|| jeton::file::read(file)).map_err(|error| raise(py, &error))?;
-    Engine::of(py, Ok(tokenizer), notes)
-}
-
-/// Returns the same tokens and pattern with other specials.
-#[pyfunction]
-pub(crate) fn with_specials(
-    py: Python<'_>,
-    engine: &Bound<'_, Engine>,
-    specials: Vec<(String, Bound<'_, PyAny>)>,
-    notes: Notes,
-) -> PyResult<Engine> {
-    let specials = read_specials(specials)?;
-    let tokenizer = &engine.get().tokenizer;
-    let (vocab, splitter) = (tokenizer.vocab().clone(), tokenizer.splitter().clone());
-    Engine::of(py, Tokenizer::new(vocab, splitter, specials), notes)
-}
-
 impl Engine {
     pub(crate) fn of(
         py: Python<'_>,
@@ -565,18 +503,6 @@ pub(crate) fn threads_or_all(threads: Option<i128>, bytes: usize) -> usize {
         Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     }
-}
-
-fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
-    let number = match id.extract::<i128>() {
-        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => i128::MAX,
-        number => number?,
-    };
-    Id::try_from(number).map_err(|_| raise(id.py(), &Error::IdOutOfRange { id: number }))
-}
-
-fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id, String)>> {
-    specials.into_iter().map(|(name, id)| Ok((read_id(&id)?, name))).collect()
 }
 
 /// Decodes as `bytes.decode` does; `errors` means nothing to bytes without any.

@@ -9,6 +9,7 @@ mod ids;
 mod image;
 mod layout;
 mod locate;
+mod make;
 mod stream;
 mod text;
 mod tiktoken;
@@ -25,11 +26,13 @@ mod _engine {
     #[pymodule_export]
     use super::cut::{find_chunks, fit_end, fit_start};
     #[pymodule_export]
-    use super::engine::{Engine, from_file, from_merges, from_ranks, with_specials};
+    use super::engine::Engine;
     #[pymodule_export]
     use super::image::{from_image, write_image};
     #[pymodule_export]
     use super::locate::{encode_with_places, find_completions, heal};
+    #[pymodule_export]
+    use super::make::{from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]
     use super::stream::{Decoder, Encoder};
     #[pymodule_export]

@@ -12,7 +12,7 @@ import click
 import jeton
 from jeton import jobs
 from jeton.cli.learning import quiet_option, say
-from jeton.cli.texts import field_option, paths_argument
+from jeton.cli.texts import field_option, on_error_option, paths_argument
 from jeton.cli.tokenizer import Specials, load, special_option, tokenizer_option
 from jeton.visible import visible
 
@@ -93,13 +93,7 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
 @click.option(
     "--pad", metavar="ID|NAME", help="Keep texts whole in rows, and fill rows with this id."
 )
-@click.option(
-    "--on-error",
-    type=click.Choice(["raise", "skip"]),
-    default="raise",
-    show_default=True,
-    help="What to do about a file or line that cannot be read.",
-)
+@on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to encode with.")
 @click.option(
     "--engine",

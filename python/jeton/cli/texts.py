@@ -7,3 +7,11 @@ paths_argument = click.argument("paths", nargs=-1, metavar="[PATH]...")
 field_option = click.option(
     "--field", default="text", show_default=True, help="The field of a JSON line or Parquet row."
 )
+
+on_error_option = click.option(
+    "--on-error",
+    type=click.Choice(["raise", "skip"]),
+    default="raise",
+    show_default=True,
+    help="What to do about a file or line that cannot be read.",
+)

@@ -16,7 +16,7 @@ from jeton import corpus, jobs
 from jeton import journal as journals
 from jeton.cli import learning
 from jeton.cli.learning import say
-from jeton.cli.texts import field_option, paths_argument
+from jeton.cli.texts import field_option, on_error_option, paths_argument
 from jeton.journal import OtherWorkError
 from jeton.visible import visible
 
@@ -54,13 +54,7 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     metavar="SHARE",
     help="A share of the corpus to measure the growing vocabulary on, such as 0.01.",
 )
-@click.option(
-    "--on-error",
-    type=click.Choice(["raise", "skip"]),
-    default="raise",
-    show_default=True,
-    help="What to do about a file or line that cannot be read.",
-)
+@on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
 @learning.memory_option
 @click.option(

@@ -1,9 +1,7 @@
 //! How much of a text that goes on can be without a place to cut.
 
 use super::{Engine, Splitter};
-
-/// Bytes that a character has at most.
-const CHARACTER_MAX: usize = 4;
+use crate::unicode::CHARACTER_BYTES_MAX;
 
 impl Splitter {
     /// Returns the most bytes at the end of a text of which more text may change the pieces.
@@ -74,7 +72,7 @@ fn held_max(
         };
         let next: Vec<_> = met.iter().copied().filter(|after| goes_on(after).is_some()).collect();
         if next.is_empty() {
-            return Ok(length * CHARACTER_MAX);
+            return Ok(length * CHARACTER_BYTES_MAX);
         }
         ends = next;
     }

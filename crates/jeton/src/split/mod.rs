@@ -18,7 +18,7 @@ use std::convert::Infallible;
 
 use crate::error::Error;
 use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
-use crate::unicode::read_char;
+use crate::unicode::{CHARACTER_BYTES_MAX, read_char};
 
 /// A pattern, ready to split text.
 ///
@@ -222,7 +222,7 @@ impl Splitter {
             ask()?;
             // Two characters tell whether it is safe to cut between them: of what was looked at, no
             // more than the last one matters.
-            let from = seen.saturating_sub(CHAR_BYTES_MAX).max(start);
+            let from = seen.saturating_sub(2 * CHARACTER_BYTES_MAX).max(start);
             match self.last_safe_cut(&text[from..end]) {
                 Some(length) => {
                     parts.push(&text[start..from + length]);
@@ -236,9 +236,6 @@ impl Splitter {
         Ok(parts)
     }
 }
-
-/// The bytes that the characters before and after a cut have at most.
-const CHAR_BYTES_MAX: usize = 8;
 
 /// What is said to a piece: nothing, or whether to go on.
 pub trait Says {

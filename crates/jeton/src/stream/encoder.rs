@@ -5,10 +5,8 @@ use std::mem::take;
 use crate::encode::{Tokenizer, refuse_too_long};
 use crate::error::Error;
 use crate::specials::Allowed;
+use crate::unicode::CHARACTER_BYTES_MAX;
 use crate::vocab::Id;
-
-/// Bytes that a character has at most.
-const CHARACTER_MAX: usize = 4;
 
 /// A text that is not all there yet. All ids that it hands out are those of the whole.
 #[derive(Clone, Debug)]
@@ -67,7 +65,7 @@ impl Encoder {
             at = from + cut;
         }
         self.searched = settled.saturating_sub(at);
-        self.uncut = self.searched.saturating_sub(CHARACTER_MAX);
+        self.uncut = self.searched.saturating_sub(CHARACTER_BYTES_MAX);
         held.drain(..at);
         self.held = held;
         Ok(())

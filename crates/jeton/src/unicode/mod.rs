@@ -7,6 +7,9 @@ mod transcode;
 pub(crate) use rows::{Row, row};
 pub use transcode::{Unit, transcode};
 
+/// Bytes that a character has at most.
+pub(crate) const CHARACTER_BYTES_MAX: usize = 4;
+
 /// What a pattern may ask of a character: Unicode 16's general categories, folded.
 ///
 /// The value is the letter that stands for the class in the generated table.

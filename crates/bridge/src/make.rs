@@ -1,0 +1,84 @@
+//! What a tokenizer is made of: tokens, merges, a file, or another tokenizer.
+
+use jeton::file::Notes;
+use jeton::{Error, Id, Splitter, Tokenizer, Vocab};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::counts::Merges;
+use crate::engine::Engine;
+use crate::errors::raise;
+use crate::watch::give_back;
+
+/// Makes a tokenizer of tokens and their ids.
+#[pyfunction]
+pub(crate) fn from_ranks(
+    py: Python<'_>,
+    ranks: &Bound<'_, PyDict>,
+    pattern: &str,
+    specials: Vec<(String, Bound<'_, PyAny>)>,
+    notes: Notes,
+) -> PyResult<Engine> {
+    let mut tokens = Vec::with_capacity(ranks.len());
+    for (token, id) in ranks {
+        let token =
+            token.cast_into::<PyBytes>().map_err(|_| PyTypeError::new_err("a token is bytes"))?;
+        tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
+    }
+    let specials = read_specials(specials)?;
+    let build = || Tokenizer::new(Vocab::new(tokens)?, Splitter::new(pattern)?, specials);
+    Engine::of(py, py.detach(build), notes)
+}
+
+/// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
+#[pyfunction]
+pub(crate) fn from_merges(
+    py: Python<'_>,
+    merges: &Bound<'_, Merges>,
+    count: usize,
+    pattern: &str,
+    specials: Vec<(String, Bound<'_, PyAny>)>,
+    notes: Notes,
+) -> PyResult<Engine> {
+    let specials = read_specials(specials)?;
+    let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
+    let merges: Vec<_> = merges.collect();
+    give_back(py);
+    let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
+    Engine::of(py, py.detach(build), notes)
+}
+
+/// Reads the bytes of a `.jeton` file.
+#[pyfunction]
+pub(crate) fn from_file(py: Python<'_>, file: &[u8]) -> PyResult<Engine> {
+    let (tokenizer, notes) =
+        py.detach(|| jeton::file::read(file)).map_err(|error| raise(py, &error))?;
+    Engine::of(py, Ok(tokenizer), notes)
+}
+
+/// Returns the same tokens and pattern with other specials.
+#[pyfunction]
+pub(crate) fn with_specials(
+    py: Python<'_>,
+    engine: &Bound<'_, Engine>,
+    specials: Vec<(String, Bound<'_, PyAny>)>,
+    notes: Notes,
+) -> PyResult<Engine> {
+    let specials = read_specials(specials)?;
+    let tokenizer = &engine.get().tokenizer;
+    let (vocab, splitter) = (tokenizer.vocab().clone(), tokenizer.splitter().clone());
+    Engine::of(py, Tokenizer::new(vocab, splitter, specials), notes)
+}
+
+fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
+    let number = match id.extract::<i128>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => i128::MAX,
+        number => number?,
+    };
+    Id::try_from(number).map_err(|_| raise(id.py(), &Error::IdOutOfRange { id: number }))
+}
+
+fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id, String)>> {
+    specials.into_iter().map(|(name, id)| Ok((read_id(&id)?, name))).collect()
+}
