@@ -315,6 +315,13 @@ impl<E: Element> Sequence<E> {
         Ok(Self(Needle::new(elements)))
     }
 
+    /// How many elements it has.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.elements().len()
+    }
+
     /// Finds where it begins, each after the end of the one before it unless `overlapping`.
     #[must_use]
     pub fn matches<'a>(&'a self, text: &'a [E], overlapping: bool) -> Places<'a, E, false> {
