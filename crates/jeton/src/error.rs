@@ -31,6 +31,9 @@ pub enum Error {
     PatternSyntax { pattern: String, reason: String },
     PatternBound { pattern: String, reason: String },
     PatternDrops { pattern: String, text: String },
+    SplitNotGiven { name: String },
+    SplitIsFunction { name: String },
+    SplitIsPattern { pattern: String },
     // The text cannot be encoded.
     TextTooLong { bytes: usize },
     EndTooLong { bytes: usize },
@@ -107,7 +110,10 @@ impl Error {
             PatternTooLong { .. }
             | PatternSyntax { .. }
             | PatternBound { .. }
-            | PatternDrops { .. } => Kind::Pattern,
+            | PatternDrops { .. }
+            | SplitNotGiven { .. }
+            | SplitIsFunction { .. }
+            | SplitIsPattern { .. } => Kind::Pattern,
             TextTooLong { .. }
             | EndTooLong { .. }
             | UnknownBorder { .. }
@@ -248,6 +254,24 @@ impl fmt::Display for Error {
             Self::PatternDrops { pattern, text } => {
                 let (pattern, text) = (Excerpt(pattern), Excerpt(text));
                 write!(f, "pattern {pattern} drops part of {text}; a pattern must cover all text")
+            }
+            Self::SplitNotGiven { name } => {
+                write!(
+                    f,
+                    "this tokenizer was saved without its split, the Python function {name}; \
+                     give it again: jeton.load(path, split={name})"
+                )
+            }
+            Self::SplitIsFunction { name } => {
+                write!(
+                    f,
+                    "the split {name} is a Python function, which only the tokenizer itself calls, to \
+                     encode and count whole texts; give a pattern or rules for anything else"
+                )
+            }
+            Self::SplitIsPattern { pattern } => {
+                let pattern = Excerpt(pattern);
+                write!(f, "this tokenizer splits by {pattern}, not by a function; give no split")
             }
             Self::TextTooLong { bytes } => {
                 write!(

@@ -88,6 +88,25 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
 ///
 /// When they are not a whole, undamaged, valid file of a version that this crate knows.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_with(bytes, Splitter::new)
+}
+
+/// Reads the bytes of a file whose split is a function, which the caller has.
+///
+/// # Errors
+///
+/// As [`read`], and when the file has a pattern.
+pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_with(bytes, |pattern| {
+        let has_pattern = || Error::SplitIsPattern { pattern: pattern.to_owned() };
+        Splitter::by_function(pattern).ok_or_else(has_pattern)
+    })
+}
+
+fn read_with(
+    bytes: &[u8],
+    splitter: impl FnOnce(&str) -> Result<Splitter, Error>,
+) -> Result<(Tokenizer, Notes), Error> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
     let mut reader = Fields { rest };
     let cut = |_| Error::FileLength {
@@ -108,7 +127,7 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     }
 
     let mut reader = Fields { rest: &content[HEADER_BYTES..] };
-    let splitter = Splitter::new(reader.text()?)?;
+    let splitter = splitter(reader.text()?)?;
     let vocab = Vocab::of(reader.tokens()?)?;
     reader.finish(vocab, splitter)
 }

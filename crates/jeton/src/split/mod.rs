@@ -3,7 +3,9 @@
 mod automaton;
 mod block;
 mod contractions;
+mod function;
 mod held;
+mod named;
 mod path;
 mod regex;
 mod rules;
@@ -51,6 +53,10 @@ enum Engine {
         /// Why it is no automaton.
         unfit: &'static str,
     },
+    /// Splits nothing: the caller does.
+    Function {
+        name: String,
+    },
 }
 
 impl Splitter {
@@ -58,8 +64,9 @@ impl Splitter {
     ///
     /// # Errors
     ///
-    /// When the pattern is too long, does not compile, or drops text.
+    /// When the pattern is too long, does not compile, drops text, or stands for a function.
     pub fn new(pattern: &str) -> Result<Self, Error> {
+        function::refuse(pattern)?;
         if pattern.len() > PATTERN_BYTES_MAX {
             return Err(Error::PatternTooLong { bytes: pattern.len() });
         }
@@ -87,7 +94,7 @@ impl Splitter {
     pub fn grammar(&self) -> Option<(&Grammar, &Transducer)> {
         match &self.engine {
             Engine::Scanner { grammar, transducer, .. } => Some((grammar, transducer)),
-            Engine::Automaton(_) | Engine::Regex { .. } => None,
+            Engine::Automaton(_) | Engine::Regex { .. } | Engine::Function { .. } => None,
         }
     }
 
@@ -108,6 +115,7 @@ impl Splitter {
             Engine::Regex { unfit, .. } => {
                 Path::Backtracking { outside: Outside::of(&self.pattern), unfit }
             }
+            Engine::Function { name } => Path::Function { name: name.clone() },
         }
     }
 
@@ -117,8 +125,8 @@ impl Splitter {
     ///
     /// # Errors
     ///
-    /// Only for a pattern outside the family: when matching exceeds its bound; and on the
-    /// backtracking engine, when it drops text.
+    /// Only for a pattern outside the family: when matching exceeds its bound; on the backtracking
+    /// engine, when it drops text; and when it is a function of the caller's.
     pub fn split<'t, S: Says>(
         &self,
         text: &'t [u8],
@@ -135,6 +143,7 @@ impl Splitter {
             }
             Engine::Automaton(automaton) => automaton::split(automaton, &self.pattern, text, each),
             Engine::Regex { regex, .. } => regex.split(text, each),
+            Engine::Function { name } => Err(Error::SplitIsFunction { name: name.clone() }),
         }
     }
 
@@ -176,7 +185,7 @@ impl Splitter {
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
             ),
-            Engine::Regex { .. } => None,
+            Engine::Regex { .. } | Engine::Function { .. } => None,
         }
     }
 
