@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tiktoken
     from numpy.typing import NDArray
 
+    from jeton.explaining import Explanation
     from jeton.grammar import Grammar
     from jeton.id_files import Dtype
     from jeton.info import Info
@@ -165,6 +166,17 @@ class Tokenizer(Engine):
         from jeton.locating import align  # noqa: PLC0415
 
         return align(self, other, text, specials, unit)
+
+    def explain(
+        self, text: AnyText, specials: str | Iterable[str] | None = None
+    ) -> "Explanation":
+        """Say how a text becomes its ids: its pieces, the rule that made each, and every merge.
+
+        Places are in characters of a `str` and in bytes of `bytes`.
+        """
+        from jeton.explaining import explained  # noqa: PLC0415 - few programs ask.
+
+        return explained(self, text, specials)
 
     def completions(self, prefix: str | bytes) -> list[int]:
         """Return the ids of all tokens that begin with a prefix, rising; specials are none."""
