@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from jeton._engine import explain
-from jeton.cutting import AnyText, readable
+from jeton.cutting import readable
 from jeton.locating import Unit
 
 if TYPE_CHECKING:
@@ -144,14 +144,16 @@ class Explanation:
 
 
 def explained(
-    tokenizer: "Tokenizer", text: AnyText, specials: str | Iterable[str] | None
+    tokenizer: "Tokenizer", text: str | bytes, specials: str | Iterable[str] | None
 ) -> Explanation:
     """Explain how a text becomes its ids."""
-    characters = isinstance(text, str)
-    try:
-        pieces = explain(tokenizer, text, specials, characters)
-    except UnicodeEncodeError:
-        pieces = explain(tokenizer, readable(text), specials, characters)
+    if not isinstance(text, str):
+        pieces = explain(tokenizer, text, specials, characters=False)
+    else:
+        try:
+            pieces = explain(tokenizer, text, specials, characters=True)
+        except UnicodeEncodeError:
+            pieces = explain(tokenizer, readable(text), specials, characters=True)
     return Explanation(tuple(piece_of(*piece) for piece in pieces), unit_of(text))
 
 
