@@ -57,11 +57,12 @@ def checked(split: Split) -> Split:
 def name_of(split: Split) -> str:
     """Name a function as its module does; others by their class.
 
-    >>> name_of(name_of)
-    'jeton.splitting.name_of'
+    >>> name_of(name_of), name_of(str.split)
+    ('jeton.splitting.name_of', 'str.split')
     """
     named = split if hasattr(split, "__qualname__") else type(split)
-    name = f"{named.__module__}.{named.__qualname__}"
+    module = getattr(named, "__module__", None)
+    name = f"{module}.{named.__qualname__}" if module else named.__qualname__
     return "".join(c if c.isprintable() and c not in '"\\' else "?" for c in name)
 
 

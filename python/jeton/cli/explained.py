@@ -148,9 +148,8 @@ def merges_of(piece: Piece, columns: int, *, colored: bool) -> Iterator[str]:
     rank_width = len(str(max(merge.rank for merge in shown)))
     pair_width = min(max(map(width, pairs)), PAIR_WIDTH_MAX)
     room = columns - 2 - rank_width - 2 * len(GAP) - pair_width
-    steps = islice(piece.steps(), len(shown) + 1)
-    if len(piece.content) > STEPS_BYTES_MAX:
-        steps = repeat([], len(shown) + 1)
+    is_short = len(piece.content) <= STEPS_BYTES_MAX
+    steps = islice(piece.steps() if is_short else repeat([]), len(shown) + 1)
     lines = zip(["", *(str(merge.rank) for merge in shown)], ["", *pairs], steps, strict=True)
     for (rank, pair, parts), start in zip(lines, [0, *(m.start for m in shown)], strict=True):
         then = after(parts, start, room, colored=colored)
