@@ -236,6 +236,7 @@ pub fn is_counted(text: &[u8], share: f64) -> bool {
 }
 
 /// How a text becomes pieces: by a splitter, or as somebody else has split it, in place of one.
+#[derive(Clone, Copy)]
 enum Cuts<'s> {
     By(&'s Splitter),
     At(&'s Splitter, &'s [usize]),
