@@ -104,6 +104,19 @@ class TestEncode:
             located = tok.encode_with_offsets(text, specials="all")  # type: ignore[type-var]
             assert located.ids == expected
 
+    def test_names_of_specials_may_come_once(self) -> None:
+        tok = made()
+        texts = ["low<|end|>"] * 2
+        expected = [[257, 9000]] * 2
+        assert tok.encode_batch(texts, specials=iter(END)) == expected
+        assert tok.encode_batch_array(texts, specials=iter(END))[0].tolist() == [257, 9000] * 2
+        assert tok.count_batch(texts, specials=iter(END)) == [2, 2]
+
+    def test_its_function_stays(self) -> None:
+        with pytest.raises(AttributeError):
+            made().function = list  # type: ignore[misc]
+        assert made().function is words
+
     def test_bytes_and_str_encode_alike(self) -> None:
         tok = made()
         assert tok.encode("naïve".encode()) == tok.encode("naïve")

@@ -17,6 +17,7 @@ __all__ = [
     "RawMerges",
     "Texts",
     "ZstdReader",
+    "check_rules",
     "encode_broken",
     "encode_piece",
     "encode_pieces",
@@ -37,6 +38,7 @@ __all__ = [
     "from_ranks",
     "heal",
     "place_ids",
+    "scripts_of",
     "with_specials",
     "write_image",
 ]
@@ -65,6 +67,8 @@ def from_merges(
     by_function: bool = False,
 ) -> Engine: ...
 def from_file(file: bytes, by_function: bool = False) -> Engine: ...
+def check_rules(spelled: str) -> str | None: ...
+def scripts_of(text: str) -> list[str]: ...
 def from_image(file: bytes, image: int) -> Engine | None: ...
 def write_image(engine: Engine, file: bytes, image: int) -> None: ...
 def with_specials(

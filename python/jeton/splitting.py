@@ -173,9 +173,9 @@ class SplitTokenizer(Tokenizer):
     ever. No call uses threads: the function is Python's.
     """
 
-    __slots__ = ("function",)
+    __slots__ = ("_function",)
 
-    function: Split
+    _function: Split
 
     def __new__(
         cls,
@@ -197,8 +197,13 @@ class SplitTokenizer(Tokenizer):
     @classmethod
     def _by(cls, engine: Engine, split: Split) -> Self:
         made = cls._of(engine)
-        made.function = split
+        made._function = split
         return made
+
+    @property
+    def function(self) -> Split:
+        """What splits."""
+        return self._function
 
     # ---- what splits, through the function ----
 
@@ -250,7 +255,7 @@ class SplitTokenizer(Tokenizer):
         threads: int | None,  # noqa: ARG002 - a function has one.
     ) -> memoryview:
         """Return the ids as 32-bit numbers of this machine."""
-        return memoryview(array("I", self.encode(text, specials))).cast("B")
+        return memoryview(bytearray(array("I", self.encode(text, specials))))
 
     def encode_batch(  # type: ignore[override]
         self,
@@ -261,7 +266,8 @@ class SplitTokenizer(Tokenizer):
         append: int | str | None = None,
     ) -> list[list[int]]:
         """Encode many texts into lists of ids, one after the other."""
-        return [self.encode(text, specials, prepend, append) for text in _many(texts)]
+        names = _names(specials)
+        return [self.encode(text, names, prepend, append) for text in _many(texts)]
 
     def encode_batch_raw(  # type: ignore[override]
         self,
@@ -270,11 +276,11 @@ class SplitTokenizer(Tokenizer):
         specials: _Special,
     ) -> tuple[memoryview, bytearray]:
         """Return the ids of all texts as 32-bit numbers, and where each begins as 64-bit ones."""
-        ids, offsets = array("I"), array("Q", [0])
+        ids, offsets, names = array("I"), array("Q", [0]), _names(specials)
         for text in _many(texts):
-            ids.extend(self.encode(text, specials))
+            ids.extend(self.encode(text, names))
             offsets.append(len(ids))
-        return memoryview(ids).cast("B"), bytearray(offsets)
+        return memoryview(bytearray(ids)), bytearray(offsets)
 
     def count(  # type: ignore[override]
         self,
@@ -294,7 +300,8 @@ class SplitTokenizer(Tokenizer):
         specials: _Special = None,
     ) -> list[int]:
         """Return how many ids each of many texts has."""
-        return [self.count(text, specials=specials) for text in _many(texts)]
+        names = _names(specials)
+        return [self.count(text, specials=names) for text in _many(texts)]
 
     def fits(  # type: ignore[override]
         self, text: str | bytes, n: int, specials: _Special = None
@@ -405,6 +412,11 @@ def _many(texts: Iterable[str | bytes]) -> Iterable[str | bytes]:
     if isinstance(texts, (str, bytes)):
         raise TypeError("a batch is a list of texts, not one text")
     return texts
+
+
+def _names(specials: _Special) -> str | list[str] | None:
+    """Return names that can be read again for every text."""
+    return specials if specials is None or isinstance(specials, str) else list(specials)
 
 
 def _number(ids: int) -> int:

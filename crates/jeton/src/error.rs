@@ -34,6 +34,7 @@ pub enum Error {
     SplitNotGiven { name: String },
     SplitIsFunction { name: String },
     SplitIsPattern { pattern: String },
+    Rules { place: String, what: String },
     // The text cannot be encoded.
     TextTooLong { bytes: usize },
     EndTooLong { bytes: usize },
@@ -80,6 +81,8 @@ pub enum Kind {
     Special,
     /// The pattern cannot be used.
     Pattern,
+    /// The rules cannot be used.
+    Rules,
     /// The text cannot be encoded.
     Text,
     /// An id stands for nothing.
@@ -122,6 +125,7 @@ impl Error {
             | SplitNotGiven { .. }
             | SplitIsFunction { .. }
             | SplitIsPattern { .. } => Kind::Pattern,
+            Rules { .. } => Kind::Rules,
             TextTooLong { .. }
             | EndTooLong { .. }
             | UnknownBorder { .. }
@@ -286,6 +290,10 @@ impl fmt::Display for Error {
                 let pattern = Excerpt(pattern);
                 write!(f, "this tokenizer splits by {pattern}, not by a function; give no split")
             }
+            Self::Rules { place, what } if place.is_empty() => {
+                write!(f, "the rules cannot be used: {what}")
+            }
+            Self::Rules { place, what } => write!(f, "the rules cannot be used: {place}: {what}"),
             Self::TextTooLong { bytes } => {
                 write!(
                     f,

@@ -6,6 +6,7 @@ use crate::encode::{Tokenizer, refuse_too_long};
 use crate::error::Error;
 use crate::merge::{Join, merge_joins};
 use crate::specials::Allowed;
+use crate::split::Names;
 use crate::vocab::Id;
 
 /// What a special is named where pieces are named by their rules.
@@ -43,14 +44,14 @@ impl Tokenizer {
     /// As [`Tokenizer::encode`].
     pub fn explain(&self, text: &[u8], allowed: &Allowed) -> Result<Vec<Piece>, Error> {
         refuse_too_long(text)?;
-        let (mut pieces, mut start) = (Vec::new(), 0);
+        let (names, mut pieces, mut start) = (self.splitter().names(), Vec::new(), 0);
         while let Some((place, id)) = allowed.find(text, start) {
-            self.explain_ordinary(text, start..place.start, &mut pieces)?;
+            self.explain_ordinary(text, start..place.start, &names, &mut pieces)?;
             start = place.end;
             let merged = Merged { ids: vec![id], whole: true, joins: Vec::new() };
             pieces.push(Piece { place, rule: SPECIAL.to_owned(), merged });
         }
-        self.explain_ordinary(text, start..text.len(), &mut pieces)?;
+        self.explain_ordinary(text, start..text.len(), &names, &mut pieces)?;
         Ok(pieces)
     }
 
@@ -71,10 +72,11 @@ impl Tokenizer {
         &self,
         text: &[u8],
         stretch: Range<usize>,
+        names: &Names<'_>,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), Error> {
         let (mut start, mut failed) = (stretch.start, Ok(()));
-        self.splitter().split_named(&text[stretch], |piece, rule| {
+        names.split(&text[stretch], |piece, rule| {
             let place = start..start + piece.len();
             start = place.end;
             match self.explain_piece(piece) {

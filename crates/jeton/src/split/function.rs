@@ -17,7 +17,13 @@ impl Splitter {
     pub fn by_function(pattern: &str) -> Option<Self> {
         let name = function_of(pattern).filter(|_| pattern.len() <= PATTERN_BYTES_MAX)?;
         let engine = Engine::Function { name: name.to_owned() };
-        Some(Self { pattern: pattern.to_owned(), engine })
+        Some(Self { pattern: pattern.to_owned(), grammar: None, engine, layers: None })
+    }
+
+    /// Returns whether a function of the caller's splits.
+    #[must_use]
+    pub fn is_function(&self) -> bool {
+        matches!(self.engine, Engine::Function { .. })
     }
 }
 
