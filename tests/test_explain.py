@@ -83,6 +83,27 @@ def test_knows_no_rules_of_other_patterns() -> None:
     ]
 
 
+def test_names_rules_of_ones_own_by_their_fields() -> None:
+    rules = (
+        '{"rules":1,"case":"words","keep":["C++"],'
+        '"isolate":[{"regex":"\\\\d+-\\\\d+","name":"date"}],"groups":[{"characters":"ACGT","size":3}]}'
+    )
+    tok = jeton.Tokenizer(BYTES, pattern=rules)
+    text = "C++ 12-3 aBc ACGT"
+    explanation = tok.explain(text)
+    assert explanation.ids == tok.encode(text)
+    assert rules_and_pieces(explanation) == [
+        ("keep", b"C++"),
+        ("space", b" "),
+        ("isolate date", b"12-3"),
+        ("word", b" a"),
+        ("case", b"Bc"),
+        ("space", b" "),
+        ("groups ACGT", b"ACG"),
+        ("groups ACGT", b"T"),
+    ]
+
+
 @given(spelled=tokens, piece=st.text("abc", max_size=30).map(str.encode))
 def test_merges_as_the_reference_does_step_by_step(spelled: list[bytes], piece: bytes) -> None:
     vocab = vocab_with(spelled)

@@ -197,7 +197,7 @@ class SplitTokenizer(Tokenizer):
     @classmethod
     def _by(cls, engine: Engine, split: Split) -> Self:
         made = cls._of(engine)
-        made._function = split
+        made._function = split  # noqa: SLF001 - our own.
         return made
 
     @property
