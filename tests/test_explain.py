@@ -53,6 +53,14 @@ RULES = {
         "punctuation": r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*",
         "space": r"\s*[\r\n]+|\s+(?!\S)|\s+",
     },
+    # Nobody's: a mark after a sign belongs to the sign, and begins a word elsewhere.
+    "marks": {
+        "contraction": "'s|'ll",
+        "word": r" ?[\p{L}\p{M}]+",
+        "number": r" ?\p{N}+",
+        "punctuation": r" ?[^\s\p{L}\p{N}]+",
+        "space": r"\s+(?!\S)|\s+",
+    },
 }
 
 tokens = st.lists(st.text("abc", min_size=2, max_size=6).map(str.encode), max_size=20)
@@ -66,12 +74,22 @@ def rules_and_pieces(explanation: Explanation) -> list[tuple[str, bytes]]:
 @given(text=odd_text)
 def test_names_the_rule_of_the_pattern_that_matched(name: str, text: str) -> None:
     rules = RULES[name]
-    assert "|".join(rules.values()) == patterns()[name]
+    pattern = "|".join(rules.values())
+    assert pattern == patterns().get(name, pattern)
     named = regex.compile("|".join(f"(?P<{rule}>{part})" for rule, part in rules.items()))
     text = reference.read(text)
     expected = [(match.lastgroup, match.group().encode()) for match in named.finditer(text)]
-    tok = jeton.Tokenizer(BYTES, pattern=patterns()[name])
+    tok = jeton.Tokenizer(BYTES, pattern=pattern)
     assert rules_and_pieces(tok.explain(text)) == expected
+
+
+def test_a_mark_after_a_sign_is_no_word_where_the_pattern_says_so() -> None:
+    tok = jeton.Tokenizer(BYTES, pattern="|".join(RULES["marks"].values()))
+    assert tok.grammar is not None
+    assert [rule for rule, _ in rules_and_pieces(tok.explain("!\u0301 \u0301"))] == [
+        "punctuation",
+        "word",
+    ]
 
 
 def test_knows_no_rules_of_other_patterns() -> None:
@@ -168,6 +186,11 @@ def test_a_token_that_no_merge_reaches_is_taken_whole_and_says_so() -> None:
     (piece,) = jeton.Tokenizer(BYTES | {b"abc": 256}).explain("abc").pieces
     assert (piece.whole, piece.reached, piece.merges, piece.ids) == (True, False, (), (256,))
     assert piece.tokens == (b"abc",)
+
+
+def test_no_merge_reaches_a_special_even_of_one_byte() -> None:
+    (piece,) = jeton.Tokenizer(BYTES, specials={"|": 300}).explain("|", specials="all").pieces
+    assert (piece.ids, piece.whole, piece.reached) == ((300,), True, False)
 
 
 def test_a_piece_of_a_megabyte_is_explained() -> None:
