@@ -28,6 +28,7 @@ MEMBERS = [
     "encode_file",
     "encode_with_offsets",
     "encoder",
+    "explain",
     "fits",
     "grammar",
     "heal",
@@ -95,7 +96,7 @@ def test_the_parameters_keep_their_names_and_order() -> None:
     assert names(jeton.train)[:2] == ["texts", "vocab_size"]
     assert names(jeton.train_files)[:2] == ["paths", "vocab_size"]
     options = {"pattern", "specials", "initial", "threads", "memory", "progress", "exact_size"}
-    options |= {"weights", "min_count", "max_token_bytes", "held_out", "report"}
+    options |= {"split", "weights", "min_count", "max_token_bytes", "held_out", "report"}
     assert options <= set(names(jeton.train)) & set(names(jeton.train_files))
 
 
