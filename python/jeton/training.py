@@ -18,7 +18,9 @@ from jeton.files import given, write_whole
 from jeton.journal import STATE, WORK, Held, Journal, is_of_unit
 from jeton.learning import Learning
 from jeton.memory import parse
+from jeton.pattern import pattern_text
 from jeton.progress import Listener, Shown, shown
+from jeton.rules import Rules
 from jeton.tokenizer import Tokenizer
 from jeton.units import UNIT_BYTES, Files, count_units
 
@@ -41,7 +43,8 @@ def train(  # type: ignore[misc] # The options are named once, here.
     texts: Iterable[str | bytes],
     vocab_size: int | Sequence[int],
     *,
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     specials: Iterable[str] = (),
     initial: Tokenizer | None = None,
     weights: Iterable[int] | None = None,
@@ -75,7 +78,7 @@ def train(  # type: ignore[misc] # The options are named once, here.
         return learning.learn(
             count_corpus(
                 texts,
-                pattern=learning.pattern(pattern),
+                pattern=learning.pattern(pattern_text(pattern, rules)),
                 weights=weights,
                 threads=threads,
                 memory=memory,
@@ -100,7 +103,8 @@ def train_files(  # type: ignore[misc] # As above.
     vocab_size: int | Sequence[int],
     *,
     field: str = "text",
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     specials: Iterable[str] = (),
     initial: Tokenizer | None = None,
     weights: Mapping[str, int] | None = None,
@@ -140,7 +144,7 @@ def train_files(  # type: ignore[misc] # As above.
             count_files(
                 paths,
                 field=field,
-                pattern=learning.pattern(pattern),
+                pattern=learning.pattern(pattern_text(pattern, rules)),
                 weights=weights,
                 on_error=on_error,
                 threads=threads,
@@ -163,7 +167,8 @@ def count_files(
     paths: Iterable[corpus.AnyPath],
     *,
     field: str = "text",
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     weights: Mapping[str, int] | None = None,
     on_error: corpus.OnError = "raise",
     threads: int | None = None,
@@ -196,7 +201,7 @@ def count_files(
         jobs.check(engine, workers)
     elif workers is not None:
         raise JobError("workers is for an engine; without one, threads says how many cores to use")
-    counting = Counting(pattern, threads, memory, folder, held_out)
+    counting = Counting(pattern_text(pattern, rules), threads, memory, folder, held_out)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
     times = corpus.weights_of(files, weights or {})
     known = corpus.identity(files)
