@@ -76,9 +76,9 @@ def grammars(draw: st.DrawFn) -> dict[str, Any]:
         "base": draw(st.sampled_from(["nanochat", "gpt2", "cl100k", "o200k"])),
         "digits": digits,
         "contractions": some("none", "apart", "joined"),
-        "leading_space": some(False, True, "sign"),
+        "leading_space": some(*[False, True, "sign"]),
         "newlines": some("space", "run", "apart"),
-        "marks": some(False, True),
+        "marks": some(*[False, True]),
         "case": some("ignore", "split", "words"),
         "underscores": some("sign", "alone", "letter"),
     }

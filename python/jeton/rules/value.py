@@ -3,9 +3,9 @@
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from jeton.errors import PatternError, RulesError
 from jeton.files import given, read_whole, write_whole
@@ -17,6 +17,9 @@ from jeton.rules.parts import LITERAL_BYTES_MAX, REGEX_BYTES_MAX, Group, Isolate
 from jeton.rules.shown import brief, plain
 from jeton.rules.taking import AnyGroups, AnyIsolates, AnyLexicons, groups, isolates, lexicons
 from jeton.rules.values import choice, flag, number, refuse, shown, text, texts
+
+if TYPE_CHECKING:
+    from jeton.tokenizer import Tokenizer
 
 __all__ = ["Rules"]
 
@@ -219,6 +222,14 @@ class Rules:
         pattern = source if isinstance(source, str) else source.pattern
         return cls.from_json(pattern) if pattern.startswith(RULES) else None
 
+    def split(self, text: str | bytes) -> list[bytes]:
+        """Split a text into pieces, as a tokenizer with these rules does.
+
+        >>> Rules(keep_words=["BRCA1"]).split("BRCA1, BRCA12")
+        [b'BRCA1', b',', b' BRCA', b'12']
+        """
+        return _tokenizer(self.spelled).split(text)
+
     def as_pattern(self) -> str:
         r"""Return the regex that splits in the same way, for what knows patterns only.
 
@@ -242,6 +253,13 @@ class Rules:
 
 
 _groups = groups  # The name is also a parameter.
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(spelled: str) -> "Tokenizer":
+    from jeton.tokenizer import Tokenizer  # noqa: PLC0415 - it knows this module.
+
+    return Tokenizer({bytes([byte]): byte for byte in range(256)}, pattern=spelled)
 
 
 def _base(base: str | None, pattern: str | None) -> str | None:
