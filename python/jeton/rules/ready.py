@@ -65,12 +65,18 @@ def chemistry(*, smiles: bool = False) -> Rules:
             Isolate(r"[-=#$:/\\.~()@*+]", "bond"),
         )
         return Rules(base=None, isolate=atoms)
-    element = "(?:" + "|".join(sorted(ELEMENTS.split(), key=lambda name: (-len(name), name))) + ")"
-    unit = rf"{element}[0-9₀-₉]*"
-    formula = rf"(?:{unit}|[(\[](?:{unit})+[)\]][0-9₀-₉]*){{2,}}(?:[0-9]?[+-]|[⁰-⁹²³¹]*[⁺⁻])?"
     return Rules(
-        base="cl100k", keep_space=True, isolate=Isolate(formula, "formula", whole_word=True)
+        base="cl100k", keep_space=True, isolate=Isolate(_formula(), "formula", whole_word=True)
     )
+
+
+def _formula() -> str:
+    """Return a regex for two or more elements, groups in brackets included, and a charge."""
+    longest_first = sorted(ELEMENTS.split(), key=len, reverse=True)
+    element = f"(?:{'|'.join(longest_first)})[0-9₀-₉]*"
+    group = rf"\((?:{element})+\)[0-9₀-₉]*"
+    complex_ = rf"\[(?:{element}|{group})+\][0-9₀-₉]*"
+    return rf"(?:{complex_}|(?:{element}|{group}|{complex_}){{2,}})(?:[+-]|[⁰¹²³⁴-⁹]*[⁺⁻])?"
 
 
 # ---- DNA ----
