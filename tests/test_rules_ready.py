@@ -32,8 +32,8 @@ def show(request: pytest.FixtureRequest) -> Shown:
 def test_code(show: Shown) -> None:
     line = "    def getHTTPResponse(self, user_id='s3'):\n        return self.userIDs[0x1F]\n"
     assert show(rules.code(), line) == (
-        "   | def| get|HTTP|Response|(self|,| user|_id|='|s|3|'):\n|       | return| self|.user|I|Ds"
-        "|[|0|x|1|F|]\n"
+        "   | def| get|HTTP|Response|(self|,| user|_id|='|s|3|'):\n|       | return| self|.user|I"
+        "|Ds|[|0|x|1|F|]\n"
     )
 
 

@@ -15,7 +15,7 @@ WordPath = Literal["longest", "fewest"]
 
 
 def code() -> Rules:
-    """Programs: camelCase is cut into words, quotes are no contractions.
+    """Split programs: camelCase is cut into words, quotes are no contractions.
 
     >>> code().case, code().contractions
     ('words', 'none')
@@ -38,7 +38,7 @@ CHAT = (
 
 
 def chat() -> Rules:
-    """Messages: addresses, mentions, hashtags and every emoji are one piece each."""
+    """Split messages: addresses, mentions, hashtags and every emoji are one piece each."""
     return Rules(base="o200k", isolate=CHAT)
 
 
@@ -52,7 +52,7 @@ ELEMENTS = (
 
 
 def chemistry(*, smiles: bool = False) -> Rules:
-    r"""Formulas in prose are one piece each; with `smiles`, lines of SMILES are cut into atoms.
+    r"""Keep formulas in prose whole; or with `smiles`, cut lines of SMILES into atoms.
 
     >>> [isolate.name for isolate in chemistry(smiles=True).isolate]
     ['atom in brackets', 'atom', 'ring', 'bond']
@@ -83,7 +83,7 @@ def _formula() -> str:
 
 
 def dna(k: int = 3, frame: int = 0, characters: str = "ACGTUNacgtun") -> Rules:
-    """Sequences: groups of k bases from a reading frame on, which begins in every line anew.
+    """Split sequences into groups of k bases; the reading frame begins anew in every line.
 
     >>> dna(frame=1).groups
     (Group(characters='ACGTUNacgtun', size=3, start=1, name='bases'),)
@@ -103,7 +103,7 @@ LOGS = (
 
 
 def logs() -> Rules:
-    """Logs: dates, times, addresses and UUIDs are one piece each; camelCase is cut into words."""
+    """Split logs: dates, times, addresses, UUIDs are one piece each, camelCase is cut."""
     return Rules(base="cl100k", contractions="none", newlines="apart", case="words", isolate=LOGS)
 
 
@@ -111,12 +111,12 @@ def logs() -> Rules:
 
 
 def chinese(words: Iterable[str], path: WordPath = "fewest") -> Rules:
-    """Chinese: runs of Han are cut into these words."""
+    """Split Chinese: runs of Han are cut into these words."""
     return _with_words(words, "Han", path)
 
 
 def thai(words: Iterable[str], path: WordPath = "fewest") -> Rules:
-    """Thai: runs of Thai are cut into these words."""
+    """Split Thai: runs of its script are cut into these words."""
     return _with_words(words, "Thai", path)
 
 
