@@ -11,6 +11,7 @@
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
   + JobError       the units of a plan cannot be done as asked   (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
+  + SearchError    a needle cannot be looked for                 (also a ValueError)
   + ShardError     shards cannot be made or read as asked        (also a ValueError)
   + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
@@ -32,6 +33,7 @@ __all__ = [
     "MissingFileError",
     "PatternError",
     "RulesError",
+    "SearchError",
     "ShardError",
     "SpecialError",
     "TextError",
@@ -89,6 +91,10 @@ class JobError(Error, ValueError):
 
 class ChatError(Error, ValueError):
     """The conversation or the template cannot be rendered."""
+
+
+class SearchError(Error, ValueError):
+    """A needle is empty, too long, or has no case that could be ignored."""
 
 
 class ShardError(Error, ValueError):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jeton.rules.engine import scripts_of
+from jeton._engine import scripts_of
 from jeton.rules.values import refuse, shown, way
 
 if TYPE_CHECKING:
@@ -53,14 +53,6 @@ def _check_knobs(rules: "Rules") -> None:
 
 
 def _check_literals(rules: "Rules") -> None:
-    kept = {literal: at for at, literal in enumerate(rules.keep)}
-    for at, word in enumerate(rules.keep_words):
-        if word in kept:
-            refuse(
-                ("keep_words", at),
-                f"{shown(word)} is also {way(('keep', kept[word]))}; "
-                f"keep takes it everywhere, so leave one out",
-            )
     words = sum(len(lexicon.words) for lexicon in rules.lexicon)
     count = len(rules.keep) + len(rules.keep_words) + words
     if count > LITERALS_MAX:

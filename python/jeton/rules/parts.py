@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jeton.rules.engine import scripts_of
+from jeton._engine import scripts_of
 from jeton.rules.values import choice, flag, number, refuse, shown, text, texts
 
 __all__ = ["GROUP_SIZE_MAX", "LITERAL_BYTES_MAX", "REGEX_BYTES_MAX", "Group", "Isolate", "Lexicon"]
@@ -63,7 +63,7 @@ class Lexicon:
         if not words:
             refuse(("words",), "is empty; a lexicon has words")
         choice(self.path, ("path",), ("longest", "fewest"))
-        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "words", tuple(words))
         object.__setattr__(self, "script", _script(words, self.script))
 
 
@@ -100,16 +100,16 @@ def _check_name(name: object) -> None:
         text(name, ("name",), LITERAL_BYTES_MAX)
 
 
-def _script(words: tuple[str, ...], given: str | None) -> str:
+def _script(words: dict[str, int], given: str | None) -> str:
     """Return the script that all characters of the words have, or refuse the first that has not."""
     if given is not None:
         text(given, ("script",), LITERAL_BYTES_MAX)
     characters = "".join(dict.fromkeys("".join(words)))
     script_of = dict(zip(characters, scripts_of(characters), strict=True))
-    script = script_of[words[0][0]]
+    script = script_of[characters[0]]
     if given is not None and _plain(given) != _plain(script):
         script = given  # The first word is refused, below.
-    for at, word in enumerate(words):
+    for word, at in words.items():
         for character in word:
             found = script_of[character]
             if found in NO_SCRIPTS:

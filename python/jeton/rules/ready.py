@@ -5,7 +5,7 @@ from typing import Literal
 
 from jeton.errors import RulesError
 from jeton.files import given, read_whole
-from jeton.rules.engine import scripts_of
+from jeton._engine import scripts_of
 from jeton.rules.parts import Group, Isolate, Lexicon
 from jeton.rules.value import FILE_BYTES_MAX, Rules
 

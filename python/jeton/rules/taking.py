@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeAlias, TypeVar
 
-from jeton.rules.parts import Group, Isolate, Lexicon
-from jeton.rules.values import Where, inside, known, refuse, shown
+from jeton.rules.parts import LITERAL_BYTES_MAX, Group, Isolate, Lexicon
+from jeton.rules.values import Where, inside, known, refuse, shown, texts
 
-__all__ = ["AnyGroups", "AnyIsolates", "AnyLexicons", "groups", "isolates", "lexicons"]
+__all__ = ["AnyGroups", "AnyIsolates", "AnyLexicons", "groups", "isolates", "lexicons", "literals"]
 
 Fields: TypeAlias = Mapping[str, Any]
 AnyIsolates: TypeAlias = Isolate | str | Fields | Iterable[Isolate | str | Fields]
@@ -15,6 +15,17 @@ AnyLexicons: TypeAlias = Lexicon | Fields | Iterable[str] | Iterable[Lexicon | F
 AnyGroups: TypeAlias = Group | Fields | Iterable[Group | Fields]
 
 Part = TypeVar("Part", Isolate, Lexicon, Group)
+
+
+def literals(keep: object, keep_words: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Take literals; one that is to be kept everywhere cannot be kept as a word only."""
+    kept = texts(keep, ("keep",), LITERAL_BYTES_MAX)
+    words = texts(keep_words, ("keep_words",), LITERAL_BYTES_MAX)
+    for word, at in words.items():
+        if word in kept:
+            also = f"{shown(word)} is also keep[{kept[word]}]"
+            refuse(("keep_words", at), f"{also}; keep takes it everywhere, so leave one out")
+    return tuple(kept), tuple(words)
 
 
 def isolates(given: AnyIsolates) -> tuple[Isolate, ...]:

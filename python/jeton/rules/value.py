@@ -12,11 +12,19 @@ from jeton.files import given, read_whole, write_whole
 from jeton.pattern import RULES
 from jeton.rules import spelling
 from jeton.rules.check import check
-from jeton.rules.engine import check_rules, rules_pattern
-from jeton.rules.parts import LITERAL_BYTES_MAX, REGEX_BYTES_MAX, Group, Isolate, Lexicon
+from jeton._engine import check_rules
+from jeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
 from jeton.rules.shown import brief, plain
-from jeton.rules.taking import AnyGroups, AnyIsolates, AnyLexicons, groups, isolates, lexicons
-from jeton.rules.values import choice, flag, number, refuse, shown, text, texts
+from jeton.rules.taking import (
+    AnyGroups,
+    AnyIsolates,
+    AnyLexicons,
+    groups,
+    isolates,
+    lexicons,
+    literals,
+)
+from jeton.rules.values import choice, flag, number, refuse, shown, text
 
 if TYPE_CHECKING:
     from jeton.tokenizer import Tokenizer
@@ -123,6 +131,7 @@ class Rules:
         groups: AnyGroups = (),
     ) -> None:
         """Take what is given in any friendly form; refuse what contradicts itself."""
+        kept, kept_words = literals(keep, keep_words)
         self._settle(
             base=_base(base, pattern),
             pattern=None if pattern is None else text(pattern, ("pattern",), REGEX_BYTES_MAX),
@@ -135,8 +144,8 @@ class Rules:
             case=("words" if case else "ignore") if isinstance(case, bool) else case,
             underscores=underscores,
             scripts=flag(scripts, ("scripts",)),
-            keep=texts(keep, ("keep",), LITERAL_BYTES_MAX),
-            keep_words=texts(keep_words, ("keep_words",), LITERAL_BYTES_MAX),
+            keep=kept,
+            keep_words=kept_words,
             keep_space=flag(keep_space, ("keep_space",)),
             isolate=isolates(isolate),
             lexicon=lexicons(lexicon),
@@ -242,7 +251,7 @@ class Rules:
         ]
         if self.base is None and self.pattern is None:
             more.append("base=None")
-        pattern = None if more else rules_pattern(self.spelled)
+        pattern = None if more else check_rules(self.spelled)
         if pattern is None:
             raise RulesError(f"the rules have {', '.join(more)}, which no pattern can say")
         return pattern

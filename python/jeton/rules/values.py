@@ -79,21 +79,16 @@ def text(value: object, where: Where, bytes_max: int) -> str:
     return value
 
 
-def texts(values: object, where: Where, bytes_max: int) -> tuple[str, ...]:
-    """Take several texts, each once; one alone need not be in a list."""
+def texts(values: object, where: Where, bytes_max: int) -> dict[str, int]:
+    """Take several texts with the places where they come first; one alone need not be in a list."""
     if isinstance(values, str):
         values = (values,)
     if not isinstance(values, Iterable) or isinstance(values, (bytes, dict)):
         refuse(where, f"is {shown(values)}; it is a list of texts")
     found: dict[str, int] = {}
     for at, value in enumerate(values):
-        taken = text(value, (*where, at), bytes_max)
-        if taken in found:
-            refuse(
-                (*where, at), f"{shown(taken)} is also {way((*where, found[taken]))}; say it once"
-            )
-        found[taken] = at
-    return tuple(found)
+        found.setdefault(text(value, (*where, at), bytes_max), at)
+    return found
 
 
 def flag(value: object, where: Where) -> bool:
