@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from jeton._engine import scripts_of
 from jeton.errors import RulesError
 from jeton.files import given, read_whole
-from jeton._engine import scripts_of
 from jeton.rules.parts import Group, Isolate, Lexicon
 from jeton.rules.value import FILE_BYTES_MAX, Rules
 

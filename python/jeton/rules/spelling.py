@@ -121,10 +121,10 @@ Token: TypeAlias = tuple[str, int]
 def where_of(message: str) -> Where:
     """Return the place that a message begins with, if it does.
 
-    >>> where_of('isolate[0].regex cannot be used: …')
-    ('isolate', 0, 'regex')
+    >>> where_of('lexicon[0].words[2]: "…" is not of the script')
+    ('lexicon', 0, 'words', 2)
     """
-    found = re.match(r"[a-z_]+(?:\[\d+\]|\.[a-z_]+)*(?= )", message)
+    found = re.match(r"[a-z_]+(?:\[\d+\]|\.[a-z_]+)*(?=[ :])", message)
     steps = re.findall(r"\d+|[a-z_]+", found.group()) if found else []
     return tuple(int(step) if step.isdigit() else step for step in steps)
 

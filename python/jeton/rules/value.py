@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from jeton._engine import check_rules
 from jeton.errors import PatternError, RulesError
 from jeton.files import given, read_whole, write_whole
 from jeton.pattern import RULES
 from jeton.rules import spelling
 from jeton.rules.check import check
-from jeton._engine import check_rules
 from jeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
 from jeton.rules.shown import brief, plain
 from jeton.rules.taking import (
@@ -162,7 +162,8 @@ class Rules:
         try:
             check_rules(self.spelled)
         except PatternError as error:
-            raise RulesError(str(error), spelling.where_of(str(error))) from None
+            message = str(error).removeprefix("the rules cannot be used: ")
+            raise RulesError(message, spelling.where_of(message)) from None
 
     @cached_property
     def spelled(self) -> str:
