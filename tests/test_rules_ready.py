@@ -40,7 +40,7 @@ def test_code(show: Shown) -> None:
 def test_chat(show: Shown) -> None:
     line = "@anna it's 12:30 :-) 👍🏽👩‍👩‍👧 #Kraków2024 🇵🇱 see https://t.co/a1?x=y !"
     assert show(rules.chat(), line) == (
-        "@anna| it's| |12|:|30| |:-)| |👍🏽|👩‍👩‍👧| |#Kraków2024| |🇵🇱| see| |https://t.co/a1?x=y| !"
+        "@anna| it's| |12|:|30| :-)| 👍🏽|👩‍👩‍👧| #Kraków2024| 🇵🇱| see| https://t.co/a1?x=y| !"
     )
 
 
@@ -70,7 +70,7 @@ def test_dna(show: Shown) -> None:
 def test_logs(show: Shown) -> None:
     line = "2015-07-29 19:04:12,394 - WARN  [/10.10.34.11:3888:QuorumCnxManager$Listener@493]\r\n"
     assert show(rules.logs(), line) == (
-        "2015-07-29| |19:04:12|,|394| -| WARN| | [/|10.10.34.11|:|388|8|:Quorum|Cnx|Manager|"
+        "2015-07-29| 19:04:12|,|394| -| WARN| | [/|10.10.34.11|:|388|8|:QuorumCnxManager|"
         "$Listener|@|493|]|\r\n"
     )
 

@@ -8,7 +8,7 @@ import click
 import jeton
 from jeton.chat.template import NOTE, Template
 from jeton.cli.tokenizer import load, tokenizer_option
-from jeton.rules.shown import lines
+from jeton.rules.shown import rule_lines
 from jeton.visible import visible
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def info(*, name: str, as_json: bool) -> None:
     for key, value in facts.items():
         values: Iterable[tuple[str, object]] = [("", "-" if value is None else value)]
         if key == "rules" and rules is not None:
-            values = lines(rules)
+            values = rule_lines(rules)
         elif isinstance(value, dict):
             values = value.items()
         for part, content in values:

@@ -39,7 +39,7 @@ CHAT = (
 
 def chat() -> Rules:
     """Split messages: addresses, mentions, hashtags and every emoji are one piece each."""
-    return Rules(base="o200k", isolate=CHAT)
+    return Rules(base="o200k", keep_space=True, isolate=CHAT)
 
 
 # ---- chemistry ----
@@ -95,7 +95,7 @@ def dna(k: int = 3, frame: int = 0, characters: str = "ACGTUNacgtun") -> Rules:
 # ---- logs ----
 
 LOGS = (
-    Isolate(r"\d{4}[-/]\d\d[-/]\d\d", "date", whole_word=True),
+    Isolate(r"(?:\d\d)?\d\d[-/.]\d\d[-/.]\d\d", "date", whole_word=True),
     Isolate(r"\d\d:\d\d(?::\d\d)?", "time", whole_word=True),
     Isolate(r"\d{1,3}(?:\.\d{1,3}){3}", "address", whole_word=True),
     Isolate(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "uuid", whole_word=True),
@@ -103,8 +103,10 @@ LOGS = (
 
 
 def logs() -> Rules:
-    """Split logs: dates, times, addresses, UUIDs are one piece each, camelCase is cut."""
-    return Rules(base="cl100k", contractions="none", newlines="apart", case="words", isolate=LOGS)
+    """Split logs: dates, times, addresses and UUIDs are one piece each."""
+    return Rules(
+        base="cl100k", contractions="none", newlines="apart", keep_space=True, isolate=LOGS
+    )
 
 
 # ---- scripts without spaces ----

@@ -9,7 +9,7 @@ from jeton.rules.parts import Group, Isolate, Lexicon
 if TYPE_CHECKING:
     from jeton.rules.value import Rules
 
-__all__ = ["brief", "lines", "plain", "told"]
+__all__ = ["brief", "plain", "rule_lines", "told"]
 
 LISTED = 3
 """How many values of a long list are shown."""
@@ -67,7 +67,7 @@ def _brief_part(part: object) -> str:
     return repr(part)
 
 
-def lines(rules: "Rules") -> Iterator[tuple[str, str]]:
+def rule_lines(rules: "Rules") -> Iterator[tuple[str, str]]:
     """Yield what rules say, a name and a line each; long lists by their length and beginning."""
     yield "base", str(rules.base or ("none" if rules.pattern is None else "a pattern"))
     for name, value in told(rules).items():
