@@ -3,11 +3,13 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
 
 from jeton.charts import STYLE, bars, lines, number, share
+from jeton.errors import PatternError
 from jeton.rules import Rules
 from jeton.rules.shown import rule_lines
 from jeton.scripts import KINDS, kind
@@ -285,7 +287,9 @@ def _pattern(facts: Facts) -> str:
 
 def _split_by(pattern: str) -> str:
     """Write a pattern, or rules a line each."""
-    rules = Rules.of(pattern)
+    rules = None
+    with suppress(PatternError):  # Of another version: shown as it is.
+        rules = Rules.of(pattern)
     if rules is None:
         return _code(pattern, LINE_SHOWN)
     shown = [_code(f"{name} {line}", LINE_SHOWN) for name, line in islice(rule_lines(rules), SHOWN)]
