@@ -17,6 +17,7 @@ __all__ = [
     "RawMerges",
     "Texts",
     "ZstdReader",
+    "check_rules",
     "encode_broken",
     "encode_piece",
     "encode_unsettled",
@@ -32,6 +33,7 @@ __all__ = [
     "from_merges",
     "from_ranks",
     "heal",
+    "scripts_of",
     "with_specials",
     "write_image",
 ]
@@ -57,6 +59,8 @@ def from_merges(
     notes: dict[str, str],
 ) -> Engine: ...
 def from_file(file: bytes) -> Engine: ...
+def check_rules(spelled: str) -> str | None: ...
+def scripts_of(text: str) -> list[str]: ...
 def from_image(file: bytes, image: int) -> Engine | None: ...
 def write_image(engine: Engine, file: bytes, image: int) -> None: ...
 def with_specials(

@@ -9,6 +9,7 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Kind::Vocab => "VocabError",
         Kind::Special => "SpecialError",
         Kind::Pattern => "PatternError",
+        Kind::Rules => "RulesError",
         Kind::Text => "TextError",
         Kind::Id => "IdError",
         Kind::Search => "SearchError",

@@ -32,7 +32,7 @@ mod _engine {
     #[pymodule_export]
     use super::locate::{encode_with_places, find_completions, heal};
     #[pymodule_export]
-    use super::make::{from_file, from_merges, from_ranks, with_specials};
+    use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
     #[pymodule_export]
     use super::stream::{Decoder, Encoder};
     #[pymodule_export]

@@ -71,6 +71,19 @@ pub(crate) fn with_specials(
     Engine::of(py, Tokenizer::new(vocab, splitter, specials), notes)
 }
 
+/// Checks rules, as they are spelled; returns the pattern that says the same, if there is one.
+#[pyfunction]
+pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<String>> {
+    let splitter = py.detach(|| Splitter::new(spelled)).map_err(|error| raise(py, &error))?;
+    Ok(splitter.is_plain().then(|| splitter.grammar_pattern().to_owned()))
+}
+
+/// Returns the script of each character, by its name in Unicode.
+#[pyfunction]
+pub(crate) fn scripts_of(text: &str) -> Vec<&'static str> {
+    text.chars().map(jeton::unicode::script_name).collect()
+}
+
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
     let number = match id.extract::<i128>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => i128::MAX,

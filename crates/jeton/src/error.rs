@@ -31,6 +31,7 @@ pub enum Error {
     PatternSyntax { pattern: String, reason: String },
     PatternBound { pattern: String, reason: String },
     PatternDrops { pattern: String, text: String },
+    Rules { place: String, what: String },
     // The text cannot be encoded.
     TextTooLong { bytes: usize },
     EndTooLong { bytes: usize },
@@ -77,6 +78,8 @@ pub enum Kind {
     Special,
     /// The pattern cannot be used.
     Pattern,
+    /// The rules cannot be used.
+    Rules,
     /// The text cannot be encoded.
     Text,
     /// An id stands for nothing.
@@ -116,6 +119,7 @@ impl Error {
             | PatternSyntax { .. }
             | PatternBound { .. }
             | PatternDrops { .. } => Kind::Pattern,
+            Rules { .. } => Kind::Rules,
             TextTooLong { .. }
             | EndTooLong { .. }
             | UnknownBorder { .. }
@@ -262,6 +266,10 @@ impl fmt::Display for Error {
                 let (pattern, text) = (Excerpt(pattern), Excerpt(text));
                 write!(f, "pattern {pattern} drops part of {text}; a pattern must cover all text")
             }
+            Self::Rules { place, what } if place.is_empty() => {
+                write!(f, "the rules cannot be used: {what}")
+            }
+            Self::Rules { place, what } => write!(f, "the rules cannot be used: {place}: {what}"),
             Self::TextTooLong { bytes } => {
                 write!(
                     f,

@@ -14,8 +14,10 @@ use crate::specials::SPECIALS_MAX;
 use crate::split::Splitter;
 use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
 
-/// The version that is written, and the highest that is read.
-pub const VERSION: u16 = 1;
+/// The highest version that is read. It is written for rules; a file with a pattern has the first,
+/// so that older readers know it.
+pub const VERSION: u16 = 2;
+const VERSION_OF_PATTERNS: u16 = 1;
 
 /// Bytes that a file has at most.
 pub const FILE_BYTES_MAX: usize = 1 << 30;
@@ -36,7 +38,7 @@ pub type Notes = BTreeMap<String, String>;
 pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&version_of(tokenizer.splitter()).to_le_bytes());
     out.extend_from_slice(&[0; 8]); // The length, known at the end.
 
     let text = |out: &mut Vec<u8>, text: &str| {
@@ -94,9 +96,9 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
         found: bytes.len(),
         expected: (HEADER_BYTES + CHECKSUM_BYTES) as u64,
     };
-    match reader.u16().map_err(cut)? {
-        VERSION => (),
-        version => return Err(Error::FileVersion { version }),
+    let version = reader.u16().map_err(cut)?;
+    if !(VERSION_OF_PATTERNS..=VERSION).contains(&version) {
+        return Err(Error::FileVersion { version });
     }
     let expected = reader.u64().map_err(cut)?;
     if expected != bytes.len() as u64 || bytes.len() < HEADER_BYTES + CHECKSUM_BYTES {
@@ -108,9 +110,17 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     }
 
     let mut reader = Fields { rest: &content[HEADER_BYTES..] };
-    let splitter = Splitter::new(reader.text()?)?;
+    let pattern = reader.text()?;
+    let splitter = Splitter::new(pattern)?;
+    if version_of(&splitter) != version || splitter.pattern() != pattern {
+        return Err(malformed("its rules are spelled otherwise, or do not fit its version"));
+    }
     let vocab = Vocab::of(reader.tokens()?)?;
     reader.finish(vocab, splitter)
+}
+
+fn version_of(splitter: &Splitter) -> u16 {
+    if splitter.has_rules() { VERSION } else { VERSION_OF_PATTERNS }
 }
 
 /// Reads the bytes of a file with the [image](crate::image) that was made of it; nothing if that is
@@ -253,8 +263,12 @@ mod tests {
     use crate::testing::vocab_of;
 
     fn sample() -> Vec<u8> {
+        sample_of(NANOCHAT)
+    }
+
+    fn sample_of(pattern: &str) -> Vec<u8> {
         let specials = vec![(300, "<|bos|>".to_owned()), (400, "<|eos|>".to_owned())];
-        let splitter = Splitter::new(NANOCHAT).unwrap();
+        let splitter = Splitter::new(pattern).unwrap();
         let tokenizer = Tokenizer::new(vocab_of(["ab", "abc"]), splitter, specials).unwrap();
         write(&tokenizer, &Notes::from([("made by".to_owned(), "a test".to_owned())])).unwrap()
     }
@@ -276,6 +290,31 @@ mod tests {
         assert_eq!(tokenizer.specials().id("<|eos|>"), Ok(400));
         assert_eq!(notes["made by"], "a test");
         assert_eq!(write(&tokenizer, &notes).unwrap(), bytes);
+    }
+
+    const RULES: &str = r#"{"rules":1,"digits":3,"digits_from":"right","keep_words":["New York"]}"#;
+
+    #[test]
+    fn rules_have_a_version_of_their_own_and_one_spelling() {
+        let (patterns, rules) = (sample(), sample_of(RULES));
+        assert_eq!((patterns[8], rules[8]), (1, 2));
+        let (tokenizer, notes) = read(&rules).unwrap();
+        assert_eq!(tokenizer.splitter().pattern(), RULES);
+        assert_eq!(write(&tokenizer, &notes).unwrap(), rules);
+        for (mut content, version) in [(patterns, 2), (rules.clone(), 1)] {
+            content[8] = version;
+            content.truncate(content.len() - CHECKSUM_BYTES);
+            assert!(matches!(read(&sealed(content)), Err(Error::FileMalformed { .. })));
+        }
+        // Two knobs in the other order mean the same, and are not what is written.
+        let spelled =
+            String::from_utf8_lossy(&rules[..]).find(r#""digits":3,"digits_from":"right""#);
+        let mut content = rules[..rules.len() - CHECKSUM_BYTES].to_vec();
+        let other = br#""digits_from":"right","digits":3"#;
+        let at =
+            spelled.map(|_| rules.windows(9).position(|w| w == b"\"digits\":").unwrap()).unwrap();
+        content[at..at + other.len()].copy_from_slice(other);
+        assert!(matches!(read(&sealed(content)), Err(Error::FileMalformed { .. })));
     }
 
     #[test]
@@ -300,17 +339,21 @@ mod tests {
     #[test]
     fn refuses_a_version_from_the_future() {
         let mut bytes = sample();
-        bytes[8] = 2;
+        bytes[8] = 3;
         assert_eq!(
             read(&bytes).unwrap_err().to_string(),
-            "the file has format version 2 and this jeton reads up to 1; update jeton"
+            "the file has format version 3 and this jeton reads up to 2; update jeton"
         );
     }
 
     /// Content that was changed on purpose and sealed anew is refused or valid, never more.
     #[test]
     fn survives_every_changed_byte_under_a_valid_checksum() {
-        let bytes = sample();
+        survives_every_changed_byte(&sample());
+        survives_every_changed_byte(&sample_of(RULES));
+    }
+
+    fn survives_every_changed_byte(bytes: &[u8]) {
         let content = &bytes[..bytes.len() - CHECKSUM_BYTES];
         for at in HEADER_BYTES..content.len() {
             for value in [0, 1, 0x7F, 0x80, 0xFF] {

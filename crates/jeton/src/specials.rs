@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Error;
-use crate::search::{Finder, FinderMany, Options};
+use crate::search::Literals;
 use crate::vocab::{ID_MAX, Id, Vocab};
 
 /// Specials that a tokenizer has at most.
@@ -165,17 +165,8 @@ impl Allowed {
         end: usize,
     ) -> Option<(std::ops::Range<usize>, Id)> {
         let finder = self.0.as_ref()?;
-        let (range, number) = match &*finder.search {
-            Search::One(one) => {
-                let read = end.saturating_add(finder.bytes_max - 1);
-                (one.matches(text, from..read, true).next()?, 0)
-            }
-            Search::Many(many) => {
-                let found = many.find_within(text, from..end)?;
-                (found.range, found.needle)
-            }
-        };
-        Some((range, finder.ids[number]))
+        let found = finder.literals.find_within(text, from..end)?;
+        Some((found.range, finder.ids[found.needle]))
     }
 
     /// Returns from where on the end of a text may become a special, or another one, if more follows.
@@ -192,7 +183,7 @@ impl Allowed {
 
 #[derive(Clone, Debug)]
 struct Names {
-    search: Arc<Search>,
+    literals: Arc<Literals>,
     ids: Arc<[Id]>,
     /// Sorted.
     names: Arc<[String]>,
@@ -200,28 +191,16 @@ struct Names {
     bytes_max: usize,
 }
 
-#[derive(Debug)]
-enum Search {
-    One(Finder),
-    Many(FinderMany),
-}
-
 impl Names {
     fn new(entries: Vec<(Id, String)>) -> Self {
-        let options = Options::default();
-        let search = match &entries[..] {
-            [(_, name)] => Finder::new(name.as_bytes(), options).map(Search::One),
-            _ => {
-                let names: Vec<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
-                FinderMany::new(&names, options).map(Search::Many)
-            }
-        };
-        let search = Arc::new(search.expect("names are bounded in number and length"));
+        let names: Vec<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
+        let literals = Literals::new(&names, false);
+        let literals = Arc::new(literals.expect("names are bounded in number and length"));
         let ids = entries.iter().map(|(id, _)| *id).collect();
         let bytes_max = entries.iter().map(|(_, name)| name.len()).max().unwrap_or(0);
         let mut names: Vec<String> = entries.into_iter().map(|(_, name)| name).collect();
         names.sort_unstable();
-        Self { search, ids, names: names.into(), bytes_max }
+        Self { literals, ids, names: names.into(), bytes_max }
     }
 }
 

@@ -193,7 +193,7 @@ mod tests {
         let tokenizer = tokenizer(&["lo"]);
         assert_eq!(tokenizer.encode_broken(b"lo\xFF lo").unwrap(), [256, 255, 32, 256]);
         assert_eq!(tokenizer.encode_broken(b"\xC3").unwrap(), [0xC3]);
-        assert_eq!(tokenizer.encode_broken(b"").unwrap(), []);
+        assert!(tokenizer.encode_broken(b"").unwrap().is_empty());
         assert_eq!(
             tokenizer.decode(&tokenizer.encode_broken(b" \xE4\xB8 a").unwrap()).unwrap(),
             b" \xE4\xB8 a"

@@ -10,8 +10,9 @@
 
 use std::collections::HashMap;
 
-use super::points::{Classes, Points};
+use super::points::Classes;
 use super::program::{Node, Program};
+use crate::unicode::Points;
 
 /// What one character does, besides leading to the next state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use regex_syntax::hir::ClassUnicode;
 
+use crate::unicode::{POINTS, Points};
+
 /// Classes that a pattern has at most, the end of the text being one.
 pub(super) const CLASSES_MAX: usize = 256;
 
@@ -47,56 +49,6 @@ impl Classes {
         Self(self.0.map(|bits| !bits))
     }
 }
-
-/// The class of every character, as a table of two levels.
-#[derive(Clone, Debug)]
-pub(super) struct Points {
-    ascii: [u8; 128],
-    index: Vec<u16>,
-    blocks: Vec<[u8; 128]>,
-}
-
-impl Points {
-    /// The class of an ASCII character.
-    #[inline]
-    pub(super) fn class_of_ascii(&self, byte: u8) -> u8 {
-        self.ascii[usize::from(byte & 127)]
-    }
-
-    /// The class of a scalar.
-    #[inline]
-    pub(super) fn class_of(&self, point: u32) -> u8 {
-        let block = self.index[(point >> 7) as usize];
-        self.blocks[usize::from(block)][(point & 127) as usize]
-    }
-
-    /// Gives classes other names.
-    pub(super) fn rename(&mut self, name: impl Fn(u8) -> u8) {
-        let classes = self.ascii.iter_mut().chain(self.blocks.iter_mut().flatten());
-        classes.for_each(|class| *class = name(*class));
-    }
-
-    /// Makes the table of stretches, each beginning where the one before it ends.
-    fn of(stretches: &[(u32, u8)]) -> Self {
-        let mut all = vec![0; POINTS as usize];
-        for (at, &(start, class)) in stretches.iter().enumerate() {
-            let end = stretches.get(at + 1).map_or(POINTS, |next| next.0);
-            all[start as usize..end as usize].fill(class);
-        }
-        let (mut blocks, mut known) = (Vec::new(), HashMap::new());
-        let index = all.as_chunks::<128>().0.iter().map(|block| {
-            *known.entry(block).or_insert_with(|| {
-                blocks.push(*block);
-                (blocks.len() - 1) as u16
-            })
-        });
-        let index = index.collect();
-        Self { ascii: std::array::from_fn(|byte| all[byte]), index, blocks }
-    }
-}
-
-/// One more than the last code point.
-const POINTS: u32 = 0x11_0000;
 
 /// What stands for its class in a message, if it is the first here that is in it.
 const EXAMPLES: &str = " a1!\nZ中\u{301}'_\t\r\u{a0}/ǅʰ½²😀é";

@@ -8,6 +8,7 @@
 mod finder;
 mod folded;
 mod lanes;
+mod literals;
 mod many;
 mod needle;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod words;
 
 pub use finder::{Finder, Matches, Sequence};
 pub use lanes::Element;
+pub(crate) use literals::Literals;
 pub use many::{FinderMany, Found};
 
 /// Elements that one needle has at most.

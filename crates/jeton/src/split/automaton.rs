@@ -197,7 +197,8 @@ mod tests {
 
     fn automaton(pattern: &str) -> Splitter {
         let automaton = Automaton::of(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
-        Splitter { pattern: pattern.to_owned(), engine: Engine::Automaton(Box::new(automaton)) }
+        let engine = Engine::Automaton(Box::new(automaton));
+        Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
     }
 
     fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {

@@ -10,6 +10,9 @@ impl Splitter {
     ///
     /// Why there is no bound, if there is none.
     pub fn held_max(&self) -> Result<usize, String> {
+        if self.layers.as_ref().is_some_and(|layers| layers.go_before()) {
+            return Err("a match or a run of the rules may go on for ever".to_owned());
+        }
         match &self.engine {
             Engine::Scanner { transducer, .. } => held_max(
                 transducer.class_count(),

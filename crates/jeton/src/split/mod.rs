@@ -1,33 +1,49 @@
 //! Text becomes pieces that no merge crosses. Joined, the pieces are the text.
 
+mod algebra;
 mod automaton;
 mod block;
 mod contractions;
+mod crossing;
+mod fine;
 mod held;
+mod layers;
+mod matches;
 mod path;
 mod regex;
-mod rules;
+mod runs;
 mod scalar;
 mod vector;
 
-pub use path::{Outside, Path};
-use rules::Rules;
-use vector::Tier;
-
 use std::convert::Infallible;
+use std::sync::Arc;
+
+use algebra::{Algebra, Carry};
+use block::Block;
+use fine::Fine;
+use layers::Layers;
+pub use layers::Maker;
+pub use path::{Outside, Path};
+use vector::Tier;
 
 use crate::error::Error;
 use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
+use crate::rules::Rules;
 use crate::unicode::{CHARACTER_BYTES_MAX, read_char};
 
-/// A pattern, ready to split text.
+/// A pattern or [rules](crate::rules), ready to split text.
 ///
 /// A pattern of the family runs as a transducer, most others as an automaton, and the rest on a
 /// backtracking engine. All give the pieces of the pattern itself, from left to right.
 #[derive(Clone, Debug)]
 pub struct Splitter {
+    /// As it was given, or rules as they are spelled.
     pattern: String,
+    /// The pattern that the rules make.
+    grammar: Option<String>,
     engine: Engine,
+    /// What the rules do around it.
+    layers: Option<Arc<Layers>>,
 }
 
 impl PartialEq for Splitter {
@@ -43,7 +59,7 @@ enum Engine {
     Scanner {
         grammar: Grammar,
         transducer: Box<Transducer>,
-        fast: Option<(Tier, Box<Rules>)>,
+        fast: Option<(Tier, Box<Algebra>)>,
     },
     Automaton(Box<Automaton>),
     Regex {
@@ -54,26 +70,24 @@ enum Engine {
 }
 
 impl Splitter {
-    /// Compiles a pattern.
+    /// Compiles a pattern, or rules.
     ///
     /// # Errors
     ///
-    /// When the pattern is too long, does not compile, or drops text.
+    /// When the pattern is too long, does not compile, or drops text, or the rules are not valid.
     pub fn new(pattern: &str) -> Result<Self, Error> {
-        if pattern.len() > PATTERN_BYTES_MAX {
-            return Err(Error::PatternTooLong { bytes: pattern.len() });
-        }
-        let scanner = Grammar::of(pattern).and_then(|grammar| {
-            let transducer = Box::new(Transducer::of(&grammar)?);
-            let best = Tier::all()[0];
-            let fast = Rules::of(&grammar).map(|rules| (best, Box::new(rules)));
-            Some(Engine::Scanner { grammar, transducer, fast })
-        });
-        let engine = match scanner {
-            Some(scanner) => scanner,
-            None => Engine::outside_the_family(pattern)?,
+        let Some(rules) = Rules::read(pattern) else {
+            let engine = Engine::of(pattern)?;
+            return Ok(Self { pattern: pattern.to_owned(), grammar: None, engine, layers: None });
         };
-        Ok(Self { pattern: pattern.to_owned(), engine })
+        let rules = rules?;
+        let grammar = rules.grammar();
+        Ok(Self {
+            pattern: rules.spelled(),
+            engine: Engine::of(&grammar)?,
+            grammar: Some(grammar),
+            layers: Layers::of(&rules)?.map(Arc::new),
+        })
     }
 
     /// Returns the pattern's text.
@@ -82,12 +96,32 @@ impl Splitter {
         &self.pattern
     }
 
-    /// Returns the grammar and its transducer, if the pattern is of the family.
+    /// Returns the pattern that is run: the rules', if there are rules.
+    #[must_use]
+    pub fn grammar_pattern(&self) -> &str {
+        self.grammar.as_deref().unwrap_or(&self.pattern)
+    }
+
+    /// Returns whether there are rules.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        self.grammar.is_some()
+    }
+
+    /// Returns whether the pattern that is run says all about how texts split.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.layers.is_none()
+    }
+
+    /// Returns the grammar and its transducer, if the pattern is of the family and says all.
     #[must_use]
     pub fn grammar(&self) -> Option<(&Grammar, &Transducer)> {
         match &self.engine {
-            Engine::Scanner { grammar, transducer, .. } => Some((grammar, transducer)),
-            Engine::Automaton(_) | Engine::Regex { .. } => None,
+            Engine::Scanner { grammar, transducer, .. } if self.is_plain() => {
+                Some((grammar, transducer))
+            }
+            _ => None,
         }
     }
 
@@ -103,10 +137,10 @@ impl Splitter {
             Engine::Automaton(automaton) => Path::Automaton {
                 states: automaton.states(),
                 classes: automaton.classes(),
-                outside: Outside::of(&self.pattern),
+                outside: Outside::of(self.grammar_pattern()),
             },
             Engine::Regex { unfit, .. } => {
-                Path::Backtracking { outside: Outside::of(&self.pattern), unfit }
+                Path::Backtracking { outside: Outside::of(self.grammar_pattern()), unfit }
             }
         }
     }
@@ -124,17 +158,26 @@ impl Splitter {
         text: &'t [u8],
         mut each: impl FnMut(&'t [u8]) -> S,
     ) -> Result<(), Error> {
-        match &self.engine {
-            Engine::Scanner { transducer, fast, .. } => {
-                let each = |piece| drop(each(piece));
-                match fast {
-                    Some((tier, rules)) => vector::split(*tier, rules, transducer, text, each),
-                    None => scalar::split(transducer, text, each),
-                }
-                Ok(())
-            }
-            Engine::Automaton(automaton) => automaton::split(automaton, &self.pattern, text, each),
-            Engine::Regex { regex, .. } => regex.split(text, each),
+        match &self.layers {
+            None => self.engine.split(&self.pattern, text, each),
+            Some(_) => self.split_made(text, |piece, _| each(piece)),
+        }
+    }
+
+    /// The same, with the rule that made each piece.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Splitter::split`].
+    pub fn split_made<'t, S: Says>(
+        &self,
+        text: &'t [u8],
+        mut each: impl FnMut(&'t [u8], Maker) -> S,
+    ) -> Result<(), Error> {
+        let pattern = self.grammar_pattern();
+        match &self.layers {
+            None => self.engine.split(pattern, text, |piece| each(piece, Maker::Pattern)),
+            Some(layers) => layers.split(&self.engine, pattern, text, each),
         }
     }
 
@@ -150,12 +193,12 @@ impl Splitter {
     /// The lengths of all pieces by each tier of vectors, for tests; none where there are no vectors.
     #[cfg(test)]
     pub(crate) fn split_by_tiers(&self, text: &[u8]) -> Vec<(Tier, Vec<usize>)> {
-        let Engine::Scanner { transducer, fast: Some((_, rules)), .. } = &self.engine else {
+        let Engine::Scanner { transducer, fast: Some((_, algebra)), .. } = &self.engine else {
             return Vec::new();
         };
         let split = |tier| {
             let mut lengths = Vec::new();
-            vector::split(tier, rules, transducer, text, |piece| lengths.push(piece.len()));
+            vector::split(tier, algebra, transducer, text, |piece| lengths.push(piece.len()));
             (tier, lengths)
         };
         Tier::all().into_iter().map(split).collect()
@@ -166,17 +209,36 @@ impl Splitter {
     #[must_use]
     pub fn last_safe_cut(&self, text: &[u8]) -> Option<usize> {
         match &self.engine {
-            Engine::Scanner { transducer, .. } => last_safe_cut(
+            Engine::Scanner { transducer, .. } => self.last_safe_cut_by(
                 text,
                 |point| transducer.class_of(point),
                 |before, after| transducer.is_safe_cut(before, after),
             ),
-            Engine::Automaton(automaton) => last_safe_cut(
+            Engine::Automaton(automaton) => self.last_safe_cut_by(
                 text,
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
             ),
             Engine::Regex { .. } => None,
+        }
+    }
+
+    fn last_safe_cut_by(
+        &self,
+        text: &[u8],
+        class_of: impl Fn(u32) -> u8,
+        is_safe_cut: impl Fn(u8, u8) -> bool,
+    ) -> Option<usize> {
+        match &self.layers {
+            None => last_safe_cut(text, class_of, is_safe_cut),
+            Some(layers) => last_safe_cut(
+                text,
+                |point| point,
+                |before, after| {
+                    let by_pattern = is_safe_cut(class_of(before), class_of(after));
+                    layers.is_safe_cut(before, after, by_pattern)
+                },
+            ),
         }
     }
 
@@ -256,6 +318,64 @@ impl Says for bool {
 }
 
 impl Engine {
+    fn of(pattern: &str) -> Result<Self, Error> {
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Err(Error::PatternTooLong { bytes: pattern.len() });
+        }
+        let scanner = Grammar::of(pattern).and_then(|grammar| {
+            let transducer = Box::new(Transducer::of(&grammar)?);
+            let best = Tier::all()[0];
+            let fast = Algebra::of(&grammar).map(|algebra| (best, Box::new(algebra)));
+            Some(Self::Scanner { grammar, transducer, fast })
+        });
+        match scanner {
+            Some(scanner) => Ok(scanner),
+            None => Self::outside_the_family(pattern),
+        }
+    }
+
+    /// Calls `each` with every piece of `text`, or until it says to stop, if it is asked.
+    fn split<'t, S: Says>(
+        &self,
+        pattern: &str,
+        text: &'t [u8],
+        mut each: impl FnMut(&'t [u8]) -> S,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Scanner { transducer, fast, .. } => {
+                let each = |piece| drop(each(piece));
+                match fast {
+                    Some((tier, algebra)) => vector::split(*tier, algebra, transducer, text, each),
+                    None => scalar::split(transducer, text, each),
+                }
+                Ok(())
+            }
+            Self::Automaton(automaton) => automaton::split(automaton, pattern, text, each),
+            Self::Regex { regex, .. } => regex.split(text, each),
+        }
+    }
+
+    /// The same, with each piece whether `fine` may cut it.
+    fn split_watching<'t>(
+        &self,
+        pattern: &str,
+        text: &'t [u8],
+        fine: Fine,
+        mut each: impl FnMut(&'t [u8], bool) -> bool,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Scanner { transducer, fast: Some((tier, algebra)), .. } => {
+                let watch = |block: &Block, carry: Carry| fine.watched(block, carry.word);
+                let each = |piece, watched| {
+                    each(piece, watched);
+                };
+                vector::split_watching(*tier, algebra, transducer, text, watch, each);
+                Ok(())
+            }
+            _ => self.split(pattern, text, |piece| each(piece, true)),
+        }
+    }
+
     fn outside_the_family(pattern: &str) -> Result<Self, Error> {
         match Automaton::of(pattern) {
             Ok(automaton) => Ok(Self::Automaton(Box::new(automaton))),
@@ -270,12 +390,12 @@ impl Engine {
 }
 
 /// Finds the last place between two characters that may be cut there, by their classes.
-fn last_safe_cut(
+fn last_safe_cut<C: Copy>(
     text: &[u8],
-    class_of: impl Fn(u32) -> u8,
-    is_safe_cut: impl Fn(u8, u8) -> bool,
+    class_of: impl Fn(u32) -> C,
+    is_safe_cut: impl Fn(C, C) -> bool,
 ) -> Option<usize> {
-    let mut after: Option<(usize, u8)> = None;
+    let mut after: Option<(usize, C)> = None;
     // A byte that continues no character is skipped here: it is never next to a safe cut.
     for at in (0..text.len()).rev().filter(|&at| text[at] & 0xC0 != 0x80) {
         let Some((point, length)) = read_char(&text[at..]) else {
@@ -314,7 +434,7 @@ pub(crate) mod tests {
     fn by_regex(pattern: &str) -> Splitter {
         let regex = Box::new(regex::Regex::new(pattern).unwrap());
         let engine = Engine::Regex { regex, unfit: "" };
-        Splitter { pattern: pattern.to_owned(), engine }
+        Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
     }
 
     /// Published patterns, and what people make of them by changing one rule.

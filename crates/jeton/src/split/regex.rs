@@ -10,7 +10,7 @@ use crate::unicode::read_char;
 const BACKTRACKS_MAX: usize = 1_000_000;
 
 /// What the one rule for bytes that are not UTF-8 puts before a regex: a sign of one character.
-const STAND_IN: char = '\u{FFFD}';
+pub(super) const STAND_IN: char = '\u{FFFD}';
 
 /// A compiled pattern of which no short text is known that it drops.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl Regex {
 }
 
 /// The text for a regex to read, and where in it a stand-in is for a byte that is not UTF-8.
-fn readable(text: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
+pub(super) fn readable(text: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
     if let Ok(text) = std::str::from_utf8(text) {
         return (Cow::Borrowed(text), Vec::new());
     }

@@ -1,14 +1,14 @@
 //! The scanner's twin: the pieces of sixty-four bytes at once.
 //!
 //! A block begins where a piece begins or within a word, so little is carried from block to block.
-//! `block` says what its bytes are, and `rules` where pieces end. Where that is in doubt (a slash
+//! `block` says what its bytes are, and `algebra` where pieces end. Where that is in doubt (a slash
 //! after a newline, white space or a contraction that goes on after the block, bytes that are not
 //! UTF-8), the scanner goes on until it is past.
 
+use super::algebra::{Algebra, Carry};
 #[cfg(target_arch = "x86_64")]
 use super::block;
 use super::block::{Block, Wide};
-use super::rules::{Carry, Rules};
 use super::scalar;
 use crate::pattern::Transducer;
 
@@ -65,34 +65,49 @@ impl Tier {
 
 /// Calls `each` with every piece of `text`, as [`scalar::split`] does. The tier is one of
 /// [`Tier::all`].
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
 pub(super) fn split<'t>(
     tier: Tier,
-    rules: &Rules,
+    algebra: &Algebra,
     transducer: &Transducer,
     text: &'t [u8],
-    each: impl FnMut(&'t [u8]),
+    mut each: impl FnMut(&'t [u8]),
+) {
+    split_watching(tier, algebra, transducer, text, |_, _| 0, |piece, _| each(piece));
+}
+
+/// The same, and says of each piece whether it may hold a byte that `watch` asks for: among the bytes
+/// of a block, which may begin within a word.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+pub(super) fn split_watching<'t>(
+    tier: Tier,
+    algebra: &Algebra,
+    transducer: &Transducer,
+    text: &'t [u8],
+    watch: impl Fn(&Block, Carry) -> u64,
+    each: impl FnMut(&'t [u8], bool),
 ) {
     debug_assert!(Tier::all().contains(&tier));
     // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
     match tier {
-        Tier::Avx512 => unsafe { split_by_avx512(rules, transducer, text, each) },
-        Tier::Avx2 => unsafe { split_by_avx2(rules, transducer, text, each) },
-        Tier::Sse2 => unsafe { split_by_sse2(rules, transducer, text, each) },
+        Tier::Avx512 => unsafe { split_by_avx512(algebra, transducer, text, watch, each) },
+        Tier::Avx2 => unsafe { split_by_avx2(algebra, transducer, text, watch, each) },
+        Tier::Sse2 => unsafe { split_by_sse2(algebra, transducer, text, watch, each) },
     }
 }
 
-/// Calls `each` with every piece of `text`, as [`scalar::split`] does.
+/// The same, and says of each piece whether it may hold a byte that `watch` asks for: among the bytes
+/// of a block, which may begin within a word.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn split<'t>(
+pub(super) fn split_watching<'t>(
     _: Tier,
-    rules: &Rules,
+    algebra: &Algebra,
     transducer: &Transducer,
     text: &'t [u8],
-    each: impl FnMut(&'t [u8]),
+    watch: impl Fn(&Block, Carry) -> u64,
+    each: impl FnMut(&'t [u8], bool),
 ) {
-    split_by(rules, transducer, text, each, Block::one_by_one, Wide::one_by_one);
+    split_by(algebra, transducer, text, watch, each, Block::one_by_one, Wide::one_by_one);
 }
 
 /// The loop over blocks as one tier compiles it, by the module of that name.
@@ -101,15 +116,17 @@ macro_rules! split_by_tier {
     ($name:ident, $module:ident, $features:literal) => {
         #[target_feature(enable = $features)]
         fn $name<'t>(
-            rules: &Rules,
+            algebra: &Algebra,
             transducer: &Transducer,
             text: &'t [u8],
-            each: impl FnMut(&'t [u8]),
+            watch: impl Fn(&Block, Carry) -> u64,
+            each: impl FnMut(&'t [u8], bool),
         ) {
             split_by(
-                rules,
+                algebra,
                 transducer,
                 text,
+                watch,
                 each,
                 |bytes| block::$module::classify(bytes),
                 |bytes, high| block::$module::widen(bytes, high),
@@ -128,31 +145,38 @@ split_by_tier!(split_by_sse2, sse2, "sse2");
 /// The loop over blocks, which each tier compiles with its own instructions.
 #[inline(always)]
 fn split_by<'t>(
-    rules: &Rules,
+    algebra: &Algebra,
     transducer: &Transducer,
     text: &'t [u8],
-    mut each: impl FnMut(&'t [u8]),
+    watch: impl Fn(&Block, Carry) -> u64,
+    mut each: impl FnMut(&'t [u8], bool),
     classify: impl Fn(&[u8; 64]) -> Block,
     widen: impl Fn(&[u8; 64], u64) -> Wide,
 ) {
     // The piece in hand begins at `start`; the block at `first`, later if it is within a word.
     let (mut start, mut first, mut carry) = (0, 0, Carry::default());
     let mut was_broken = false;
+    // Whether the piece in hand holds a byte of earlier blocks that is watched for.
+    let mut watched = false;
     while let Some(bytes) = text[first..].first_chunk() {
         let block = classify(bytes);
         let (found, end, broken) = if block.high == 0 {
-            (rules.cuts::<false>(bytes, &block, &Wide::NONE, carry), 64, 64)
+            (algebra.cuts::<false>(bytes, &block, &Wide::NONE, carry), 64, 64)
         } else {
             let wide = widen(bytes, block.high);
-            (rules.cuts::<true>(bytes, &block, &wide, carry), wide.end, wide.broken)
+            (algebra.cuts::<true>(bytes, &block, &wide, carry), wide.end, wide.broken)
         };
+        let mut seen = watch(&block, carry);
         let mut cuts = found.cuts;
         while cuts != 0 {
             let end = first + cuts.trailing_zeros() as usize;
-            each(&text[start..end]);
-            start = end;
+            let before = (cuts & cuts.wrapping_neg()) - 1;
+            each(&text[start..end], watched | (seen & before != 0));
+            (start, watched) = (end, false);
+            seen &= !before;
             cuts &= cuts - 1;
         }
+        watched |= seen != 0;
         carry = found.carry;
         let is_broken = found.doubt < end && found.doubt == broken;
         if found.doubt < end || carry.word == 0 && found.cuts == 0 {
@@ -160,17 +184,17 @@ fn split_by<'t>(
             // Where many bytes are not UTF-8, blocks are not worth their while.
             past += if is_broken && was_broken { 64 } else { 0 };
             scalar::scan(transducer, text, start, |end| {
-                each(&text[start..end]);
+                each(&text[start..end], true);
                 start = end;
                 end <= past
             });
-            carry = Carry::default();
+            (carry, watched) = (Carry::default(), false);
         }
         was_broken = is_broken;
         first = if carry.word != 0 { first + end as usize } else { start };
     }
     scalar::scan(transducer, text, start, |end| {
-        each(&text[start..end]);
+        each(&text[start..end], true);
         start = end;
         true
     });
@@ -191,20 +215,20 @@ mod tests {
         ends
     }
 
-    fn assert_twins(grammar: &Grammar, rules: &Rules, transducer: &Transducer, text: &[u8]) {
+    fn assert_twins(grammar: &Grammar, algebra: &Algebra, transducer: &Transducer, text: &[u8]) {
         let expected = ends(|each| scalar::split(transducer, text, |piece| each(piece.len())));
         for tier in Tier::all() {
             let found =
-                ends(|each| split(tier, rules, transducer, text, |piece| each(piece.len())));
+                ends(|each| split(tier, algebra, transducer, text, |piece| each(piece.len())));
             assert_eq!(found, expected, "{tier:?} {:?} {grammar:?}", String::from_utf8_lossy(text));
         }
     }
 
-    fn published() -> Vec<(Grammar, Rules, Transducer)> {
+    fn published() -> Vec<(Grammar, Algebra, Transducer)> {
         let grammars = patterns().into_values().filter_map(|pattern| Grammar::of(&pattern));
         let known = grammars.filter_map(|grammar| {
-            let (rules, transducer) = (Rules::of(&grammar)?, Transducer::of(&grammar)?);
-            Some((grammar, rules, transducer))
+            let (algebra, transducer) = (Algebra::of(&grammar)?, Transducer::of(&grammar)?);
+            Some((grammar, algebra, transducer))
         });
         known.collect()
     }
@@ -242,11 +266,11 @@ mod tests {
     #[test]
     fn equals_the_scanner_on_random_text() {
         let mut random = Random(11);
-        for (grammar, rules, transducer) in published() {
+        for (grammar, algebra, transducer) in published() {
             for _ in 0..8000 {
                 let count = random.below(120);
                 let text = random_text(&mut random, count);
-                assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                assert_twins(&grammar, &algebra, &transducer, text.as_bytes());
             }
         }
     }
@@ -254,14 +278,14 @@ mod tests {
     #[test]
     fn equals_the_scanner_at_every_phase() {
         let mut random = Random(12);
-        for (grammar, rules, transducer) in published() {
+        for (grammar, algebra, transducer) in published() {
             for phase in 0..64 {
                 for filler in ["a", " ", "1", ".", "\n", "é", "中", "\u{301}", "\u{3000}", "😀"]
                 {
                     let filled = filler.repeat(phase) + &random_text(&mut random, 40);
                     let moved = "x ".repeat(phase / 2) + &"\n".repeat(phase % 2) + &filled;
-                    assert_twins(&grammar, &rules, &transducer, filled.as_bytes());
-                    assert_twins(&grammar, &rules, &transducer, moved.as_bytes());
+                    assert_twins(&grammar, &algebra, &transducer, filled.as_bytes());
+                    assert_twins(&grammar, &algebra, &transducer, moved.as_bytes());
                 }
             }
         }
@@ -286,8 +310,8 @@ mod tests {
                     }
                 }
             }
-            for (grammar, rules, transducer) in &published {
-                assert_twins(grammar, rules, transducer, text.as_bytes());
+            for (grammar, algebra, transducer) in &published {
+                assert_twins(grammar, algebra, transducer, text.as_bytes());
             }
         }
     }
@@ -314,14 +338,15 @@ mod tests {
                 space_to_newline: pick().space_to_newline,
                 ..pick()
             };
-            let (Some(rules), Some(transducer)) = (Rules::of(&grammar), Transducer::of(&grammar))
+            let (Some(algebra), Some(transducer)) =
+                (Algebra::of(&grammar), Transducer::of(&grammar))
             else {
                 continue;
             };
             tried += 1;
             for _ in 0..4 {
                 let text = random_text(&mut random, 80);
-                assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                assert_twins(&grammar, &algebra, &transducer, text.as_bytes());
             }
         }
         assert!(tried > 1000);
@@ -330,7 +355,7 @@ mod tests {
     #[test]
     fn equals_the_scanner_on_any_bytes() {
         let mut random = Random(14);
-        for (grammar, rules, transducer) in published() {
+        for (grammar, algebra, transducer) in published() {
             for _ in 0..2000 {
                 let count = random.below(200);
                 let bytes: Vec<u8> = (0..count)
@@ -339,7 +364,7 @@ mod tests {
                         _ => b"ab1 \n'./A\t"[random.below(10)],
                     })
                     .collect();
-                assert_twins(&grammar, &rules, &transducer, &bytes);
+                assert_twins(&grammar, &algebra, &transducer, &bytes);
 
                 // Text of many scripts with bytes changed, moved or missing.
                 let mut bytes = random_text(&mut random, 60).into_bytes();
@@ -351,14 +376,14 @@ mod tests {
                         _ => drop(bytes.drain(at..(at + 2).min(bytes.len()))),
                     }
                 }
-                assert_twins(&grammar, &rules, &transducer, &bytes);
+                assert_twins(&grammar, &algebra, &transducer, &bytes);
             }
         }
     }
 
     #[test]
     fn equals_the_scanner_on_long_pieces() {
-        for (grammar, rules, transducer) in published() {
+        for (grammar, algebra, transducer) in published() {
             for filler in ["a", "A", "я", "Я", "中", "ไ", "ा", " ", ".", "…", "\n", "\u{3000}", "7"]
             {
                 for next in [
@@ -367,10 +392,10 @@ mod tests {
                 ] {
                     for count in [20, 63, 64, 65, 200] {
                         let text = format!("x {}{next}{next}a y", filler.repeat(count));
-                        assert_twins(&grammar, &rules, &transducer, text.as_bytes());
+                        assert_twins(&grammar, &algebra, &transducer, text.as_bytes());
                         assert_twins(
                             &grammar,
-                            &rules,
+                            &algebra,
                             &transducer,
                             &text.repeat(3).as_bytes()[2..],
                         );

@@ -1,11 +1,16 @@
 //! Characters and their classes: what the split looks at.
 
+mod points;
 mod rows;
+mod scripts;
 mod tables;
 mod transcode;
 mod words;
 
+pub(crate) use points::{POINTS, Points};
 pub(crate) use rows::{Row, row};
+pub use scripts::script_name;
+pub(crate) use scripts::{script, script_of};
 pub use transcode::{Unit, transcode};
 pub(crate) use words::{fold, is_word, is_word_after, is_word_before};
 

@@ -15,6 +15,7 @@ macro_rules! classes {
             white: within($bytes, b'\t', 5) & !newlines,
             apostrophes: equal($bytes, b'\''),
             slashes: equal($bytes, b'/'),
+            underscores: equal($bytes, b'_'),
             high: $high,
         }
     }};
@@ -45,6 +46,7 @@ pub(super) struct Block {
     pub(super) white: u64,
     pub(super) apostrophes: u64,
     pub(super) slashes: u64,
+    pub(super) underscores: u64,
     /// Bytes of characters beyond ASCII, or of none.
     pub(super) high: u64,
 }
@@ -65,6 +67,7 @@ impl Block {
             white: mask(|&byte| matches!(byte, b'\t' | 0x0B | 0x0C)),
             apostrophes: mask(|&byte| byte == b'\''),
             slashes: mask(|&byte| byte == b'/'),
+            underscores: mask(|&byte| byte == b'_'),
             high: mask(|byte| !byte.is_ascii()),
         }
     }

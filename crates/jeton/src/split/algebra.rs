@@ -10,7 +10,7 @@ use crate::pattern::{Case, Grammar, Set};
 
 /// What the algebra needs to know of a grammar.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(super) struct Algebra {
     case_splits: bool,
     /// Whether a word takes a blank, other white space, or one sign before it in.
     word_takes_blank: bool,
@@ -58,7 +58,7 @@ pub(super) struct Found {
     pub(super) carry: Carry,
 }
 
-impl Rules {
+impl Algebra {
     /// Reads a grammar; `None` if it makes choices that the algebra does not know.
     pub(super) fn of(grammar: &Grammar) -> Option<Self> {
         let signs = [Set::APOSTROPHE, Set::SLASH, Set::OTHER];
