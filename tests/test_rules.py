@@ -283,7 +283,7 @@ def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:
 
 def test_knobs_alone_are_a_pattern() -> None:
     pattern = Rules(base="gpt2", contractions=False, digits=3).as_pattern()
-    assert pattern == r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+    assert pattern == r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s+"
     assert Rules().as_pattern() == jeton.DEFAULT_PATTERN
     assert Rules(pattern=r"\w+|\W").as_pattern() == r"\w+|\W"
 

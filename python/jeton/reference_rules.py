@@ -205,10 +205,10 @@ def split_by_grammar(text: str, rules: Rules) -> list[str]:
 
 
 def compose(rules: Rules) -> str | None:
-    r"""Write the base and the knobs as one pattern; an unchanged base is its published one.
+    r"""Write the base and the knobs as one pattern; without a knob it is the published one.
 
     >>> compose({"rules": 1, "base": "gpt2", "digits": 3, "contractions": "none"})
-    ' ?\\p{L}+| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s'
+    ' ?\\p{L}+| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s+'
     """
     base = rules.get("base", "nanochat")
     if "pattern" in rules or base is None:
@@ -221,11 +221,11 @@ def compose(rules: Rules) -> str | None:
         knobs["case"] = "ignore"
     if knobs["underscores"] == "alone":
         knobs["underscores"] = "sign"
-    if knobs == own:
+    if knobs["underscores"] == "sign" and not any(knob in rules for knob in KNOBS[:-1]):
         return PUBLISHED[base]
-    rule = [contraction_rule(base, knobs), *word_rules(knobs), number_rule(base, knobs)]
-    rule += [punctuation_rule(base, knobs), space_rule(base, own, knobs)]
-    return "|".join(filter(None, rule))
+    parts = [contraction_rule(base, knobs), *word_rules(knobs), number_rule(base, knobs)]
+    parts += [punctuation_rule(base, knobs), space_rule(base, own, knobs)]
+    return "|".join(filter(None, parts))
 
 
 def contraction_rule(base: str, knobs: Rules) -> str:
@@ -253,7 +253,7 @@ def word_rules(knobs: Rules) -> list[str]:
 def number_rule(base: str, knobs: Rules) -> str:
     """Numbers; GPT-2's take a space before them."""
     blank = " ?" if base == "gpt2" and knobs["leading_space"] is not False else ""
-    most = {"any": "+", 1: ""}.get(knobs["digits"], f"{{1,{knobs['digits']}}}")
+    most = "+" if knobs["digits"] == "any" else f"{{1,{knobs['digits']}}}"
     return rf"{blank}\p{{N}}{most}"
 
 
@@ -266,15 +266,11 @@ def punctuation_rule(base: str, knobs: Rules) -> str:
 
 
 def space_rule(base: str, own: Rules, knobs: Rules) -> str:
-    """White space: as the base has it, unless newlines become what they are not in the base."""
-    if (own["newlines"] == "space") == (knobs["newlines"] == "space"):
-        return {
-            "nanochat": r"\s*[\r\n]|\s+(?!\S)|\s+",
-            "gpt2": r"\s++$|\s+(?!\S)|\s",
-            "cl100k": r"\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-            "o200k": r"\s*[\r\n]+|\s+(?!\S)|\s+",
-        }[base]
-    return (r"\s*[\r\n]+|" if own["newlines"] == "space" else "") + r"\s+(?!\S)|\s+"
+    """White space; in GPT-2 and cl100k that at the end of a text is one piece, newlines or not."""
+    is_own = (own["newlines"] == "space") == (knobs["newlines"] == "space")
+    at_end = r"\s++$|" if base in {"gpt2", "cl100k"} and is_own else ""
+    to_newline = "" if knobs["newlines"] == "space" else r"\s*[\r\n]+|"
+    return at_end + to_newline + r"\s+(?!\S)|\s+"
 
 
 # ---- finer cuts inside a piece of the grammar ----

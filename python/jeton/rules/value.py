@@ -244,7 +244,7 @@ class Rules:
         r"""Return the regex that splits in the same way, for what knows patterns only.
 
         >>> Rules(base="gpt2", contractions=False, digits=3).as_pattern()
-        ' ?\\p{L}+| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s'
+        ' ?\\p{L}+| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s+'
         """
         more = [name for name in NO_PATTERN if getattr(self, name)]
         more += [
