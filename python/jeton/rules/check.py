@@ -64,17 +64,11 @@ def _check_isolates(rules: "Rules") -> None:
         refuse(
             ("isolate",), f"has {len(rules.isolate)} regexes; at most {ISOLATES_MAX} are allowed"
         )
-    found: dict[str, int] = {}
+    found: dict[tuple[str, bool], int] = {}
     for at, isolate in enumerate(rules.isolate):
-        before = found.setdefault(isolate.regex, at)
-        if before == at:
-            continue
-        if rules.isolate[before].whole_word == isolate.whole_word:
+        before = found.setdefault((isolate.regex, isolate.whole_word), at)
+        if before != at:
             refuse(("isolate", at), f"is also {way(('isolate', before))}; say it once")
-        refuse(
-            ("isolate", at),
-            f"is {way(('isolate', before))} but for whole_word; leave one out",
-        )
 
 
 def _check_runs(rules: "Rules") -> None:

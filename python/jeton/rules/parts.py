@@ -81,18 +81,15 @@ class Group:
     """What the rule is called where it is shown."""
 
     def __post_init__(self) -> None:
-        """Take the characters, also from a list; refuse doubles."""
+        """Take the characters, also from a list, each once."""
         characters = self.characters
         if not isinstance(characters, str) and isinstance(characters, Iterable):
             characters = "".join(texts(characters, ("characters",), LITERAL_BYTES_MAX))
         text(characters, ("characters",), REGEX_BYTES_MAX)
-        if len(set(characters)) < len(characters):
-            double = next(c for at, c in enumerate(characters) if c in characters[:at])
-            refuse(("characters",), f"has {shown(double)} twice; say it once")
         number(self.size, ("size",), 1, GROUP_SIZE_MAX)
         number(self.start, ("start",), 0, self.size - 1)
         _check_name(self.name)
-        object.__setattr__(self, "characters", characters)
+        object.__setattr__(self, "characters", "".join(dict.fromkeys(characters)))
 
 
 def _check_name(name: object) -> None:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import NoReturn, TypeAlias, TypeVar
 
 from jeton.errors import RulesError
+from jeton.visible import visible
 
 __all__ = [
     "Where",
@@ -50,7 +51,7 @@ def way(where: Where) -> str:
     >>> way(("isolate", 0, "regex"))
     'isolate[0].regex'
     """
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in where)
+    steps = (f"[{step}]" if isinstance(step, int) else f".{visible(step)}" for step in where)
     return "".join(steps).removeprefix(".")
 
 
