@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import jeton
 from conftest import BYTES, SHARED, needs_shared
 from jeton import Rules, reference, reference_rules
+from jeton.counting import Counting
 from jeton.errors import PatternError
 from jeton.reference_rules import compose, split_by_rules
 from rules_drawn import ALPHABET, broken, grammars, rules_values, texts
@@ -101,6 +102,17 @@ def test_streams_threads_and_cuts_are_as_the_whole(
     assert tok.encode_array(text, threads=threads).tolist() == ids
     assert tok.encode_batch([text, text], threads=threads) == [ids, ids]
     assert tok.encode_with_offsets(text).ids == ids
+
+
+@given(rules_values(), LONG, st.one_of(texts, broken))
+def test_where_a_text_is_cut_nothing_that_follows_matters(
+    rules: Rules, text: str, more: str | bytes
+) -> None:
+    """Long files are read in parts, which are cut where `last_safe_cut` says."""
+    tok = jeton.Tokenizer(BYTES, rules=rules)
+    whole = text.encode() + (more.encode(errors="replace") if isinstance(more, str) else more)
+    cut = Counting(rules.spelled, 1, None).last_safe_cut(text.encode())
+    assert tok.split(whole[:cut]) + tok.split(whole[cut:]) == tok.split(whole)
 
 
 @given(rules_values(), LONG, st.integers(0, 60), st.sampled_from(["end", "start"]))
