@@ -10,6 +10,7 @@ mod image;
 mod layout;
 mod locate;
 mod make;
+mod search;
 mod stream;
 mod text;
 mod tiktoken;
@@ -33,6 +34,8 @@ mod _engine {
     use super::locate::{encode_with_places, find_completions, heal};
     #[pymodule_export]
     use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
+    #[pymodule_export]
+    use super::search::{Finder, FinderMany};
     #[pymodule_export]
     use super::stream::{Decoder, Encoder};
     #[pymodule_export]

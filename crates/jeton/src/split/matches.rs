@@ -14,6 +14,7 @@ use super::regex::{STAND_IN, readable};
 use crate::error::Error;
 use crate::rules::{Rules, refused};
 use crate::search::Literals;
+use crate::unicode::read_char;
 
 /// Bytes that the regexes take compiled, and that the tables take which are made as they run.
 const COMPILED_BYTES_MAX: usize = 1 << 24;
@@ -35,7 +36,14 @@ pub(super) struct Matches {
 struct Isolates {
     regex: Regex,
     count: usize,
+    /// The same without the edges of complete words, if any has them. It is much faster where text
+    /// is not ASCII, and no match begins before one of its own.
+    without_edges: Option<Regex>,
 }
+
+/// Bytes that matches without edges, tried in vain, may have more than lie between them, before the edges are looked
+/// for everywhere: trying takes linear time.
+const TRIED_BYTES_MAX: usize = 1 << 12;
 
 impl Matches {
     /// Reads rules; `None` if nothing is looked for.
@@ -46,17 +54,19 @@ impl Matches {
         let finder = |literals: &[String], whole_word| {
             (!literals.is_empty()).then(|| Literals::new(literals, whole_word)).transpose()
         };
-        let regexes: Vec<Hir> = (rules.isolate.iter().enumerate())
+        let plain: Vec<Hir> = (rules.isolate.iter().enumerate())
             .map(|(at, isolate)| {
                 isolate.read().map_err(|why| refused(&format!("isolate[{at}]"), why))
             })
             .collect::<Result<_, _>>()?;
+        let edged = rules.isolate.iter().zip(&plain);
+        let edged: Vec<Hir> = edged.map(|(one, hir)| one.with_edges(hir.clone())).collect();
         Ok(Some(Self {
             keep: finder(&rules.keep, false)?,
             keep_words: finder(&rules.keep_words, true)?,
-            isolate: Isolates::of(&regexes)?,
+            isolate: Isolates::of(&plain, &edged)?,
             takes_space: rules.keep_space,
-            crossing: Crossing::of(rules, &regexes),
+            crossing: Crossing::of(rules, &edged),
         }))
     }
 
@@ -126,36 +136,56 @@ impl Search<'_, '_> {
 }
 
 impl Isolates {
-    fn of(regexes: &[Hir]) -> Result<Option<Self>, Error> {
-        if regexes.is_empty() {
+    fn of(plain: &[Hir], edged: &[Hir]) -> Result<Option<Self>, Error> {
+        if plain.is_empty() {
             return Ok(None);
         }
-        let config = Regex::config()
-            .nfa_size_limit(Some(COMPILED_BYTES_MAX))
-            .hybrid_cache_capacity(TABLES_BYTES_MAX);
-        let regex = Regex::builder().configure(config).build_many_from_hir(regexes);
-        let regex = regex.map_err(|error| refused("isolate", format!("too large: {error}")))?;
-        Ok(Some(Self { regex, count: regexes.len() }))
+        let compile = |regexes: &[Hir]| {
+            let config = Regex::config()
+                .nfa_size_limit(Some(COMPILED_BYTES_MAX))
+                .hybrid_cache_capacity(TABLES_BYTES_MAX);
+            let regex = Regex::builder().configure(config).build_many_from_hir(regexes);
+            regex.map_err(|error| refused("isolate", format!("too large: {error}")))
+        };
+        let without_edges = (plain != edged).then(|| compile(plain)).transpose()?;
+        Ok(Some(Self { regex: compile(edged)?, count: plain.len(), without_edges }))
     }
 
     /// The first match from a place on: of the regexes that match there, the longest match.
     fn find(&self, text: &Readable, from: usize) -> Option<Found> {
         let input = Input::new(text.read.as_ref()).range(text.to_read(from)..);
-        let first = self.regex.search(&input)?;
-        let mut best = first.range();
-        let mut number = first.pattern();
-        if self.count > 1 {
-            // The one that was found is the first listed, and maybe not the longest.
-            for other in (0..self.count).map(PatternID::must) {
-                let anchored = input.clone().range(best.start..).anchored(Anchored::Pattern(other));
-                if let Some(found) = self.regex.search(&anchored)
-                    && (found.end() > best.end || found.end() == best.end && other < number)
-                {
-                    (best, number) = (found.range(), other);
-                }
+        let (place, number) = self.find_read(input)?;
+        Some((text.place(&place), Maker::Isolate(number)))
+    }
+
+    fn find_read(&self, mut input: Input) -> Option<(Range<usize>, usize)> {
+        let (from, read) = (input.start(), input.end());
+        let mut tried = 0;
+        while let Some(without_edges) = &self.without_edges
+            && tried <= input.start() - from + TRIED_BYTES_MAX
+        {
+            let found = without_edges.search(&input)?;
+            if let Some(found) = self.longest_at(&input, found.start()) {
+                return Some(found);
             }
+            tried += found.len();
+            let rest = &input.haystack()[found.start()..];
+            let next = read_char(rest).map_or(1, |(_, length)| length);
+            input.set_range(found.start() + next..read);
         }
-        Some((text.place(&best), Maker::Isolate(number.as_usize())))
+        let start = self.regex.search(&input)?.start();
+        self.longest_at(&input, start)
+    }
+
+    /// The longest match at a place, of the first regex that has it.
+    fn longest_at(&self, input: &Input, start: usize) -> Option<(Range<usize>, usize)> {
+        let found = (0..self.count).filter_map(|number| {
+            let anchored = Anchored::Pattern(PatternID::must(number));
+            let there = input.clone().range(start..input.end()).anchored(anchored);
+            self.regex.search(&there).map(|found| (found.range(), number))
+        });
+        // The last of the greatest is returned: the first is wanted.
+        found.max_by_key(|(place, number)| (place.end, usize::MAX - number))
     }
 }
 
