@@ -57,6 +57,23 @@ REGEXES = [
 ]
 
 
+SETS = ["a", "b", "1", " ", "é", "-", "中", "_", "\ufffd", ".", "[ab]", "[^a]", "(?i:A)"]
+CLASSES = [r"\w", r"\W", r"\d", r"\s", r"\b", r"\B", "^"]
+
+regexes = st.recursive(
+    st.sampled_from(SETS + CLASSES),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda some: f"(?:{'|'.join(some)})"),
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}"])).map(
+            lambda both: f"(?:{both[0]}){both[1]}"
+        ),
+    ),
+    max_leaves=6,
+)
+"""Regexes, many of which can match nothing, and are refused."""
+
+
 @st.composite
 def literals(draw: st.DrawFn, most: int = 4) -> list[str]:
     """Draw a few literals, often those that overlap."""

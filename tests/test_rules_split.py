@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jeton
@@ -16,7 +16,8 @@ from jeton import Rules, reference, reference_rules
 from jeton.counting import Counting
 from jeton.errors import PatternError
 from jeton.reference_rules import compose, split_by_rules
-from rules_drawn import ALPHABET, broken, grammars, rules_values, texts
+from jeton.rules import Isolate
+from rules_drawn import ALPHABET, broken, grammars, regexes, rules_values, texts
 from test_reference_rules import vectors
 
 SPECIALS = {"<|end|>": 300}
@@ -43,6 +44,22 @@ def test_splits_as_the_specification_says(rules: Rules, some: list[str]) -> None
 
 @given(rules_values(), st.lists(broken, min_size=1, max_size=5))
 def test_splits_bytes_that_are_not_utf8_alike(rules: Rules, some: list[bytes]) -> None:
+    tok = jeton.Tokenizer(BYTES, rules=rules)
+    for text in some:
+        assert tok.split(text) == expected(text, rules)
+
+
+@given(
+    st.lists(st.tuples(regexes, st.booleans()), min_size=1, max_size=3, unique=True),
+    st.lists(st.text("aab1 é-中_ \t", max_size=14), min_size=1, max_size=8),
+)
+def test_any_regex_is_isolated_as_the_specification_says(
+    drawn: list[tuple[str, bool]], some: list[str]
+) -> None:
+    try:
+        rules = Rules(isolate=[Isolate(regex, whole_word=whole) for regex, whole in drawn])
+    except PatternError:
+        assume(False)  # noqa: FBT003 - hypothesis has it so.
     tok = jeton.Tokenizer(BYTES, rules=rules)
     for text in some:
         assert tok.split(text) == expected(text, rules)
