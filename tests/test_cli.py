@@ -12,6 +12,8 @@ from typing import IO
 
 import pytest
 
+from jeton import Rules
+
 CORPUS = (
     """\
 the cat sat on the mat and the dog sat on the log
@@ -144,6 +146,34 @@ class TestTrain:
         pattern = r"[a-z]+|[^a-z]+"
         output("train", folder / "corpus.txt", "-n", 260, "--pattern", pattern, folder=tmp_path)
         assert json.loads(output("info", "--json", folder=tmp_path))["pattern"] == pattern
+
+    def test_takes_rules_and_shows_them(self, folder: Path, tmp_path: Path) -> None:
+        words = [f"word{number}" for number in range(100)]
+        made = Rules(base="o200k", scripts=True, keep_words=words, isolate=[r"\d+-\d+"])
+        made.save(tmp_path / "rules.toml")
+        corpus = folder / "corpus.txt"
+        output("train", corpus, "-n", 260, "--rules", "rules.toml", folder=tmp_path)
+        shown = json.loads(output("info", "--json", folder=tmp_path))
+        assert shown["pattern"] is None
+        assert Rules.from_json(json.dumps(shown["rules"])) == made
+        lines = output("info", folder=tmp_path).splitlines()
+        assert [line.split(maxsplit=1)[1] for line in lines if line.startswith("rules")] == [
+            "base o200k",
+            "scripts true",
+            "keep_words 100: word0, word1, word2, …",
+            r"isolate \d+-\d+",
+        ]
+        output("train", corpus, "-n", 260, "--rules", "code", folder=tmp_path)
+        assert "case words" in output("info", folder=tmp_path)
+
+    def test_refuses_rules_that_are_none(self, folder: Path, tmp_path: Path) -> None:
+        corpus = folder / "corpus.txt"
+        (tmp_path / "a.toml").write_text("\ndigit = 3\n")
+        line = refusal("train", corpus, "--rules", "a.toml", folder=tmp_path)
+        assert line == "jeton: a.toml: line 2: digit is no rule; did you mean digits?\n"
+        assert "there are no rules 'cod'" in refusal("train", corpus, "--rules", "cod")
+        both = ("--rules", "code", "--pattern", "(?s).")
+        assert "both pattern and rules" in refusal("train", corpus, *both, folder=tmp_path)
 
     def test_says_that_it_trains_on_the_standard_library(self, tmp_path: Path) -> None:
         run = jeton("train", "-n", 260, folder=tmp_path)

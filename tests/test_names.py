@@ -37,6 +37,7 @@ MEMBERS = [
     "merges",
     "pattern",
     "ranks",
+    "rules",
     "save",
     "specials",
     "split",
@@ -56,6 +57,7 @@ def test_the_package_has_just_its_names() -> None:
             "Grammar",
             "Info",
             "Progress",
+            "Rules",
             "Tokenizer",
             "Transducer",
             "__version__",
@@ -68,6 +70,7 @@ def test_the_package_has_just_its_names() -> None:
             "nanochat",
             "pretrained",
             "pretrained_names",
+            "rules",
             "rustbpe",
             "search",
             "shards",
@@ -95,8 +98,8 @@ def test_the_parameters_keep_their_names_and_order() -> None:
     assert names(tok.decode_batch)[:3] == ["self", "batch", "threads"]
     assert names(jeton.train)[:2] == ["texts", "vocab_size"]
     assert names(jeton.train_files)[:2] == ["paths", "vocab_size"]
-    options = {"pattern", "specials", "initial", "threads", "memory", "progress", "exact_size"}
-    options |= {"split", "weights", "min_count", "max_token_bytes", "held_out", "report"}
+    options = {"pattern", "rules", "split", "specials", "initial", "threads", "memory", "progress"}
+    options |= {"exact_size", "weights", "min_count", "max_token_bytes", "held_out", "report"}
     assert options <= set(names(jeton.train)) & set(names(jeton.train_files))
 
 
@@ -109,7 +112,7 @@ def test_every_refusal_is_an_error_and_something_familiar() -> None:
 def test_every_name_is_there_when_it_is_asked_for() -> None:
     code = "import jeton; print(*(type(getattr(jeton, name)).__name__ for name in jeton.__all__))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split().count("module") == 7
+    assert done.stdout.split().count("module") == 8
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = jeton.nothing
 

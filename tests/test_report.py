@@ -314,6 +314,18 @@ def test_the_pattern_and_the_specials_are_at_the_end() -> None:
     assert codes == [FACTS.pattern, "<|end|>"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "shown"),
+    [
+        ('{"rules":1,"keep":["a<b"]}', ["base nanochat", "keep 1: a<b"]),
+        ('{"rules":9}', ['{"rules":9}']),
+    ],
+)
+def test_rules_are_shown_a_line_each(pattern: str, shown: list[str]) -> None:
+    last = section(html(replace(FACTS, pattern=pattern)), SECTIONS[-1])
+    assert [words(code) for code in last.iter("code")] == [*shown, "<|end|>"]
+
+
 def test_many_specials_are_cut() -> None:
     names = [f"<|{at}|>" for at in range(1500)]
     last = section(html(replace(FACTS, specials=names)), SECTIONS[-1])

@@ -10,12 +10,13 @@ from jeton.pretrained import pretrained, pretrained_names
 from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 
 if TYPE_CHECKING:
-    from jeton import chat, nanochat, rustbpe, search, shards, tiktoken
+    from jeton import chat, nanochat, rules, rustbpe, search, shards, tiktoken
     from jeton.counting import Counts, count_corpus
     from jeton.grammar import Grammar, Transducer
     from jeton.info import Info
     from jeton.learning import learn
     from jeton.progress import Progress
+    from jeton.rules import Rules
     from jeton.training import count_files, train, train_files
 
 __version__ = VERSION
@@ -27,6 +28,7 @@ __all__ = [
     "Grammar",
     "Info",
     "Progress",
+    "Rules",
     "Tokenizer",
     "Transducer",
     "__version__",
@@ -39,6 +41,7 @@ __all__ = [
     "nanochat",
     "pretrained",
     "pretrained_names",
+    "rules",
     "rustbpe",
     "search",
     "shards",
@@ -52,6 +55,7 @@ _LATER = {
     "Progress": "jeton.progress",
     "Grammar": "jeton.grammar",
     "Info": "jeton.info",
+    "Rules": "jeton.rules",
     "Transducer": "jeton.grammar",
     "count_corpus": "jeton.counting",
     "count_files": "jeton.training",
@@ -59,7 +63,7 @@ _LATER = {
     "train": "jeton.training",
     "train_files": "jeton.training",
 }
-_MODULES = {"chat", "nanochat", "rustbpe", "search", "shards", "tiktoken"}
+_MODULES = {"chat", "nanochat", "rules", "rustbpe", "search", "shards", "tiktoken"}
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,9 @@ from jeton._engine import DEFAULT_PATTERN, Counter, RawCounts, Texts
 from jeton.ahead import ahead
 from jeton.errors import CorpusError, Error, TrainError, file_error
 from jeton.files import given, write_whole_by
+from jeton.pattern import pattern_text
 from jeton.progress import Clock, Listener, Progress, Shown, shown
+from jeton.rules import Rules
 from jeton.splitting import Split, checked, mark_of, name_of, pieces_of
 
 __all__ = ["Counting", "Counts", "Weighted", "count_corpus", "weighted_texts"]
@@ -89,6 +91,11 @@ class Counts:
         return self.raw.pattern
 
     @property
+    def rules(self) -> Rules | None:
+        """The rules that made the pieces; None if a pattern did."""
+        return Rules.of(self)
+
+    @property
     def corpus_bytes(self) -> int:
         """The bytes of the corpus, weights included."""
         return self.raw.totals[1]
@@ -126,7 +133,8 @@ def _culprit(paths: Sequence[str | PathLike[str]], folder: str | PathLike[str] |
 def count_corpus(
     texts: Iterable[Text],
     *,
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     split: Split | None = None,
     weights: Iterable[int] | None = None,
     threads: int | None = None,
@@ -138,6 +146,7 @@ def count_corpus(
     """Count the pieces of texts, which are read once, as they come, in a thread of their own.
 
     What may be used by the thread that made it only, as a cursor of sqlite3, needs a list.
+    `rules` stand in place of a `pattern`.
 
     A text counts `weights` times, one integer a text. `memory` bounds what counting takes, as bytes
     or "2GB" (None: half of what is free); what does not fit goes to temporary files in `folder`.
@@ -146,6 +155,7 @@ def count_corpus(
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is many texts, not one; give a list")
+    pattern = pattern_text(pattern, rules)
     counting = Counting(pattern, threads, memory, folder, held_out, split=split)
     with shown(progress) as tell:
         for _ in counting.add(_weighted(texts, weights), tell):

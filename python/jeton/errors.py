@@ -4,6 +4,7 @@
   + VocabError     the tokens do not make a vocabulary           (also a ValueError)
   + SpecialError   the specials do not fit, or one is unknown    (also a ValueError)
   + PatternError   the pattern cannot be used                    (also a ValueError)
+    - RulesError         rules contradict themselves             (also a PatternError)
   + TextError      the text cannot be encoded                    (also a ValueError)
   + IdError        an id stands for nothing                      (also a KeyError and a ValueError)
   + TrainError     training cannot do what it was asked          (also a ValueError)
@@ -31,6 +32,7 @@ __all__ = [
     "JobError",
     "MissingFileError",
     "PatternError",
+    "RulesError",
     "SearchError",
     "ShardError",
     "SpecialError",
@@ -54,6 +56,15 @@ class SpecialError(Error, ValueError):
 
 class PatternError(Error, ValueError):
     """The pattern does not compile, exceeds a bound or drops text."""
+
+
+class RulesError(PatternError):
+    """Rules contradict themselves, exceed a bound, or say what no rule says."""
+
+    def __init__(self, message: str, where: tuple[str | int, ...] = ()) -> None:
+        """Keep the way to the place as well: `("keep_words", 2)`."""
+        super().__init__(message)
+        self.where = where
 
 
 class TextError(Error, ValueError):

@@ -3,10 +3,15 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from itertools import islice
 
 from jeton.charts import STYLE, bars, lines, number, share
+from jeton.errors import PatternError
+from jeton.rules import Rules
+from jeton.rules.shown import rule_lines
 from jeton.scripts import KINDS, kind
 from jeton.visible import visible
 
@@ -275,9 +280,20 @@ def _pattern(facts: Facts) -> str:
         "Pattern and specials",
         "The pattern splits a text into pieces, which no merge crosses. Specials are reserved"
         " strings, whose ids come last.",
-        f"<p>{_code(facts.pattern, LINE_SHOWN)}</p>\n"
+        f"<p>{_split_by(facts.pattern)}</p>\n"
         f"<p>{shown or 'There are no specials.'}{f' and {more:,} more' if more > 0 else ''}</p>",
     )
+
+
+def _split_by(pattern: str) -> str:
+    """Write a pattern, or rules a line each."""
+    rules = None
+    with suppress(PatternError):  # Of another version: shown as it is.
+        rules = Rules.of(pattern)
+    if rules is None:
+        return _code(pattern, LINE_SHOWN)
+    shown = [_code(f"{name} {line}", LINE_SHOWN) for name, line in islice(rule_lines(rules), SHOWN)]
+    return "<br/>\n".join(shown)
 
 
 def duration(seconds: float) -> str:

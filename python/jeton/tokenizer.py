@@ -21,6 +21,7 @@ from jeton.cutting import chunk as cut_into_chunks
 from jeton.cutting import truncate as cut_to_fit
 from jeton.errors import Error, FileError, MissingFileError, file_error
 from jeton.files import given, read_whole, write_whole
+from jeton.pattern import pattern_text, plain_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from jeton.id_files import Dtype
     from jeton.info import Info
     from jeton.locating import Aligned, Healed, Located, Token, Unit
+    from jeton.rules import Rules
     from jeton.splitting import Split
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
@@ -57,14 +59,17 @@ class Tokenizer(Engine):
         cls,
         ranks: Mapping[bytes, int],
         *,
-        pattern: str = DEFAULT_PATTERN,
+        pattern: "str | Rules | None" = None,
+        rules: "Rules | None" = None,
         specials: Mapping[str, int] | None = None,
     ) -> Self:
         """Make a tokenizer of tokens with their ranks, which are also their ids."""
         if not isinstance(specials or {}, Mapping):
             raise TypeError("specials maps names to ids; give a dict")
         named = list((specials or {}).items())
-        return cls._of(from_ranks(dict(ranks), pattern, named, {"version": VERSION}))
+        given = pattern_text(pattern, rules)
+        chosen = DEFAULT_PATTERN if given is None else given
+        return cls._of(from_ranks(dict(ranks), chosen, named, {"version": VERSION}))
 
     @classmethod
     def _of(cls, engine: Engine) -> Self:
@@ -252,6 +257,13 @@ class Tokenizer(Engine):
         return decode_file(self, source, target, dtype=dtype)
 
     @property
+    def rules(self) -> "Rules | None":
+        """The rules that split texts; None if a pattern does."""
+        from jeton.rules import Rules  # noqa: PLC0415 - few programs have any.
+
+        return Rules.of(self)
+
+    @property
     def grammar(self) -> "Grammar | None":
         """What the pattern means, and its transducer; None for a pattern outside the family."""
         from jeton.grammar import read_grammar  # noqa: PLC0415 - few programs ask.
@@ -280,7 +292,7 @@ class Tokenizer(Engine):
 
         return tiktoken.Encoding(
             name,
-            pat_str=self.pattern,
+            pat_str=plain_pattern(self.pattern, "tiktoken"),
             mergeable_ranks=self.ranks(),
             special_tokens=self.specials,
         )

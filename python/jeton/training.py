@@ -18,7 +18,9 @@ from jeton.files import given, write_whole
 from jeton.journal import STATE, WORK, Held, Journal, is_of_unit
 from jeton.learning import Learning
 from jeton.memory import parse
+from jeton.pattern import pattern_text
 from jeton.progress import Listener, Shown, shown
+from jeton.rules import Rules
 from jeton.splitting import Split, name_of
 from jeton.tokenizer import Tokenizer
 from jeton.units import UNIT_BYTES, Files, count_units
@@ -42,7 +44,8 @@ def train(  # type: ignore[misc] # The options are named once, here.
     texts: Iterable[str | bytes],
     vocab_size: int | Sequence[int],
     *,
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     split: Split | None = None,
     specials: Iterable[str] = (),
     initial: Tokenizer | None = None,
@@ -63,6 +66,7 @@ def train(  # type: ignore[misc] # The options are named once, here.
     sizes give several tokenizers. This is `count_corpus`, then `learn`, which say what the other
     options mean. With a `split`, a function, the tokenizer calls it too, and is saved without it.
     """
+    text = pattern_text(pattern, rules)
     learning = Learning(
         vocab_size,
         specials=specials,
@@ -77,8 +81,8 @@ def train(  # type: ignore[misc] # The options are named once, here.
         return learning.learn(
             count_corpus(
                 texts,
-                pattern=learning.pattern(pattern),
-                split=learning.split(split, pattern),
+                pattern=learning.pattern(text),
+                split=learning.split(split, text),
                 weights=weights,
                 threads=threads,
                 memory=memory,
@@ -103,7 +107,8 @@ def train_files(  # type: ignore[misc] # As above.
     vocab_size: int | Sequence[int],
     *,
     field: str = "text",
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     split: Split | None = None,
     specials: Iterable[str] = (),
     initial: Tokenizer | None = None,
@@ -129,6 +134,7 @@ def train_files(  # type: ignore[misc] # As above.
 
     This is `count_files`, then `learn`, which say what the options mean.
     """
+    text = pattern_text(pattern, rules)
     learning = Learning(
         vocab_size,
         specials=specials,
@@ -144,8 +150,8 @@ def train_files(  # type: ignore[misc] # As above.
             count_files(
                 paths,
                 field=field,
-                pattern=learning.pattern(pattern),
-                split=learning.split(split, pattern),
+                pattern=learning.pattern(text),
+                split=learning.split(split, text),
                 weights=weights,
                 on_error=on_error,
                 threads=threads,
@@ -168,7 +174,8 @@ def count_files(
     paths: Iterable[corpus.AnyPath],
     *,
     field: str = "text",
-    pattern: str | None = None,
+    pattern: str | Rules | None = None,
+    rules: Rules | None = None,
     split: Split | None = None,
     weights: Mapping[str, int] | None = None,
     on_error: corpus.OnError = "raise",
@@ -208,6 +215,7 @@ def count_files(
         jobs.check(engine, workers)
     elif workers is not None:
         raise JobError("workers is for an engine; without one, threads says how many cores to use")
+    pattern = pattern_text(pattern, rules)
     counting = Counting(pattern, threads, memory, folder, held_out, split=split)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
     times = corpus.weights_of(files, weights or {})

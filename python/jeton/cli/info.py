@@ -1,13 +1,18 @@
 """`jeton info`: what a tokenizer is made of."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 import jeton
 from jeton.chat.template import NOTE, Template
 from jeton.cli.tokenizer import load, tokenizer_option
+from jeton.rules.shown import rule_lines
 from jeton.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @click.command()
@@ -20,10 +25,14 @@ def info(*, name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts))
         return
+    rules = tokenizer.rules
+    del facts["rules" if rules is None else "pattern"]
     for key, value in facts.items():
-        values = (
-            value.items() if isinstance(value, dict) else [("", "-" if value is None else value)]
-        )
+        values: Iterable[tuple[str, object]] = [("", "-" if value is None else value)]
+        if key == "rules" and rules is not None:
+            values = rule_lines(rules)
+        elif isinstance(value, dict):
+            values = value.items()
         for part, content in values:
             click.echo(f"{key.replace('_', ' '):<15} {visible(f'{part} {content}'.strip())}")
 
@@ -46,7 +55,8 @@ def described(name: str, tokenizer: jeton.Tokenizer) -> dict[str, object]:
         "longest_bytes": max(map(len, vocab)),
         "split": path.way,
         "why": path.why,
-        "pattern": tokenizer.pattern,
+        "pattern": None if tokenizer.rules else tokenizer.pattern,
+        "rules": json.loads(tokenizer.pattern) if tokenizer.rules else None,
         "specials": tokenizer.specials,
         "chat": None if template is None else f"{template.name}: {', '.join(template.roles)}",
         "made_by": {key: value for key, value in tokenizer.made_by.items() if key != NOTE},

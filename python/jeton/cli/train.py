@@ -18,6 +18,7 @@ from jeton.cli import learning
 from jeton.cli.learning import say
 from jeton.cli.texts import field_option, on_error_option, paths_argument
 from jeton.journal import OtherWorkError
+from jeton.rules import Rules, ready
 from jeton.visible import visible
 
 POSITIVE = click.IntRange(min=1)
@@ -34,11 +35,22 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     return weights
 
 
+def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rules | None:
+    """Read the rules that `--rules` names."""
+    return None if given is None else ready.named(given)
+
+
 @click.command()
 @paths_argument
 @learning.learning_options
 @learning.out_option
 @click.option("--pattern", help="The pattern that splits a text into pieces.")
+@click.option(
+    "--rules",
+    metavar="RULES",
+    callback=read_rules,
+    help="Rules in place of a pattern: a .toml or .json file, or a ready-made set, such as code.",
+)
 @field_option
 @click.option(
     "--weight",

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from jeton.errors import FormatError
+from jeton.pattern import plain_pattern
 from jeton.pretrained import pretrained_names
 from jeton.tiktoken.core import Encoding
 from jeton.tiktoken.registry import get_encoding
@@ -42,7 +43,7 @@ def dumps(encoding: Encoding) -> bytes:
     """Write what pickling a tiktoken.Encoding of the same parts would mean, without tiktoken."""
     state = {
         "name": encoding.name,
-        "pat_str": encoding.tokenizer.pattern,
+        "pat_str": plain_pattern(encoding.tokenizer.pattern, "tiktoken"),
         "mergeable_ranks": encoding.tokenizer.ranks(),
         "special_tokens": encoding.tokenizer.specials,
     }

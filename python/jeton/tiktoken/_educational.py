@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jeton.errors import TrainError
+from jeton.pattern import plain_pattern
 from jeton.reference import Vocab, join, merge_steps, read, split, train
 from jeton.tiktoken.registry import get_encoding
 
@@ -80,7 +81,7 @@ class SimpleBytePairEncoding:
         if isinstance(encoding, str):
             encoding = get_encoding(encoding)
         return SimpleBytePairEncoding(
-            pat_str=encoding._pat_str,
+            pat_str=plain_pattern(encoding._pat_str, "SimpleBytePairEncoding"),
             mergeable_ranks=encoding._mergeable_ranks,
         )
 

@@ -1,0 +1,42 @@
+"""What people give to split by: the text of a pattern, or rules, which are spelled as one."""
+
+from typing import TYPE_CHECKING
+
+from jeton.errors import PatternError
+
+if TYPE_CHECKING:
+    from jeton.rules import Rules
+
+__all__ = ["pattern_text", "plain_pattern"]
+
+RULES = '{"rules":'
+"""What the text begins with where rules stand in place of a pattern."""
+
+
+def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) -> str | None:
+    """Return the text of what is given, None if nothing is; `pattern` may be rules as well."""
+    if rules is None and (pattern is None or isinstance(pattern, str)):
+        return pattern
+    from jeton.rules import Rules  # noqa: PLC0415 - few programs have any.
+
+    if pattern is not None and rules is not None:
+        raise PatternError("both pattern and rules are given; Rules(pattern=...) has both in one")
+    given = pattern if rules is None else rules
+    if not isinstance(given, Rules):
+        name = "pattern" if rules is None else "rules"
+        raise TypeError(
+            f"{name} is jeton.Rules, not {type(given).__name__}; Rules.load reads a file"
+        )
+    return given.spelled
+
+
+def plain_pattern(pattern: str, whose: str) -> str:
+    """Return the regex of a pattern that may be rules, for those that know patterns only."""
+    if not pattern.startswith(RULES):
+        return pattern
+    from jeton.rules import Rules  # noqa: PLC0415
+
+    try:
+        return Rules.from_json(pattern).as_pattern()
+    except PatternError as error:
+        raise PatternError(f"{whose} knows patterns only: {error}") from None
