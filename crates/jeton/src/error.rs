@@ -39,6 +39,9 @@ pub enum Error {
     NegativeIds { ids: String },
     OverlapTooLong { overlap: usize, ids_max: usize },
     NotUtf8 { bytes: Vec<u8> },
+    PhraseEmpty,
+    PhraseSpellings { phrase: Vec<u8>, most: usize },
+    PhrasesTooMany,
     RewindTooFar { ids: usize, remembered: usize },
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
@@ -114,7 +117,10 @@ impl Error {
             | CharacterTooLong { .. }
             | NegativeIds { .. }
             | OverlapTooLong { .. }
-            | NotUtf8 { .. } => Kind::Text,
+            | NotUtf8 { .. }
+            | PhraseEmpty
+            | PhraseSpellings { .. }
+            | PhrasesTooMany => Kind::Text,
             UnknownId { .. } | RewindTooFar { .. } => Kind::Id,
             CorpusTooLarge
             | CountsTooLarge
@@ -283,6 +289,22 @@ impl fmt::Display for Error {
             Self::NotUtf8 { bytes } => {
                 let bytes = bytes.escape_ascii();
                 write!(f, "the bytes b\"{bytes}\" are no character of UTF-8; allow them by errors=")
+            }
+            Self::PhraseEmpty => {
+                write!(f, "a phrase is empty; give at least one byte to look for")
+            }
+            Self::PhraseSpellings { phrase, most } => {
+                let phrase = Quoted(phrase);
+                write!(
+                    f,
+                    "more than {most} sequences of ids can begin or end {phrase}; find_all needs none of them"
+                )
+            }
+            Self::PhrasesTooMany => {
+                write!(
+                    f,
+                    "the phrases are too many or too short to be kept; look for some at a time"
+                )
             }
             Self::RewindTooFar { ids, remembered } => {
                 write!(

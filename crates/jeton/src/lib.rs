@@ -46,6 +46,7 @@ pub mod heal;
 pub mod merge;
 pub mod offsets;
 pub mod pattern;
+pub mod phrase;
 pub mod specials;
 pub mod split;
 pub mod stream;

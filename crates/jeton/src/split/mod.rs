@@ -5,6 +5,7 @@ mod block;
 mod contractions;
 mod held;
 mod path;
+mod possible;
 mod regex;
 mod rules;
 mod scalar;
