@@ -13,6 +13,7 @@ __all__ = [
     "Decoder",
     "Encoder",
     "Engine",
+    "PhraseFinder",
     "RawCounts",
     "RawMerges",
     "Texts",
@@ -32,6 +33,7 @@ __all__ = [
     "from_merges",
     "from_ranks",
     "heal",
+    "spell_phrase",
     "with_specials",
     "write_image",
 ]
@@ -95,6 +97,10 @@ def find_completions(engine: Engine, prefix: _Text) -> list[int]: ...
 def heal(
     engine: Engine, text: _Text, specials: str | Iterable[str] | None
 ) -> tuple[list[int], bytes, list[int] | None]: ...
+
+def spell_phrase(
+    engine: Engine, phrase: _Text
+) -> tuple[list[list[int]], list[int], list[list[int]]]: ...
 
 class Engine:
     def __new__(cls, engine: Engine) -> Self: ...
@@ -188,6 +194,14 @@ class Decoder:
     def rewind(self, n: int) -> int: ...
     @property
     def stopped(self) -> str | None: ...
+
+@final
+class PhraseFinder:
+    def __new__(cls, engine: Engine, phrases: Sequence[_Text]) -> Self: ...
+    def find(
+        self, ids: Sequence[int], start: int, stop: int
+    ) -> list[tuple[int, int, int, int]]: ...
+    def count(self, ids: Sequence[int], start: int, stop: int) -> list[int]: ...
 
 @final
 class Counter:

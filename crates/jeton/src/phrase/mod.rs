@@ -46,6 +46,13 @@ impl Number for u32 {
     }
 }
 
+impl Number for i32 {
+    #[inline]
+    fn id(self) -> Id {
+        self as Id
+    }
+}
+
 /// Where a phrase is among ids.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Occurrence {
@@ -74,6 +81,14 @@ pub struct Phrases {
     /// A bit for each id that has entries.
     bits: Vec<u64>,
     entries: HashMap<Id, Vec<Entry>>,
+}
+
+impl Phrases {
+    /// Returns how many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.phrases.len()
+    }
 }
 
 impl Tokenizer {
