@@ -197,7 +197,9 @@ class Decoder:
 
 @final
 class PhraseFinder:
-    def __new__(cls, engine: Engine, phrases: Sequence[_Text]) -> Self: ...
+    def __new__(
+        cls, engine: Engine, phrases: Sequence[_Text], sample: Sequence[int]
+    ) -> Self: ...
     def find(
         self, ids: Sequence[int], start: int, stop: int
     ) -> list[tuple[int, int, int, int]]: ...

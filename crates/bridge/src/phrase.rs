@@ -41,10 +41,15 @@ pub(crate) struct PhraseFinder {
 #[pymethods]
 impl PhraseFinder {
     #[new]
-    fn new(py: Python<'_>, engine: &Bound<'_, Engine>, phrases: Vec<HeldText>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        engine: &Bound<'_, Engine>,
+        phrases: Vec<HeldText>,
+        sample: Vec<Id>,
+    ) -> PyResult<Self> {
         let tokenizer = engine.get().tokenizer.clone();
         let phrases = phrases.iter().map(|phrase| phrase.0.bytes().to_vec()).collect();
-        let made = py.detach(|| tokenizer.phrases(phrases));
+        let made = py.detach(|| tokenizer.phrases(phrases, &sample));
         Ok(Self { phrases: made.map_err(|error| raise(py, &error))?, tokenizer })
     }
 

@@ -356,7 +356,7 @@ impl Vocab {
     }
 
     /// The indices of all tokens, in the order of their bytes.
-    fn sorted(&self) -> &[u32] {
+    pub(crate) fn sorted(&self) -> &[u32] {
         self.sorted.get_or_init(|| {
             let mut indices: Vec<u32> = (0..self.tokens.ids.len() as u32).collect();
             indices.sort_unstable_by_key(|&index| self.at(index as usize));
@@ -365,7 +365,7 @@ impl Vocab {
     }
 
     /// The indices of all tokens, in the order of their bytes read from the end.
-    fn sorted_by_end(&self) -> &[u32] {
+    pub(crate) fn sorted_by_end(&self) -> &[u32] {
         self.sorted_by_end.get_or_init(|| {
             let last = |token: &[u8]| {
                 let mut bytes = [0; 8];
@@ -401,23 +401,31 @@ impl Vocab {
 
     /// Returns the tokens that start with these bytes, in the order of their bytes.
     pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
+        self.sorted()[self.places_starting_with(prefix)].iter().map(token)
+    }
+
+    /// Returns where they are among all tokens in the order of their bytes.
+    pub(crate) fn places_starting_with(&self, prefix: &[u8]) -> Range<usize> {
         let sorted = self.sorted();
         let first = sorted.partition_point(|&index| self.at(index as usize) < prefix);
         let starts = |&index: &u32| self.at(index as usize).starts_with(prefix);
-        let count = sorted[first..].partition_point(starts);
-        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
-        sorted[first..first + count].iter().map(token)
+        first..first + sorted[first..].partition_point(starts)
     }
 
     /// Returns the tokens that end with these bytes, in the order of their bytes read from the end.
     pub fn ending_with(&self, suffix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
+        self.sorted_by_end()[self.places_ending_with(suffix)].iter().map(token)
+    }
+
+    /// Returns where they are among all tokens in the order of their bytes read from the end.
+    pub(crate) fn places_ending_with(&self, suffix: &[u8]) -> Range<usize> {
         let sorted = self.sorted_by_end();
         let is_before = |&index: &u32| self.at(index as usize).iter().rev().lt(suffix.iter().rev());
         let first = sorted.partition_point(is_before);
         let ends = |&index: &u32| self.at(index as usize).ends_with(suffix);
-        let count = sorted[first..].partition_point(ends);
-        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
-        sorted[first..first + count].iter().map(token)
+        first..first + sorted[first..].partition_point(ends)
     }
 
     /// Returns the highest id.

@@ -23,6 +23,9 @@ Ids: TypeAlias = "NDArray[Any] | Sequence[int]"
 BLOCK_IDS = 1 << 22
 """How many ids are looked through at a time: so much is found before it is handed on."""
 
+SAMPLES, SAMPLE_IDS = 32, 512
+"""How many stretches, of how many ids, tell which ids are rare."""
+
 SEQUENCES_MAX = 1 << 16
 
 
@@ -141,8 +144,9 @@ class Phrases:
     def iterate(self, ids: Ids) -> Iterator[Occurrence]:
         """Yield the same as they are found, in bounded memory."""
         held: list[Occurrence] = []
+        finder = self._finder_for(ids)
         for low, some, start, stop in self._blocks(ids):
-            found = self._finder.find(some, start, stop)
+            found = finder.find(some, start, stop)
             held += [Occurrence(low + first, low + end, *rest) for first, end, *rest in found]
             held.sort(key=_place)
             # What is yet to be found begins no further back: a token has a byte at least.
@@ -154,14 +158,26 @@ class Phrases:
     def count(self, ids: Ids) -> list[int]:
         """Return how often each phrase is in ids."""
         counts = [0] * len(self.texts)
+        finder = self._finder_for(ids)
         for _, some, start, stop in self._blocks(ids):
-            found = self._finder.count(some, start, stop)
+            found = finder.count(some, start, stop)
             counts = [one + more for one, more in zip(counts, found, strict=True)]
         return counts
 
+    def _finder_for(self, ids: Ids) -> PhraseFinder:
+        """Return what finds them, made by the first ids that it is to be used for."""
+        finders: list[PhraseFinder] = self._finders
+        if not finders:
+            step = max(len(ids) // SAMPLES, SAMPLE_IDS)
+            starts = range(0, len(ids), step)
+            sample = [int(each) for at in starts for each in ids[at : at + SAMPLE_IDS]]
+            known = [each for each in sample if 0 <= each < self.tokenizer.vocab_size]
+            finders.append(PhraseFinder(self.tokenizer, self.texts, known))
+        return finders[0]
+
     @cached_property
-    def _finder(self) -> PhraseFinder:
-        return PhraseFinder(self.tokenizer, self.texts)
+    def _finders(self) -> list[PhraseFinder]:
+        return []
 
     @cached_property
     def _longest(self) -> int:
