@@ -10,6 +10,7 @@
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
   + JobError       the units of a plan cannot be done as asked   (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
+  + SearchError    a needle cannot be looked for                 (also a ValueError)
   + ShardError     shards cannot be made or read as asked        (also a ValueError)
   + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
@@ -30,6 +31,7 @@ __all__ = [
     "JobError",
     "MissingFileError",
     "PatternError",
+    "SearchError",
     "ShardError",
     "SpecialError",
     "TextError",
@@ -78,6 +80,10 @@ class JobError(Error, ValueError):
 
 class ChatError(Error, ValueError):
     """The conversation or the template cannot be rendered."""
+
+
+class SearchError(Error, ValueError):
+    """A needle is empty, too long, or has no case that could be ignored."""
 
 
 class ShardError(Error, ValueError):

@@ -11,6 +11,7 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Kind::Pattern => "PatternError",
         Kind::Text => "TextError",
         Kind::Id => "IdError",
+        Kind::Search => "SearchError",
         Kind::Train | Kind::Stopped => "TrainError",
         Kind::File => "FormatError",
     };

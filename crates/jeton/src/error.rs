@@ -45,6 +45,12 @@ pub enum Error {
     RewindTooFar { ids: usize, remembered: usize },
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
+    // A needle cannot be looked for.
+    EmptyNeedle,
+    NeedleTooLong { length: usize, most: usize },
+    NeedlesTooLong { bytes: usize },
+    TooManyNeedles { needles: usize },
+    NeedleNotUtf8,
     // Training cannot do what it was asked.
     CorpusTooLarge,
     CountsTooLarge,
@@ -78,6 +84,8 @@ pub enum Kind {
     Text,
     /// An id stands for nothing.
     Id,
+    /// A needle cannot be looked for.
+    Search,
     /// Training cannot do what it was asked.
     Train,
     /// Somebody asked to stop.
@@ -122,6 +130,11 @@ impl Error {
             | PhraseSpellings { .. }
             | PhrasesTooMany => Kind::Text,
             UnknownId { .. } | RewindTooFar { .. } => Kind::Id,
+            EmptyNeedle
+            | NeedleTooLong { .. }
+            | NeedlesTooLong { .. }
+            | TooManyNeedles { .. }
+            | NeedleNotUtf8 => Kind::Search,
             CorpusTooLarge
             | CountsTooLarge
             | FirstIdTaken { .. }
@@ -165,7 +178,7 @@ impl fmt::Display for Excerpt<'_> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::{file, pattern, specials, vocab};
+        use crate::{file, pattern, search, specials, vocab};
         match self {
             Self::MissingByte { byte } => {
                 write!(f, "byte {byte:#04x} has no token; a vocabulary must hold all 256 bytes")
@@ -314,6 +327,23 @@ impl fmt::Display for Error {
             }
             Self::UnknownId { id, vocab_size } => {
                 write!(f, "id {id} is not in the vocabulary; its ids are below {vocab_size}")
+            }
+            Self::EmptyNeedle => {
+                write!(f, "a needle is empty; give at least one character, byte or id")
+            }
+            Self::NeedleTooLong { length, most } => {
+                write!(f, "a needle has a length of {length}; it may have at most {most}")
+            }
+            Self::NeedlesTooLong { bytes } => {
+                let most = search::NEEDLES_BYTES_MAX;
+                write!(f, "the needles have {bytes} bytes in all; they may have at most {most}")
+            }
+            Self::TooManyNeedles { needles } => {
+                let most = search::NEEDLES_MAX;
+                write!(f, "there are {needles} needles; at most {most} are found together")
+            }
+            Self::NeedleNotUtf8 => {
+                write!(f, "a needle is not UTF-8, so it has no case; leave out ignore_case")
             }
             Self::CorpusTooLarge => {
                 write!(f, "the distinct pieces have more than 4,294,967,295 bytes; give less text")

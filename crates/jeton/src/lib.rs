@@ -47,6 +47,7 @@ pub mod merge;
 pub mod offsets;
 pub mod pattern;
 pub mod phrase;
+pub mod search;
 pub mod specials;
 pub mod split;
 pub mod stream;

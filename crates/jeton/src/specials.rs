@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use aho_corasick::{AhoCorasick, Match, MatchKind};
-
 use crate::error::Error;
+use crate::search::{Finder, FinderMany, Options};
 use crate::vocab::{ID_MAX, Id, Vocab};
 
 /// Specials that a tokenizer has at most.
@@ -24,7 +23,7 @@ pub const SPECIALS_BYTES_MAX: usize = 1 << 20;
 pub struct Specials {
     entries: Vec<(Id, String)>,
     ids: HashMap<String, Id>,
-    all: Arc<OnceLock<Finder>>,
+    all: Arc<OnceLock<Names>>,
 }
 
 impl Specials {
@@ -93,7 +92,7 @@ impl Specials {
         if self.entries.is_empty() {
             return Allowed::none();
         }
-        Allowed(Some(self.all.get_or_init(|| Finder::new(self.entries.clone())).clone()))
+        Allowed(Some(self.all.get_or_init(|| Names::new(self.entries.clone())).clone()))
     }
 
     /// Lets the named specials be found in text.
@@ -110,7 +109,7 @@ impl Specials {
             return Ok(self.allow_all());
         }
         let entries: Vec<_> = named.into_iter().map(|(name, id)| (id, name.to_owned())).collect();
-        Ok(Allowed((!entries.is_empty()).then(|| Finder::new(entries))))
+        Ok(Allowed((!entries.is_empty()).then(|| Names::new(entries))))
     }
 }
 
@@ -124,7 +123,7 @@ impl Eq for Specials {}
 
 /// The specials that may be found in a text. Only a [`Specials`] makes one that is not empty.
 #[derive(Clone, Debug)]
-pub struct Allowed(Option<Finder>);
+pub struct Allowed(Option<Names>);
 
 impl Allowed {
     /// All text is ordinary.
@@ -166,11 +165,17 @@ impl Allowed {
         end: usize,
     ) -> Option<(std::ops::Range<usize>, Id)> {
         let finder = self.0.as_ref()?;
-        let read = text.len().min(end.saturating_add(finder.bytes_max() - 1));
-        let found: Match =
-            finder.automaton.find(aho_corasick::Input::new(text).range(from..read))?;
-        let id = finder.ids[found.pattern().as_usize()];
-        (found.start() < end).then(|| (found.range(), id))
+        let (range, number) = match &*finder.search {
+            Search::One(one) => {
+                let read = end.saturating_add(finder.bytes_max - 1);
+                (one.matches(text, from..read, true).next()?, 0)
+            }
+            Search::Many(many) => {
+                let found = many.find_within(text, from..end)?;
+                (found.range, found.needle)
+            }
+        };
+        Some((range, finder.ids[number]))
     }
 
     /// Returns from where on the end of a text may become a special, or another one, if more follows.
@@ -180,34 +185,43 @@ impl Allowed {
             let first = finder.names.partition_point(|name| name.as_bytes() <= end);
             finder.names.get(first).is_some_and(|name| name.as_bytes().starts_with(end))
         };
-        let first = text.len().saturating_sub(finder.bytes_max() - 1);
+        let first = text.len().saturating_sub(finder.bytes_max - 1);
         (first..text.len()).find(|&at| is_begun(&text[at..])).unwrap_or(text.len())
     }
 }
 
 #[derive(Clone, Debug)]
-struct Finder {
-    automaton: AhoCorasick,
+struct Names {
+    search: Arc<Search>,
     ids: Arc<[Id]>,
     /// Sorted.
     names: Arc<[String]>,
+    /// The bytes of the longest.
+    bytes_max: usize,
 }
 
-impl Finder {
+#[derive(Debug)]
+enum Search {
+    One(Finder),
+    Many(FinderMany),
+}
+
+impl Names {
     fn new(entries: Vec<(Id, String)>) -> Self {
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(entries.iter().map(|(_, name)| name))
-            .expect("names are bounded in number and length");
+        let options = Options::default();
+        let search = match &entries[..] {
+            [(_, name)] => Finder::new(name.as_bytes(), options).map(Search::One),
+            _ => {
+                let names: Vec<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
+                FinderMany::new(&names, options).map(Search::Many)
+            }
+        };
+        let search = Arc::new(search.expect("names are bounded in number and length"));
         let ids = entries.iter().map(|(id, _)| *id).collect();
+        let bytes_max = entries.iter().map(|(_, name)| name.len()).max().unwrap_or(0);
         let mut names: Vec<String> = entries.into_iter().map(|(_, name)| name).collect();
         names.sort_unstable();
-        Self { automaton, ids, names: names.into() }
-    }
-
-    /// The bytes of the longest name.
-    fn bytes_max(&self) -> usize {
-        self.automaton.max_pattern_len()
+        Self { search, ids, names: names.into(), bytes_max }
     }
 }
 

@@ -3,9 +3,11 @@
 mod rows;
 mod tables;
 mod transcode;
+mod words;
 
 pub(crate) use rows::{Row, row};
 pub use transcode::{Unit, transcode};
+pub(crate) use words::{fold, is_word, is_word_after, is_word_before};
 
 /// Bytes that a character has at most.
 pub(crate) const CHARACTER_BYTES_MAX: usize = 4;

@@ -1,0 +1,513 @@
+//! One needle, by Boyer and Moore: a window is compared from its end, and what was seen says how far it
+//! may move.
+//!
+//! Three rules move it. *Bad character*: the element that differs must come to lie on an equal one.
+//! *Good suffix*: what was equal must come to lie on an equal stretch with another element before it.
+//! *Galil's*: after a match the window moves by the needle's period, and what it then shares with the
+//! match is not compared again. Together they are linear in the worst case.
+//!
+//! Most windows are passed over 64 at a time: those where a few rare elements of the needle are
+//! not in their places. What comparisons cost that fail nevertheless is counted; where it is more
+//! than one for each element passed, the rest is searched by the rules alone.
+//!
+//! From the end, the same algorithm runs in the mirror: place i of the text is the i-th from the end.
+
+use std::sync::OnceLock;
+
+use super::lanes::{BLOCK, Element, Job, Lanes, Tier, run};
+
+/// A needle and its tables. Never empty, and at most [`super::NEEDLE_MAX`] long.
+#[derive(Clone, Debug)]
+pub(super) struct Needle<E, const FOLD: bool = false> {
+    /// With `FOLD`, without capitals of ASCII; those of the text are read as small letters then.
+    elements: Box<[E]>,
+    forwards: OnceLock<Box<Tables<E>>>,
+    backwards: OnceLock<Box<Tables<E>>>,
+}
+
+/// How far a window moves, in one direction.
+#[derive(Clone, Debug)]
+struct Tables<E> {
+    /// How far the last element of the window is from its like in the needle, by slot.
+    bad: Box<[u32]>,
+    /// How far to move when the element before this place was equal to the end, and all after it.
+    good: Box<[u32]>,
+    filter: Filter<E>,
+}
+
+/// Elements of the needle that are looked for first.
+#[derive(Clone, Copy, Debug)]
+struct Filter<E> {
+    /// The rarest, then those that told windows apart last.
+    asked: [Asked<E>; 4],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked<E> {
+    place: usize,
+    value: E,
+    /// Bits that are set in an element of the text before it is compared.
+    mark: u8,
+}
+
+/// Where a search is.
+#[derive(Clone, Debug)]
+pub(super) struct Search<E> {
+    /// The window that is next.
+    at: usize,
+    /// Its first elements that are known to be equal.
+    known: usize,
+    /// Windows that may be the needle, of 64.
+    block: usize,
+    candidates: u64,
+    /// Comparisons that may yet fail before windows are no longer passed over by the block.
+    credit: usize,
+    asked: Option<[Asked<E>; 2]>,
+    turn: bool,
+}
+
+/// Comparisons that may fail before anything was passed.
+const CREDIT: usize = 1 << 12;
+
+/// Elements that are compared together.
+const STEP: usize = 16;
+
+impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
+    pub(super) fn new(elements: &[E]) -> Self {
+        debug_assert!(!elements.is_empty() && elements.len() <= super::NEEDLE_MAX);
+        let elements = elements.iter().map(|&element| see::<E, FOLD>(element)).collect();
+        Self { elements, forwards: OnceLock::new(), backwards: OnceLock::new() }
+    }
+
+    pub(super) fn elements(&self) -> &[E] {
+        &self.elements
+    }
+
+    fn tables<const BACK: bool>(&self) -> &Tables<E> {
+        let tables = if BACK { &self.backwards } else { &self.forwards };
+        tables.get_or_init(|| {
+            let mut elements = self.elements.to_vec();
+            if BACK {
+                elements.reverse();
+            }
+            Box::new(Tables::new::<FOLD>(&elements))
+        })
+    }
+
+    /// A search from the first window on; with `BACK`, from the last.
+    pub(super) fn search(&self) -> Search<E> {
+        Search {
+            at: 0,
+            known: 0,
+            block: 0,
+            candidates: 0,
+            credit: CREDIT,
+            asked: None,
+            turn: false,
+        }
+    }
+
+    /// Returns where the needle begins next; overlapping ones, too. With `BACK`, from the end.
+    #[inline]
+    pub(super) fn next<const BACK: bool>(
+        &self,
+        text: &[E],
+        search: &mut Search<E>,
+    ) -> Option<usize> {
+        self.next_by::<BACK>(Tier::best(), text, search)
+    }
+
+    #[inline]
+    fn next_by<const BACK: bool>(
+        &self,
+        tier: Tier,
+        text: &[E],
+        search: &mut Search<E>,
+    ) -> Option<usize> {
+        let windows = (text.len() + 1).checked_sub(self.elements.len())?;
+        if search.at >= windows {
+            return None;
+        }
+        let tables = self.tables::<BACK>();
+        let work = Work::<E, BACK, FOLD> { text, needle: &self.elements, tables, windows };
+        let found = run(tier, Next { work: &work, search })?;
+        Some(if BACK { windows - 1 - found } else { found })
+    }
+}
+
+impl<E> Search<E> {
+    /// Leaves out windows that overlap the last match.
+    pub(super) fn pass<const FOLD: bool>(&mut self, needle: &Needle<E, FOLD>) {
+        let period = needle.elements.len() - self.known;
+        (self.at, self.known) = (self.at - period + needle.elements.len(), 0);
+    }
+}
+
+/// The element as it is compared.
+#[inline(always)]
+fn see<E: Element, const FOLD: bool>(element: E) -> E {
+    if FOLD { element.small() } else { element }
+}
+
+impl<E: Element> Tables<E> {
+    fn new<const FOLD: bool>(needle: &[E]) -> Self {
+        let len = needle.len();
+        let mut bad = vec![len as u32; E::SLOTS];
+        for (place, element) in needle.iter().enumerate() {
+            bad[element.slot()] = (len - 1 - place) as u32;
+        }
+        if FOLD {
+            for capital in b'A'..=b'Z' {
+                bad[usize::from(capital)] = bad[usize::from(capital.to_ascii_lowercase())];
+            }
+        }
+        Self {
+            bad: bad.into(),
+            good: good_suffixes(needle).into(),
+            filter: Filter::new::<FOLD>(needle),
+        }
+    }
+}
+
+/// The moves of the good suffix: `good[k]` where the elements from `k` on are equal and the one
+/// before differs; `good[0]`, after a match, is the period.
+///
+/// A border of a stretch is what it both begins and ends with. Borders of the needle's ends are found from the
+/// shortest on: where one cannot be made longer, the element before it differs, which is a move.
+fn good_suffixes(needle: &[impl Element]) -> Vec<u32> {
+    let len = needle.len();
+    let mut good = vec![0_u32; len + 1];
+    // Where the longest border of the end from `place` on begins.
+    let mut borders = vec![0_u32; len + 1];
+    let (mut place, mut border) = (len, len + 1);
+    borders[place] = border as u32;
+    while place > 0 {
+        while border <= len && needle[place - 1] != needle[border - 1] {
+            if good[border] == 0 {
+                good[border] = (border - place) as u32;
+            }
+            border = borders[border] as usize;
+        }
+        (place, border) = (place - 1, border - 1);
+        borders[place] = border as u32;
+    }
+    // Where no such stretch is left, the longest border of the whole that fits.
+    let mut border = borders[0];
+    for (place, good) in good.iter_mut().enumerate() {
+        if *good == 0 {
+            *good = border;
+        }
+        if place == border as usize {
+            border = borders[place];
+        }
+    }
+    good
+}
+
+impl<E: Element> Filter<E> {
+    /// Asks for the rarest elements, different ones if there are.
+    fn new<const FOLD: bool>(needle: &[E]) -> Self {
+        let rarity = |place: usize| {
+            let capital = if FOLD { needle[place].commonness() / 2 } else { 0 };
+            needle[place].commonness() + capital
+        };
+        let mut places = [0; 4];
+        for at in 0..places.len() {
+            let seen = &places[..at];
+            let key = |place: &usize| {
+                let taken = seen.contains(place);
+                let doubled = seen.iter().any(|&other| needle[other] == needle[*place]);
+                (taken, doubled, rarity(*place), *place)
+            };
+            places[at] = (0..needle.len()).min_by_key(key).expect("a needle is not empty");
+        }
+        Self { asked: places.map(|place| Asked::new::<FOLD>(needle, place)) }
+    }
+}
+
+impl<E: Element> Asked<E> {
+    fn new<const FOLD: bool>(needle: &[E], place: usize) -> Self {
+        let value = needle[place];
+        // Of all bytes, only the two of a letter become it by this bit.
+        let letter = FOLD && (u32::from(b'a')..=u32::from(b'z')).contains(&value.number());
+        Self { place, value, mark: if letter { 0x20 } else { 0 } }
+    }
+}
+
+/// What a search works on. All places are those of the mirror, with `BACK`.
+struct Work<'w, E, const BACK: bool, const FOLD: bool> {
+    text: &'w [E],
+    needle: &'w [E],
+    tables: &'w Tables<E>,
+    /// How many windows there are, at least one.
+    windows: usize,
+}
+
+struct Next<'w, 's, E, const BACK: bool, const FOLD: bool> {
+    work: &'w Work<'w, E, BACK, FOLD>,
+    search: &'s mut Search<E>,
+}
+
+impl<E: Element, const BACK: bool, const FOLD: bool> Job for Next<'_, '_, E, BACK, FOLD> {
+    type Result = Option<usize>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Option<usize> {
+        self.work.next::<L>(self.search)
+    }
+}
+
+impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
+    #[inline(always)]
+    fn next<L: Lanes>(&self, search: &mut Search<E>) -> Option<usize> {
+        let len = self.needle.len();
+        loop {
+            if search.known == 0 {
+                if search.credit > 0 && self.windows >= BLOCK {
+                    self.pass_by_blocks::<L>(search);
+                } else {
+                    self.pass_by_last(search);
+                }
+            }
+            if search.at >= self.windows {
+                return None;
+            }
+            let Some(place) = self.differs(search.at, search.known) else {
+                let found = search.at;
+                let period = self.tables.good[0] as usize;
+                (search.at, search.known) = (found + period, len - period);
+                return Some(found);
+            };
+            search.credit = search.credit.saturating_sub(len - place);
+            if len - place > STEP || search.credit < CREDIT / 2 {
+                self.ask_for(place, search);
+            }
+            let element = self.element(search.at + place);
+            let bad = self.tables.bad[element.slot()] as usize;
+            let bad = bad.saturating_sub(len - 1 - place);
+            search.at += bad.max(self.tables.good[place + 1] as usize);
+            search.known = 0;
+        }
+    }
+
+    /// Moves on to a window that has what the filter asks for, or beyond all.
+    #[inline(always)]
+    fn pass_by_blocks<L: Lanes>(&self, search: &mut Search<E>) {
+        let [first, second, mut third, mut fourth] = self.tables.filter.asked;
+        if let Some(asked) = search.asked {
+            [third, fourth] = asked;
+        }
+        let passed = search.at - search.block;
+        let left = if passed < BLOCK { search.candidates >> passed << passed } else { 0 };
+        if left != 0 {
+            search.candidates = left;
+            search.at = search.block + left.trailing_zeros() as usize;
+            return;
+        }
+        let last = self.windows - BLOCK;
+        let mut at = search.at;
+        while at < self.windows {
+            // The last block overlaps the one before it; its first windows were seen.
+            let block = at.min(last);
+            let has = |asked: Asked<E>| {
+                let bits = L::equal(self.block(block + asked.place), asked.value, asked.mark);
+                if BACK { bits.reverse_bits() } else { bits }
+            };
+            let mut candidates = has(first) & has(second);
+            if candidates != 0 {
+                candidates &= has(third) & has(fourth);
+                candidates = candidates >> (at - block) << (at - block);
+                if candidates != 0 {
+                    search.credit += at - search.at;
+                    search.at = block + candidates.trailing_zeros() as usize;
+                    (search.block, search.candidates) = (block, candidates);
+                    return;
+                }
+            }
+            at = block + BLOCK;
+        }
+        search.at = self.windows;
+    }
+
+    /// The same, for one window after the other: the last element must be in its place.
+    #[inline(always)]
+    fn pass_by_last(&self, search: &mut Search<E>) {
+        let last = self.needle.len() - 1;
+        while search.at < self.windows {
+            let bad = self.tables.bad[self.element(search.at + last).slot()];
+            if bad == 0 {
+                return;
+            }
+            search.at += bad as usize;
+        }
+    }
+
+    /// Has the filter ask for the element that told a window apart.
+    fn ask_for(&self, place: usize, search: &mut Search<E>) {
+        let [_, _, third, fourth] = self.tables.filter.asked;
+        let asked = search.asked.get_or_insert([third, fourth]);
+        let forwards = if BACK { self.needle.len() - 1 - place } else { place };
+        let mut new = Asked::new::<FOLD>(self.needle, forwards);
+        new.place = place;
+        asked[usize::from(search.turn)] = new;
+        search.turn = !search.turn;
+    }
+
+    /// Returns the last place of a window where it differs from the needle, down to `known`.
+    #[inline(always)]
+    fn differs(&self, at: usize, known: usize) -> Option<usize> {
+        let len = self.needle.len();
+        let start = if BACK { self.text.len() - at - len } else { at };
+        let window = &self.text[start..start + len];
+        let (mut done, all) = (0, len - known);
+        while all - done >= STEP {
+            let stretch = if BACK { done..done + STEP } else { len - done - STEP..len - done };
+            let (window, needle) = (&window[stretch.clone()], &self.needle[stretch]);
+            let same = if FOLD {
+                window
+                    .iter()
+                    .zip(needle)
+                    .fold(true, |same, (&one, other)| same & (see::<E, FOLD>(one) == *other))
+            } else {
+                window == needle
+            };
+            if !same {
+                break;
+            }
+            done += STEP;
+        }
+        while done < all {
+            let place = if BACK { done } else { len - 1 - done };
+            if see::<E, FOLD>(window[place]) != self.needle[place] {
+                return Some(len - 1 - done);
+            }
+            done += 1;
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn element(&self, at: usize) -> E {
+        self.text[if BACK { self.text.len() - 1 - at } else { at }]
+    }
+
+    #[inline(always)]
+    fn block(&self, at: usize) -> &[E; BLOCK] {
+        let start = if BACK { self.text.len() - BLOCK - at } else { at };
+        self.text[start..].first_chunk().expect("a block of windows lies within the text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+
+    fn naive<E: Element>(needle: &[E], text: &[E]) -> Vec<usize> {
+        let windows = text.windows(needle.len()).enumerate();
+        windows.filter(|(_, window)| *window == needle).map(|(at, _)| at).collect()
+    }
+
+    fn all<E: Element, const BACK: bool, const FOLD: bool>(
+        needle: &[E],
+        text: &[E],
+        tier: Tier,
+        credit: usize,
+    ) -> Vec<usize> {
+        let needle = Needle::<E, FOLD>::new(needle);
+        let mut search = needle.search();
+        search.credit = credit;
+        std::iter::from_fn(|| needle.next_by::<BACK>(tier, text, &mut search)).collect()
+    }
+
+    fn assert_all<E: Element>(needle: &[E], text: &[E]) {
+        let naive = naive(needle, text);
+        for tier in Tier::all() {
+            for credit in [0, 20, CREDIT] {
+                let found = all::<E, false, false>(needle, text, tier, credit);
+                assert_eq!(found, naive, "{tier:?} {needle:?} in {text:?}");
+                let mut found = all::<E, true, false>(needle, text, tier, credit);
+                found.reverse();
+                assert_eq!(found, naive, "{tier:?} {needle:?} from the end of {text:?}");
+            }
+        }
+    }
+
+    fn assert_random<E: Element>(values: &[E], seed: u64) {
+        let mut random = Random(seed);
+        for round in 0..3000 {
+            let count = 1 + random.below(values.len());
+            let some = |random: &mut Random, most: usize| -> Vec<E> {
+                let len = 1 + random.below(most);
+                let period = 1 + random.below(if round % 2 == 0 { 4 } else { len });
+                let root: Vec<E> = (0..period).map(|_| values[random.below(count)]).collect();
+                let mut all: Vec<E> = root.iter().cycle().take(len).copied().collect();
+                for _ in 0..random.below(3) {
+                    let at = random.below(len);
+                    all[at] = values[random.below(count)];
+                }
+                all
+            };
+            let mut text = some(&mut random, 400);
+            text.extend(some(&mut random, 400));
+            let mut needle = some(&mut random, 40);
+            if round % 3 == 0 {
+                let start = random.below(text.len());
+                let len = 1 + random.below(text.len() - start);
+                needle = text[start..start + len].to_vec();
+            }
+            assert_all(&needle, &text);
+        }
+    }
+
+    #[test]
+    fn every_match_of_bytes_is_found_both_ways() {
+        assert_random(b"abAB", 1);
+    }
+
+    #[test]
+    fn every_match_of_ids_is_found_both_ways() {
+        assert_random(&[7_u16, 263, 1031, 0xFFFF], 2);
+        assert_random(&[7_u32, 263, 1031, 65543], 3);
+    }
+
+    #[test]
+    fn capitals_are_read_as_small_letters() {
+        let mut random = Random(4);
+        for _ in 0..3000 {
+            let mut some = |most: usize| -> Vec<u8> {
+                (0..1 + random.below(most)).map(|_| b"aAbB@`[{"[random.below(8)]).collect()
+            };
+            let (text, needle) = (some(300), some(4));
+            let expected = naive(&needle.to_ascii_lowercase(), &text.to_ascii_lowercase());
+            for tier in Tier::all() {
+                assert_eq!(all::<u8, false, true>(&needle, &text, tier, CREDIT), expected);
+                assert_eq!(all::<u8, false, true>(&needle, &text, tier, 0), expected);
+                let mut back = all::<u8, true, true>(&needle, &text, tier, CREDIT);
+                back.reverse();
+                assert_eq!(back, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_moves_are_those_of_the_rules() {
+        // By the definition: the least move that agrees with what was seen.
+        let mut random = Random(5);
+        for _ in 0..2000 {
+            let needle: Vec<u8> =
+                (0..1 + random.below(12)).map(|_| b"ab"[random.below(2)]).collect();
+            let len = needle.len();
+            let fits = |place: usize, by: usize| {
+                let seen = (place..len).all(|at| at < by || needle[at - by] == needle[at]);
+                seen && (place == 0
+                    || place - 1 < by
+                    || needle[place - 1 - by] != needle[place - 1])
+            };
+            let expected: Vec<u32> = (0..=len)
+                .map(|place| (1..=len).find(|&by| fits(place, by)).unwrap() as u32)
+                .collect();
+            assert_eq!(good_suffixes(&needle), expected, "{needle:?}");
+        }
+    }
+}

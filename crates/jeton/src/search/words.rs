@@ -1,0 +1,324 @@
+//! Many whole words at once, by the first word of each.
+//!
+//! A needle that begins with a character of a word, found as a whole word, begins where a word of the text
+//! does; and that word is the needle's first, since what ends the one ends the other. So the words
+//! of the text are found 64 bytes at a time, and each is looked up by its length and first eight bytes.
+
+use std::ops::Range;
+
+use super::lanes::{BLOCK, Job, Lanes, Tier, run};
+use crate::unicode::{is_word, is_word_after, is_word_before, read_char};
+
+/// Needles of UTF-8 that begin with a character of a word, each once.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    /// By the hash of their first word, then by their bytes.
+    needles: Vec<(u64, Box<[u8]>, usize)>,
+    /// A bit for each first word, at the upper bits of its hash; most others find none.
+    bits: Vec<u64>,
+    /// Where the needles of a hash are; a range that is empty is no entry.
+    slots: Vec<(u64, Range<u32>)>,
+}
+
+/// The bits that the filter has for each needle: one word in so many passes it in vain.
+const BITS: usize = 64;
+
+/// Length from which on words are not told apart by their lengths.
+const LONG: usize = 32;
+
+/// Bytes of a word that its hash is made of.
+const HASHED: usize = 8;
+
+impl Words {
+    /// Takes needles and what they are called.
+    pub(super) fn new<'n>(needles: impl Iterator<Item = (&'n [u8], usize)>) -> Self {
+        let mut needles: Vec<(u64, Box<[u8]>, usize)> = needles
+            .map(|(needle, number)| {
+                let end = end_of_word(needle, 0, needle.len());
+                (hash(first_bytes(needle, 0), end.min(LONG)), needle.into(), number)
+            })
+            .collect();
+        needles.sort_unstable();
+        let size = (needles.len() * BITS).next_power_of_two().max(1 << 10);
+        let mut bits = vec![0; size / 64];
+        let mut slots = vec![(0, 0..0); (needles.len() * 2).next_power_of_two().max(2)];
+        let mut start = 0;
+        while start < needles.len() {
+            let hash = needles[start].0;
+            let end = start + needles[start..].partition_point(|needle| needle.0 == hash);
+            let bit = place(hash, size);
+            bits[bit / 64] |= 1 << (bit % 64);
+            let mut slot = place(hash, slots.len());
+            while !slots[slot].1.is_empty() {
+                slot = (slot + 1) % slots.len();
+            }
+            slots[slot] = (hash, start as u32..end as u32);
+            start = end;
+        }
+        Self { needles, bits, slots }
+    }
+
+    /// Returns the first that begins in a range, and the longest of those: where, how long and which.
+    pub(super) fn find(&self, text: &[u8], starts: Range<usize>) -> Option<(Range<usize>, usize)> {
+        self.find_by(Tier::best(), text, starts)
+    }
+
+    fn find_by(
+        &self,
+        tier: Tier,
+        text: &[u8],
+        starts: Range<usize>,
+    ) -> Option<(Range<usize>, usize)> {
+        let mut found = None;
+        let each = |start: usize, needles: Range<usize>| {
+            self.ends(text, start, needles, |end, number| found = Some((start..end, number)));
+            found.is_none()
+        };
+        run(tier, Walk { words: self, text, starts, each });
+        found
+    }
+
+    /// Calls `each` with all that begin in a range, of one place from the shortest on.
+    pub(super) fn all(
+        &self,
+        text: &[u8],
+        starts: Range<usize>,
+        mut each: impl FnMut(Range<usize>, usize),
+    ) {
+        let each = |start: usize, needles: Range<usize>| {
+            self.ends(text, start, needles, |end, number| each(start..end, number));
+            true
+        };
+        run(Tier::best(), Walk { words: self, text, starts, each });
+    }
+
+    /// Calls `each` with the end and the number of those needles that are at a place, from the
+    /// shortest on. They are sorted, so those that go on as the text does are a range of them.
+    fn ends(
+        &self,
+        text: &[u8],
+        start: usize,
+        needles: Range<usize>,
+        mut each: impl FnMut(usize, usize),
+    ) {
+        let mut left = &self.needles[needles];
+        let mut depth = 0;
+        while let Some((_, needle, number)) = left.first() {
+            if left.len() == 1 || needle.len() == depth {
+                let end = start + needle.len();
+                let is_here = text.get(start + depth..end) == Some(&needle[depth..]);
+                if is_here && !is_word_after(text, end) {
+                    each(end, *number);
+                }
+                left = &left[1..];
+                continue;
+            }
+            let Some(&byte) = text.get(start + depth) else { return };
+            let first = left.partition_point(|(_, needle, _)| needle[depth] < byte);
+            let end = left.partition_point(|(_, needle, _)| needle[depth] <= byte);
+            left = &left[first..end];
+            depth += 1;
+        }
+    }
+
+    /// The needles whose first word has a hash.
+    #[inline(always)]
+    fn needles_of(&self, hash: u64) -> Option<Range<usize>> {
+        let bit = place(hash, self.bits.len() * 64);
+        if self.bits[bit / 64] >> (bit % 64) & 1 == 0 {
+            return None;
+        }
+        let mut slot = place(hash, self.slots.len());
+        loop {
+            let (other, needles) = &self.slots[slot];
+            if needles.is_empty() {
+                return None;
+            }
+            if *other == hash {
+                return Some(needles.start as usize..needles.end as usize);
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+    }
+}
+
+/// Mixes the first bytes of a word and its length.
+#[inline(always)]
+fn hash(first: u64, length: usize) -> u64 {
+    let kept = if length < HASHED { first & !(u64::MAX << (8 * length)) } else { first };
+    (kept ^ (length as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// The upper bits of a hash, as a place in a table of `size`, a power of two.
+#[inline(always)]
+fn place(hash: u64, size: usize) -> usize {
+    (hash >> (64 - size.ilog2())) as usize
+}
+
+/// Eight bytes as a number; those beyond the end are zero.
+#[inline(always)]
+fn first_bytes(text: &[u8], start: usize) -> u64 {
+    match text[start..].first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => text[start..].iter().rev().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
+    }
+}
+
+/// Returns where the word ends that goes on at a place, or `most` if it goes on there.
+fn end_of_word(text: &[u8], mut at: usize, most: usize) -> usize {
+    while at < most {
+        match read_char(&text[at..]) {
+            Some((point, bytes)) if is_word(point) => at += bytes,
+            _ => return at,
+        }
+    }
+    at
+}
+
+/// Calls `each` with the place of every word that begins in a range, and the needles of its hash, until
+/// it returns false.
+struct Walk<'w, F> {
+    words: &'w Words,
+    text: &'w [u8],
+    starts: Range<usize>,
+    each: F,
+}
+
+impl<F: FnMut(usize, Range<usize>) -> bool> Job for Walk<'_, F> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        let text = self.text;
+        let mut at = self.starts.start.min(text.len());
+        let end = self.starts.end.min(text.len());
+        // Whether the byte before is of a word, and how many bytes go on the character before.
+        let (mut before, mut going_on) = (is_word_before(text, at), 0);
+        for first in at.saturating_sub(3)..at {
+            if let Some((point, bytes)) = read_char(&text[first..])
+                && first + bytes > at
+            {
+                (before, going_on) = (is_word(point), first + bytes - at);
+            }
+        }
+        while at < end {
+            let padded;
+            let block = match text[at..].first_chunk::<BLOCK>() {
+                Some(block) => block,
+                None => {
+                    let mut bytes = [0; BLOCK];
+                    bytes[..text.len() - at].copy_from_slice(&text[at..]);
+                    padded = bytes;
+                    &padded
+                }
+            };
+            let (mut words, mut high) = L::words(block);
+            if going_on > 0 {
+                let bits = !(u64::MAX << going_on);
+                words |= if before { bits } else { 0 };
+                high &= !bits;
+                going_on = 0;
+            }
+            while high != 0 {
+                let place = high.trailing_zeros() as usize;
+                let (is_word, bytes) = match read_char(&text[at + place..]) {
+                    Some((point, bytes)) => (is_word(point), bytes),
+                    None => (false, 1),
+                };
+                let bits = !(u64::MAX << bytes) << place;
+                words |= if is_word { bits } else { 0 };
+                high &= !bits;
+                going_on = (place + bytes).saturating_sub(BLOCK);
+            }
+            let mut starts = words & !(words << 1 | u64::from(before));
+            before = words >> (BLOCK - 1) == 1;
+            if end - at < BLOCK {
+                starts &= !(u64::MAX << (end - at));
+            }
+            while starts != 0 {
+                let place = starts.trailing_zeros() as usize;
+                starts &= starts - 1;
+                let start = at + place;
+                let mut length = (!(words >> place)).trailing_zeros() as usize;
+                if place + length >= BLOCK {
+                    let most = text.len().min(start + LONG);
+                    length =
+                        end_of_word(text, (at + BLOCK + going_on).min(text.len()), most) - start;
+                }
+                let hash = hash(first_bytes(text, start), length.min(LONG));
+                if let Some(needles) = self.words.needles_of(hash)
+                    && !(self.each)(start, needles)
+                {
+                    return;
+                }
+            }
+            at += BLOCK;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PARTS, Random};
+
+    #[test]
+    fn all_tiers_find_the_words_of_a_naive_search() {
+        let mut random = Random(1);
+        let broken: [&[u8]; 4] = [b"\xC3", b"\xE4\xB8", b"\xA9", b"\xFF"];
+        for _ in 0..2000 {
+            let mut text = Vec::new();
+            for _ in 0..random.below(120) {
+                text.extend_from_slice(PARTS[random.below(PARTS.len())].as_bytes());
+                if random.below(20) == 0 {
+                    text.extend_from_slice(broken[random.below(4)]);
+                }
+                if random.below(40) == 0 {
+                    text.extend(b"long".repeat(random.below(20)));
+                }
+            }
+            let mut needles = std::collections::BTreeSet::new();
+            while needles.len() < 5 {
+                let mut needle = PARTS[random.below(PARTS.len())].as_bytes().to_vec();
+                if random.below(2) == 0 && !text.is_empty() {
+                    let start = random.below(text.len());
+                    needle = text[start..text.len().min(start + 1 + random.below(60))].to_vec();
+                }
+                if is_word_after(&needle, 0) && str::from_utf8(&needle).is_ok() {
+                    needles.insert(needle);
+                }
+            }
+            let needles: Vec<Vec<u8>> = needles.into_iter().collect();
+            let words = Words::new(needles.iter().zip(0..).map(|(n, at)| (n.as_slice(), at)));
+            let from = random.below(text.len() + 1);
+            let to = from + random.below(text.len() + 1 - from);
+            let mut expected = Vec::new();
+            for start in from..to {
+                for (number, needle) in needles.iter().enumerate() {
+                    let end = start + needle.len();
+                    if text[start..].starts_with(needle)
+                        && !is_word_before(&text, start)
+                        && !is_word_after(&text, end)
+                    {
+                        expected.push((start, end, number));
+                    }
+                }
+            }
+            let mut found = Vec::new();
+            words.all(&text, from..to, |range, number| {
+                found.push((range.start, range.end, number));
+            });
+            found.sort_unstable();
+            assert_eq!(found, {
+                let mut sorted = expected.clone();
+                sorted.sort_unstable();
+                sorted
+            });
+            let first = expected.iter().min_by_key(|(start, end, _)| (*start, usize::MAX - end));
+            for tier in Tier::all() {
+                let found = words.find_by(tier, &text, from..to);
+                assert_eq!(found, first.map(|&(start, end, number)| (start..end, number)));
+            }
+        }
+    }
+}
