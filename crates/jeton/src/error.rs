@@ -39,9 +39,6 @@ pub enum Error {
     NegativeIds { ids: String },
     OverlapTooLong { overlap: usize, ids_max: usize },
     NotUtf8 { bytes: Vec<u8> },
-    PhraseEmpty,
-    PhraseSpellings { phrase: Vec<u8>, most: usize },
-    PhrasesTooMany,
     RewindTooFar { ids: usize, remembered: usize },
     // An id stands for nothing.
     UnknownId { id: i128, vocab_size: usize },
@@ -51,6 +48,8 @@ pub enum Error {
     NeedlesTooLong { bytes: usize },
     TooManyNeedles { needles: usize },
     NeedleNotUtf8,
+    PhraseSpellings { phrase: Vec<u8>, most: usize },
+    PhrasesTooMany,
     // Training cannot do what it was asked.
     CorpusTooLarge,
     CountsTooLarge,
@@ -125,16 +124,15 @@ impl Error {
             | CharacterTooLong { .. }
             | NegativeIds { .. }
             | OverlapTooLong { .. }
-            | NotUtf8 { .. }
-            | PhraseEmpty
-            | PhraseSpellings { .. }
-            | PhrasesTooMany => Kind::Text,
+            | NotUtf8 { .. } => Kind::Text,
             UnknownId { .. } | RewindTooFar { .. } => Kind::Id,
             EmptyNeedle
             | NeedleTooLong { .. }
             | NeedlesTooLong { .. }
             | TooManyNeedles { .. }
-            | NeedleNotUtf8 => Kind::Search,
+            | NeedleNotUtf8
+            | PhraseSpellings { .. }
+            | PhrasesTooMany => Kind::Search,
             CorpusTooLarge
             | CountsTooLarge
             | FirstIdTaken { .. }
@@ -302,9 +300,6 @@ impl fmt::Display for Error {
             Self::NotUtf8 { bytes } => {
                 let bytes = bytes.escape_ascii();
                 write!(f, "the bytes b\"{bytes}\" are no character of UTF-8; allow them by errors=")
-            }
-            Self::PhraseEmpty => {
-                write!(f, "a phrase is empty; give at least one byte to look for")
             }
             Self::PhraseSpellings { phrase, most } => {
                 let phrase = Quoted(phrase);

@@ -112,7 +112,7 @@ impl Tokenizer {
         };
         for (number, phrase) in made.phrases.iter().enumerate() {
             if phrase.is_empty() {
-                return Err(Error::PhraseEmpty);
+                return Err(Error::EmptyNeedle);
             }
             if phrase.len() > i32::MAX as usize {
                 return Err(Error::TextTooLong { bytes: phrase.len() });
@@ -451,6 +451,6 @@ pub(crate) mod tests {
     fn an_empty_phrase_is_refused() {
         let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
         let tokenizer = Tokenizer::new(vocab_of([]), splitter, Vec::new()).unwrap();
-        assert_eq!(tokenizer.phrases(vec![Vec::new()], &[]).unwrap_err(), Error::PhraseEmpty);
+        assert_eq!(tokenizer.phrases(vec![Vec::new()], &[]).unwrap_err(), Error::EmptyNeedle);
     }
 }

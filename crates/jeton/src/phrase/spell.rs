@@ -43,7 +43,7 @@ impl Tokenizer {
     /// When the phrase is empty, or has more starts or ends than [`SEQUENCES_MAX`].
     pub fn spellings(&self, phrase: &[u8]) -> Result<Spellings, Error> {
         if phrase.is_empty() {
-            return Err(Error::PhraseEmpty);
+            return Err(Error::EmptyNeedle);
         }
         let splitter = self.splitter();
         let cuts = splitter.possible_cuts(phrase);
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(found.core, []);
         let found = tokenizer.spellings(b"w a b").unwrap();
         assert_eq!(tokenizer.decode(&found.core).unwrap(), b" a");
-        assert_eq!(tokenizer.spellings(b""), Err(Error::PhraseEmpty));
+        assert_eq!(tokenizer.spellings(b""), Err(Error::EmptyNeedle));
         assert!(tokenizer.spellings(b"o").unwrap().starts.contains(&vec![257]));
     }
 

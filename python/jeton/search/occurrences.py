@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jeton._engine import PhraseFinder, spell_phrase
 from jeton.cutting import readable
-from jeton.errors import TextError
+from jeton.errors import SearchError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +94,7 @@ class Phrase:
         """
         count = len(self.starts) * len(self.ends)
         if count > SEQUENCES_MAX:
-            raise TextError(
+            raise SearchError(
                 f"{count} sequences of ids can spell {self.text[:40]!r}, more than {SEQUENCES_MAX}; "
                 "take starts, core and ends, or find_all, which needs none"
             )
@@ -197,5 +197,5 @@ def _place(each: Occurrence) -> tuple[int, int, int, int]:
 def _checked(text: str | bytes) -> bytes:
     found = readable(text).encode() if isinstance(text, str) else bytes(text)
     if not found:
-        raise TextError("a phrase is empty; give at least one byte to look for")
+        raise SearchError("a needle is empty; give at least one character, byte or id")
     return found
