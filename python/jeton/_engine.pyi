@@ -13,6 +13,7 @@ __all__ = [
     "Decoder",
     "Encoder",
     "Engine",
+    "NeedleFinder",
     "PhraseFinder",
     "RawCounts",
     "RawMerges",
@@ -194,6 +195,11 @@ class Decoder:
     def rewind(self, n: int) -> int: ...
     @property
     def stopped(self) -> str | None: ...
+
+@final
+class NeedleFinder:
+    def __new__(cls, needles: Sequence[_Text], whole_word: bool, ignore_case: bool) -> Self: ...
+    def every(self, text: _Text, start: int, stop: int) -> list[tuple[int, int, int]]: ...
 
 @final
 class PhraseFinder:

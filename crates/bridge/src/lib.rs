@@ -10,6 +10,7 @@ mod image;
 mod layout;
 mod locate;
 mod make;
+mod needles;
 mod phrase;
 mod stream;
 mod text;
@@ -34,6 +35,8 @@ mod _engine {
     use super::locate::{encode_with_places, find_completions, heal};
     #[pymodule_export]
     use super::make::{from_file, from_merges, from_ranks, with_specials};
+    #[pymodule_export]
+    use super::needles::NeedleFinder;
     #[pymodule_export]
     use super::phrase::{PhraseFinder, spell_phrase};
     #[pymodule_export]

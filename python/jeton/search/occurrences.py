@@ -20,7 +20,7 @@ __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
 Ids: TypeAlias = "NDArray[Any] | Sequence[int]"
 
-BLOCK_IDS = 1 << 22
+BLOCK_IDS = 1 << 20
 """How many ids are looked through at a time: so much is found before it is handed on."""
 
 SAMPLES, SAMPLE_IDS = 32, 512
