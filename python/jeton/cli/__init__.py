@@ -65,5 +65,18 @@ def main() -> None:
     """Byte pair encoding: train a tokenizer, encode text, decode ids."""
 
 
-for command in (train, learn, encode, decode, count, truncate, chunk, shard, find, evaluate, show, info):
+for command in (
+    train,
+    learn,
+    encode,
+    decode,
+    count,
+    truncate,
+    chunk,
+    shard,
+    find,
+    evaluate,
+    show,
+    info,
+):
     main.add_command(command)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,8 +21,10 @@ from jeton.corpus.kinds import chunks
 from jeton.id_files import Dtype
 from jeton.search.lines import Line, lines_of
 from jeton.search.needles import Needles
-from jeton.search.stored import Match, Stored, find_in, is_stored, stored
 from jeton.visible import visible
+
+if TYPE_CHECKING:
+    from jeton.search.stored import Place, Stored
 
 SHOWN_BYTES = 200
 """How much of a long line is shown before its first match, and after it."""
@@ -100,7 +102,7 @@ def find(
     if counted:
         found = print_counts(search, sources, as_json=as_json)
     elif needles is not None:
-        found = print_needles(search, sources, most or PLACES, as_json=as_json)
+        found = print_needles(search, sources, most or PLACES, as_json=as_json, quiet=quiet)
     else:
         found = print_matches(search, sources, most, as_json=as_json, colored=colored)
     if not found:
@@ -172,30 +174,32 @@ class Search:
         """Load the tokenizer when ids are met."""
         return load(self.name)
 
-    def sources(self, paths: tuple[str, ...]) -> Iterator[str | Stored]:
+    def sources(self, paths: tuple[str, ...]) -> "Iterator[str | Stored]":
         """Yield the texts and the files of ids that paths stand for."""
+        from jeton.search.stored import is_stored, stored
+
         for path in paths:
-            if path == STDIN or is_stored(Path(path)):
-                yield from self._opened(path)
+            if path == STDIN:
+                yield path
                 continue
-            for file in corpus_files([path]):
-                yield from self._opened(str(file))
+            for file in [Path(path)] if is_stored(Path(path)) else corpus_files([path]):
+                if is_stored(file):
+                    yield from stored(file, self.tokenizer, self.dtype)
+                else:
+                    yield str(file)
 
-    def _opened(self, file: str) -> Iterator[str | Stored]:
-        if file != STDIN and is_stored(Path(file)):
-            yield from stored(Path(file), self.tokenizer, self.dtype)
-        else:
-            yield file
+    def entries(
+        self, source: "str | Stored", is_shown: Callable[[int], bool] = lambda _: True
+    ) -> Iterator[Entry]:
+        """Yield what is found in a source; what is not shown need not be decoded."""
+        if not isinstance(source, str):
+            from jeton.search.stored import places_in
 
-    def entries(self, source: str | Stored) -> Iterator[Entry]:
-        """Yield what is found in a source."""
-        if isinstance(source, Stored):
             beside = TOKENS_BESIDE if self.beside is None else self.beside
             with bar(source.path, source.size, shown=self.progress) as tell:
                 width = source.ids[:0].itemsize
-                found = find_in(source, self.needles, beside, lambda ids: tell(ids * width))
-                for match in found:
-                    yield of_ids(str(source.path), match)
+                for place in places_in(source, self.needles, lambda ids: tell(ids * width)):
+                    yield of_ids(source, place, beside if is_shown(place.needle) else None)
             return
         with bar(source, size_of(source), shown=self.progress) as tell:
             for line in lines_of(told(read_blocks(source), tell), self.needles, self.beside or 0):
@@ -211,13 +215,13 @@ def of_text(file: str, line: Line) -> Entry:
     return Entry(file, line.content, line.found, places or [{"line": line.number}])
 
 
-def of_ids(file: str, match: Match) -> Entry:
-    """Tell a match among ids, in one line."""
-    in_text = {} if match.text is None else {"text": match.text, "token": match.token}
-    start = len(match.before)
-    mark = (start, start + len(match.matched), match.needle)
-    content = match.before + match.matched + match.after
-    return Entry(file, content, [mark], [{**in_text, "id": match.first, "ids": match.end - match.first}])
+def of_ids(source: "Stored", place: "Place", beside: int | None) -> Entry:
+    """Tell a match among ids in one line, with so many ids beside it."""
+    numbers = {} if place.text is None else {"text": place.text, "token": place.first - place.begin}
+    numbers |= {"id": place.first - source.start, "ids": place.end - place.first}
+    before, matched, after = (b"",) * 3 if beside is None else source.shown(place, beside)
+    mark = (len(before), len(before) + len(matched), place.needle)
+    return Entry(str(source.path), before + matched + after, [mark], [numbers])
 
 
 def around(content: bytes, start: int, end: int) -> tuple[int, int]:
@@ -232,7 +236,7 @@ def around(content: bytes, start: int, end: int) -> tuple[int, int]:
 
 def print_matches(
     search: Search,
-    sources: Iterator[str | Stored],
+    sources: "Iterator[str | Stored]",
     most: int | None,
     *,
     as_json: bool,
@@ -262,14 +266,14 @@ def print_matches(
     return found
 
 
-def print_counts(search: Search, sources: Iterator[str | Stored], *, as_json: bool) -> bool:
+def print_counts(search: Search, sources: "Iterator[str | Stored]", *, as_json: bool) -> bool:
     """Print how many matches each file has."""
     total = 0
-    lean = replace(search, beside=0)
+    search = replace(search, beside=0)
     for source in sources:
-        count = sum(len(entry.marks) for entry in lean.entries(source))
+        count = sum(len(entry.marks) for entry in search.entries(source, lambda _: False))
         total += count
-        file = str(source.path) if isinstance(source, Stored) else source
+        file = source if isinstance(source, str) else str(source.path)
         if as_json:
             click.echo(json.dumps({"file": file, "count": count}))
         else:
@@ -278,14 +282,14 @@ def print_counts(search: Search, sources: Iterator[str | Stored], *, as_json: bo
 
 
 def print_needles(
-    search: Search, sources: Iterator[str | Stored], most: int, *, as_json: bool
+    search: Search, sources: "Iterator[str | Stored]", most: int, *, as_json: bool, quiet: bool
 ) -> bool:
     """Print which needles there are, how often, and the first places of each."""
     texts = search.needles.texts
     counts = [0] * len(texts)
     places: list[list[tuple[str, dict[str, Any]]]] = [[] for _ in texts]
     for source in sources:
-        for entry in search.entries(source):
+        for entry in search.entries(source, lambda needle: len(places[needle]) < most):
             for number, (_, _, needle) in enumerate(entry.marks):
                 counts[needle] += 1
                 if len(places[needle]) < most:
@@ -302,7 +306,8 @@ def print_needles(
             where = " ".join([*(place for place, _ in some), *more])
             click.echo(f"{count}\t{visible(text)}\t{where}")
     there = sum(count > 0 for count in counts)
-    say(f"{there} of {len(texts)} needles are there")
+    if not quiet:
+        say(f"{there} of {len(texts)} needles are there")
     return there > 0
 
 

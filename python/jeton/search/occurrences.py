@@ -20,6 +20,8 @@ __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
 Ids: TypeAlias = "NDArray[Any] | Sequence[int]"
 
+Sequences: TypeAlias = tuple[tuple[int, ...], ...]
+
 BLOCK_IDS = 1 << 20
 """How many ids are looked through at a time: so much is found before it is handed on."""
 
@@ -71,7 +73,7 @@ class Phrase:
         return Phrase, (self.tokenizer, self.text)
 
     @cached_property
-    def starts(self) -> tuple[tuple[int, ...], ...]:
+    def starts(self) -> Sequences:
         """What can stand before the core; the first id of each may begin before the phrase."""
         return self._spelled[0]
 
@@ -81,12 +83,12 @@ class Phrase:
         return self._spelled[1]
 
     @cached_property
-    def ends(self) -> tuple[tuple[int, ...], ...]:
+    def ends(self) -> Sequences:
         """What can stand after the core; the last id of each may end after the phrase."""
         return self._spelled[2]
 
     @cached_property
-    def sequences(self) -> tuple[tuple[int, ...], ...]:
+    def sequences(self) -> Sequences:
         """All sequences of ids that can spell the phrase in a longer text: starts, core and ends.
 
         In every text that holds the phrase, specials aside, one of them is at that place. Some of
@@ -95,10 +97,12 @@ class Phrase:
         count = len(self.starts) * len(self.ends)
         if count > SEQUENCES_MAX:
             raise SearchError(
-                f"{count} sequences of ids can spell {self.text[:40]!r}, more than {SEQUENCES_MAX}; "
+                f"{count} sequences of ids can spell {self.text[:40]!r}, too many; "
                 "take starts, core and ends, or find_all, which needs none"
             )
-        return tuple(sorted(start + self.core + end for start, end in product(self.starts, self.ends)))
+        return tuple(
+            sorted(start + self.core + end for start, end in product(self.starts, self.ends))
+        )
 
     def find_all(self, ids: Ids) -> list[Occurrence]:
         """Return where the phrase is in ids, overlapping occurrences too.
@@ -121,7 +125,7 @@ class Phrase:
         return Phrases(self.tokenizer, (self.text,))
 
     @cached_property
-    def _spelled(self) -> tuple[Any, tuple[int, ...], Any]:
+    def _spelled(self) -> tuple[Sequences, tuple[int, ...], Sequences]:
         starts, core, ends = spell_phrase(self.tokenizer, self.text)
         return tuple(map(tuple, starts)), tuple(core), tuple(map(tuple, ends))
 
@@ -187,7 +191,14 @@ class Phrases:
         """Yield where a stretch of ids begins, the ids, and what of them is to be looked at."""
         for start in range(0, len(ids), BLOCK_IDS):
             low, stop = max(start - self._longest, 0), min(start + BLOCK_IDS, len(ids))
-            yield low, ids[low : stop + self._longest], start - low, stop - low
+            yield low, _plain(ids[low : stop + self._longest]), start - low, stop - low
+
+
+def _plain(ids: Ids) -> Any:  # noqa: ANN401 - an array, or what was given.
+    """Return an array whose numbers are this machine's without words about their order."""
+    dtype: Any = getattr(ids, "dtype", None)
+    is_native = getattr(dtype, "isnative", False)  # Of numpy's; torch's say nothing.
+    return ids.view(dtype.newbyteorder("=")) if is_native else ids  # type: ignore[union-attr]
 
 
 def _place(each: Occurrence) -> tuple[int, int, int, int]:

@@ -19,7 +19,7 @@ from jeton.shards.reader import Tokens
 from jeton.shards.writing import told_of
 from jeton.tokenizer import Tokenizer
 
-__all__ = ["Match", "Stored", "find_in", "is_stored", "stored"]
+__all__ = ["Place", "Stored", "is_stored", "places_in", "stored"]
 
 SUFFIXES = {".bin", ".npy"}
 """What holds ids by its name, also without a manifest."""
@@ -30,22 +30,22 @@ DECODED_IDS = 1 << 18
 """How many ids are decoded at a time, where that is needed."""
 
 
-class Match(NamedTuple):
-    """A needle among ids."""
+class Place(NamedTuple):
+    """Where a needle is among ids."""
 
     first: int
-    """The number of the first id that has some of it, in the file."""
+    """The number of the first id that has some of it."""
     end: int
     offset: int
     """The bytes of the first id's token that stand before it."""
+    size: int
+    """Its bytes: those of the needle, unless the case is ignored."""
     needle: int
     text: int | None
-    """Which text of the split it is in, if the file is of shards."""
-    token: int
-    """The number of the first id in that text, or else in the file."""
-    before: bytes
-    matched: bytes
-    after: bytes
+    """Which text of the split it is in, if the ids are of shards."""
+    begin: int
+    """Where that text begins, or all ids do."""
+    stop: int
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Stored:
 
     path: Path
     tokenizer: Tokenizer
-    ids: "Tokens | NDArray[Any]"
+    ids: Tokens | NDArray[Any]
     start: int
     stop: int
     reader: shards.Reader | None = None
@@ -70,6 +70,26 @@ class Stored:
             return None, 0, len(self.ids)
         number = int(np.searchsorted(self.reader.starts[:-1], at, "right")) - 1
         return number, *self.reader.span(number)
+
+    def shown(self, place: Place, beside: int) -> tuple[bytes, bytes, bytes]:
+        """Return what stands before a needle, the needle, and what stands after it.
+
+        Specials are told by their names, and what is no id by nothing.
+        """
+        first, end, offset, size, *_ = place
+        own = self.tokenizer.decode_bytes(self.ids[first:end])
+        before = self._decoded(max(place.begin, first - beside), first)
+        after = self._decoded(end, min(place.stop, end + beside))
+        return before + own[:offset], own[offset : offset + size], own[offset + size :] + after
+
+    def _decoded(self, start: int, stop: int) -> bytes:
+        found = []
+        for number in self.ids[start:stop].tolist() if start < stop else []:
+            try:
+                found.append(self.tokenizer.token_bytes(number))
+            except IdError:
+                continue
+        return b"".join(found)
 
 
 def is_stored(path: Path) -> bool:
@@ -99,37 +119,22 @@ def stored(path: Path, tokenizer: Tokenizer, dtype: Dtype | None = None) -> Iter
             start = stop
 
 
-def find_in(
-    source: Stored,
-    needles: Needles,
-    beside: int = 0,
-    tell: Callable[[int], object] = int,
-) -> Iterator[Match]:
-    """Yield the matches that begin in a file and end in the same text, with so many ids beside.
+def places_in(
+    source: Stored, needles: Needles, tell: Callable[[int], object] = int
+) -> Iterator[Place]:
+    """Yield where needles begin in a file and end in the same text.
 
-    Needles are found as phrases. Where they are to be whole words, the characters beside each are
+    They are found as phrases. Where they are to be whole words, the characters beside each are
     decoded; where their case is ignored, all ids are. `tell` is told how many ids were read.
     """
     find = _by_decoding if needles.ignore_case else _by_phrases
-    tokenizer = source.tokenizer
+    text: int | None = None
+    begin = stop = 0
     for first, end, offset, size, needle in find(source, needles, tell):
-        number, begin, stop = source.text_of(first)
-        if not begin <= first < end <= stop:
-            continue
-        own = tokenizer.decode_bytes(source.ids[first:end])
-        before = _shown(source, max(begin, first - beside), first) + own[:offset]
-        after = own[offset + size :] + _shown(source, end, min(stop, end + beside))
-        yield Match(
-            first - source.start,
-            end - source.start,
-            offset,
-            needle,
-            number,
-            first - (source.start if number is None else begin),
-            before,
-            own[offset : offset + size],
-            after,
-        )
+        if not begin <= first < stop:
+            text, begin, stop = source.text_of(first)
+        if begin <= first < end <= stop:
+            yield Place(first, end, offset, size, needle, text, begin, stop)
 
 
 def _manifest(path: Path) -> shards.Manifest | None:
@@ -141,7 +146,7 @@ def _manifest(path: Path) -> shards.Manifest | None:
     return manifest if path.name in known else None
 
 
-def _array(path: Path, tokenizer: Tokenizer, dtype: Dtype | None) -> "NDArray[Any]":
+def _array(path: Path, tokenizer: Tokenizer, dtype: Dtype | None) -> NDArray[Any]:
     """Map a file of ids: numpy's, llm.c's, or bare ones of a given type."""
     try:
         if path.suffix == ".npy":
@@ -179,7 +184,7 @@ class _View:
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, at: slice) -> "NDArray[Any]":
+    def __getitem__(self, at: slice) -> NDArray[Any]:
         start, stop, _ = at.indices(self._length)
         self._tell(stop)
         return self._ids[self._start + start : self._start + stop]
@@ -251,7 +256,7 @@ def _by_decoding(
 
 
 def _segments(
-    tokenizer: Tokenizer, ids: "NDArray[Any]", is_text: "NDArray[Any]", begins: "NDArray[Any]"
+    tokenizer: Tokenizer, ids: NDArray[Any], is_text: NDArray[Any], begins: NDArray[Any]
 ) -> Iterator[bytes]:
     done = 0
     for at in np.flatnonzero(~is_text | begins).tolist():
@@ -266,7 +271,7 @@ def _segments(
     yield tokenizer.decode_bytes(ids[done:])
 
 
-def _lengths(tokenizer: Tokenizer) -> "NDArray[np.int64]":
+def _lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
     """Return the bytes of each id's token; 0 for specials and for what is no id."""
     lengths = np.zeros(tokenizer.vocab_size, np.int64)
     for token, number in tokenizer.ranks().items():
@@ -282,14 +287,3 @@ def _token(tokenizer: Tokenizer, number: int) -> bytes | None:
         return tokenizer.token_bytes(number)
     except IdError:
         return None
-
-
-def _shown(source: Stored, start: int, stop: int) -> bytes:
-    """Return what ids stand for, specials by their names; what is no id stands for nothing."""
-    found = []
-    for number in source.ids[start:stop].tolist() if start < stop else []:
-        try:
-            found.append(source.tokenizer.token_bytes(number))
-        except IdError:
-            continue
-    return b"".join(found)
