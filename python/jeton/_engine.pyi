@@ -13,7 +13,8 @@ __all__ = [
     "Decoder",
     "Encoder",
     "Engine",
-    "NeedleFinder",
+    "Finder",
+    "FinderMany",
     "PhraseFinder",
     "RawCounts",
     "RawMerges",
@@ -98,7 +99,6 @@ def find_completions(engine: Engine, prefix: _Text) -> list[int]: ...
 def heal(
     engine: Engine, text: _Text, specials: str | Iterable[str] | None
 ) -> tuple[list[int], bytes, list[int] | None]: ...
-
 def spell_phrase(
     engine: Engine, phrase: _Text
 ) -> tuple[list[list[int]], list[int], list[list[int]]]: ...
@@ -197,19 +197,33 @@ class Decoder:
     def stopped(self) -> str | None: ...
 
 @final
-class NeedleFinder:
-    def __new__(cls, needles: Sequence[_Text], whole_word: bool, ignore_case: bool) -> Self: ...
-    def every(self, text: _Text, start: int, stop: int) -> list[tuple[int, int, int]]: ...
-
-@final
 class PhraseFinder:
-    def __new__(
-        cls, engine: Engine, phrases: Sequence[_Text], sample: Sequence[int]
-    ) -> Self: ...
+    def __new__(cls, engine: Engine, phrases: Sequence[_Text], sample: Sequence[int]) -> Self: ...
     def find(
         self, ids: Sequence[int], start: int, stop: int
     ) -> list[tuple[int, int, int, int]]: ...
     def count(self, ids: Sequence[int], start: int, stop: int) -> list[int]: ...
+
+class Finder:
+    def __new__(cls, needle: object, whole_word: bool, ignore_case: bool) -> Self: ...
+    def matches(
+        self,
+        text: object,
+        start: int,
+        end: int,
+        overlapping: bool,
+        from_end: bool,
+        limit: int,
+    ) -> list[tuple[int, int]]: ...
+    def count(self, text: object, start: int, end: int, overlapping: bool) -> int: ...
+
+@final
+class FinderMany:
+    def __new__(cls, needles: Sequence[object], whole_word: bool, ignore_case: bool) -> Self: ...
+    def matches(
+        self, text: object, start: int, overlapping: bool, limit: int
+    ) -> list[tuple[int, int, int]]: ...
+    def count(self, text: object, start: int, overlapping: bool) -> int: ...
 
 @final
 class Counter:

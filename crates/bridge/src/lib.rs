@@ -10,8 +10,8 @@ mod image;
 mod layout;
 mod locate;
 mod make;
-mod needles;
 mod phrase;
+mod search;
 mod stream;
 mod text;
 mod tiktoken;
@@ -36,9 +36,9 @@ mod _engine {
     #[pymodule_export]
     use super::make::{from_file, from_merges, from_ranks, with_specials};
     #[pymodule_export]
-    use super::needles::NeedleFinder;
-    #[pymodule_export]
     use super::phrase::{PhraseFinder, spell_phrase};
+    #[pymodule_export]
+    use super::search::{Finder, FinderMany};
     #[pymodule_export]
     use super::stream::{Decoder, Encoder};
     #[pymodule_export]

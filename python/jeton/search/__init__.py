@@ -1,5 +1,16 @@
-"""Exact search in texts and in arrays of ids."""
+"""Exact search in texts, bytes and arrays of ids."""
 
+from jeton.search.finder import Finder
+from jeton.search.many import FinderMany, Match
 from jeton.search.occurrences import Occurrence, Phrase, Phrases, phrase, phrases
 
-__all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
+__all__ = [
+    "Finder",
+    "FinderMany",
+    "Match",
+    "Occurrence",
+    "Phrase",
+    "Phrases",
+    "phrase",
+    "phrases",
+]

@@ -1,10 +1,12 @@
 """What is looked for in files: one needle or thousands, overlapping matches too."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from jeton._engine import NeedleFinder
 from jeton.errors import SearchError
+from jeton.search.finder import Finder
+from jeton.search.many import FinderMany
 from jeton.visible import visible
 
 __all__ = ["Needles"]
@@ -38,8 +40,17 @@ class Needles:
 
     def every(self, text: bytes, start: int, stop: int) -> list[tuple[int, int, int]]:
         """Return start, end and needle of all matches that begin in a range, by their start."""
-        return self._finder.every(text, start, stop)
+        finder = self._finder
+        found: Iterable[tuple[int, int, int]]
+        if isinstance(finder, Finder):
+            found = ((*span, 0) for span in finder.spans(text, overlapping=True))
+        else:
+            found = finder.find_all(text, overlapping=True)
+        return [(first, end, needle) for first, end, needle in found if start <= first < stop]
 
     @cached_property
-    def _finder(self) -> NeedleFinder:
-        return NeedleFinder(self.texts, self.whole_word, self.ignore_case)
+    def _finder(self) -> Finder | FinderMany:
+        options = {"whole_word": self.whole_word, "ignore_case": self.ignore_case}
+        if len(self.texts) == 1:
+            return Finder(self.texts[0], **options)
+        return FinderMany(self.texts, **options)

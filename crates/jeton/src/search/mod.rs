@@ -14,7 +14,7 @@ mod needle;
 mod tests;
 mod words;
 
-pub use finder::{Finder, Matches, Sequence};
+pub use finder::{Finder, Matches, Places, Sequence};
 pub use lanes::Element;
 pub use many::{FinderMany, Found};
 
