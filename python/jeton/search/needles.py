@@ -1,6 +1,5 @@
 """What is looked for in files: one needle or thousands, overlapping matches too."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -41,12 +40,11 @@ class Needles:
     def every(self, text: bytes, start: int, stop: int) -> list[tuple[int, int, int]]:
         """Return start, end and needle of all matches that begin in a range, by their start."""
         finder = self._finder
-        found: Iterable[tuple[int, int, int]]
         if isinstance(finder, Finder):
-            found = ((*span, 0) for span in finder.spans(text, overlapping=True))
-        else:
-            found = finder.find_all(text, overlapping=True)
-        return [(first, end, needle) for first, end, needle in found if start <= first < stop]
+            spans = finder.spans(text, overlapping=True)
+            return [(first, end, 0) for first, end in spans if start <= first < stop]
+        found = finder.find_all(text, overlapping=True)
+        return [tuple(match) for match in found if start <= match.start < stop]
 
     @cached_property
     def _finder(self) -> Finder | FinderMany:
