@@ -44,7 +44,7 @@ class Needles:
             spans = finder.spans(text, overlapping=True)
             return [(first, end, 0) for first, end in spans if start <= first < stop]
         found = finder.find_all(text, overlapping=True)
-        return [tuple(match) for match in found if start <= match.start < stop]
+        return [(at, end, needle) for at, end, needle in found if start <= at < stop]
 
     @cached_property
     def _finder(self) -> Finder | FinderMany:

@@ -23,6 +23,9 @@ const LOOKED_AT_MAX: usize = 64;
 /// Entries of all phrases together, at most: 8 bytes each.
 const ENTRIES_MAX: usize = 1 << 26;
 
+/// The bits of an id that tell whether to look at it: a table of 2 MiB at most.
+const LOW_BITS: Id = (1 << 24) - 1;
+
 /// Ids that are looked at together.
 const TOGETHER: usize = 16;
 
@@ -78,9 +81,11 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct Phrases {
     phrases: Vec<Vec<u8>>,
-    /// A bit for each id that has entries.
+    /// A bit for each id that has entries, and for those that are like it in their low bits.
     bits: Vec<u64>,
-    entries: HashMap<Id, Vec<Entry>>,
+    /// By the index of a token; those of one are from its place to that of the next.
+    entries: Vec<Entry>,
+    places: Vec<u32>,
 }
 
 impl Phrases {
@@ -88,6 +93,11 @@ impl Phrases {
     #[must_use]
     pub fn count(&self) -> usize {
         self.phrases.len()
+    }
+
+    /// Returns what a token may be.
+    fn of(&self, index: usize) -> &[Entry] {
+        &self.entries[self.places[index] as usize..self.places[index + 1] as usize]
     }
 }
 
@@ -99,18 +109,18 @@ impl Tokenizer {
     /// When a phrase is empty or has 2 GiB or more, or all are too many or too short to be kept.
     pub fn phrases(&self, phrases: Vec<Vec<u8>>, sample: &[Id]) -> Result<Phrases, Error> {
         let vocab = self.vocab();
-        let words = (vocab.id_max() as usize + 1).div_ceil(u64::BITS as usize);
-        let mut made = Phrases { phrases, bits: vec![0; words], entries: HashMap::new() };
+        let ids = vocab.id_max().min(LOW_BITS) as usize + 1;
+        let mut bits = vec![0; ids.div_ceil(u64::BITS as usize)];
+        let mut all: Vec<(usize, Entry)> = Vec::new();
         let weights = Weights::of(vocab, sample);
         let longest = weights.longest;
-        let mut count = 0;
         let mut add = |phrase: usize, id: Id, start: i32| {
-            made.bits[id as usize / 64] |= 1 << (id % 64);
-            made.entries.entry(id).or_default().push(Entry { phrase: phrase as u32, start });
-            count += 1;
-            if count > ENTRIES_MAX { Err(Error::PhrasesTooMany) } else { Ok(()) }
+            let index = vocab.index_of(id).expect("all ids are the vocabulary's");
+            bits[(id & LOW_BITS) as usize / 64] |= 1 << (id % 64);
+            all.push((index, Entry { phrase: phrase as u32, start }));
+            if all.len() > ENTRIES_MAX { Err(Error::PhrasesTooMany) } else { Ok(()) }
         };
-        for (number, phrase) in made.phrases.iter().enumerate() {
+        for (number, phrase) in phrases.iter().enumerate() {
             if phrase.is_empty() {
                 return Err(Error::EmptyNeedle);
             }
@@ -124,8 +134,15 @@ impl Tokenizer {
             });
             refused?;
         }
-        each_around(vocab, &made.phrases, longest, add)?;
-        Ok(made)
+        each_around(vocab, &phrases, longest, add)?;
+        all.sort_by_key(|(index, _)| *index);
+        let (mut places, mut place) = (Vec::with_capacity(vocab.iter().len() + 1), 0);
+        for index in 0..=vocab.iter().len() {
+            place += all[place..].iter().take_while(|(other, _)| *other < index).count();
+            places.push(place as u32);
+        }
+        let entries = all.into_iter().map(|(_, entry)| entry).collect();
+        Ok(Phrases { phrases, bits, entries, places })
     }
 
     /// Calls `each` with every occurrence of phrases in ids; which of them are asked for says the `range` in
@@ -141,7 +158,7 @@ impl Tokenizer {
         mut each: impl FnMut(Occurrence),
     ) {
         let is_marked = |id: Id| {
-            let word = phrases.bits.get(id as usize / 64).copied().unwrap_or(0);
+            let word = phrases.bits.get((id & LOW_BITS) as usize / 64).copied().unwrap_or(0);
             word >> (id % 64) & 1
         };
         let mut start = range.start;
@@ -153,7 +170,8 @@ impl Tokenizer {
             while marked != 0 {
                 let at = start + marked.trailing_zeros() as usize;
                 marked &= marked - 1;
-                for entry in &phrases.entries[&ids[at].id()] {
+                let Some(index) = self.vocab().index_of(ids[at].id()) else { continue };
+                for entry in phrases.of(index) {
                     let found =
                         self.verify(&phrases.phrases[entry.phrase as usize], ids, at, entry);
                     found.into_iter().for_each(&mut each);
@@ -445,6 +463,20 @@ pub(crate) mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ids_may_be_far_apart() {
+        let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
+        let far = (1 << 30) + Id::from(b'x');
+        let vocab = Vocab::new(bytes.chain([(far, b"ab".to_vec())]).collect()).unwrap();
+        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+        let tokenizer = Tokenizer::new(vocab, splitter, Vec::new()).unwrap();
+        let made = tokenizer.phrases(vec![b"b".to_vec()], &[]).unwrap();
+        let mut found = Vec::new();
+        let ids = [far, Id::from(b'x'), (1 << 29) + Id::from(b'x')];
+        tokenizer.find_phrases(&made, &ids, 0..3, |hit| found.push((hit.first, hit.offset)));
+        assert_eq!(found, [(0, 1)]);
     }
 
     #[test]
