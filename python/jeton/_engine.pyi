@@ -15,6 +15,7 @@ __all__ = [
     "Engine",
     "Finder",
     "FinderMany",
+    "PhraseFinder",
     "RawCounts",
     "RawMerges",
     "Texts",
@@ -41,6 +42,7 @@ __all__ = [
     "heal",
     "place_ids",
     "scripts_of",
+    "spell_phrase",
     "with_specials",
     "write_image",
 ]
@@ -120,6 +122,9 @@ def find_completions(engine: Engine, prefix: _Text) -> list[int]: ...
 def heal(
     engine: Engine, text: _Text, specials: str | Iterable[str] | None
 ) -> tuple[list[int], bytes, list[int] | None]: ...
+def spell_phrase(
+    engine: Engine, phrase: _Text
+) -> tuple[list[list[int]], list[int], list[list[int]]]: ...
 
 class Engine:
     def __new__(cls, engine: Engine) -> Self: ...
@@ -215,6 +220,13 @@ class Decoder:
     def stopped(self) -> str | None: ...
 
 @final
+class PhraseFinder:
+    def __new__(cls, engine: Engine, phrases: Sequence[_Text], sample: Sequence[int]) -> Self: ...
+    def find(
+        self, ids: Sequence[int], start: int, stop: int
+    ) -> list[tuple[int, int, int, int]]: ...
+    def count(self, ids: Sequence[int], start: int, stop: int) -> list[int]: ...
+
 class Finder:
     def __new__(cls, needle: object, whole_word: bool, ignore_case: bool) -> Self: ...
     def matches(

@@ -83,7 +83,7 @@ fn hand_on_array(
 }
 
 /// Says whether a buffer holds all there is to an array: a masked one has more.
-fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = object.get_type();
     if PLAIN.get(object.py()).is_some_and(|plain| class.is(plain)) {

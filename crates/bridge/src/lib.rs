@@ -11,6 +11,7 @@ mod image;
 mod layout;
 mod locate;
 mod make;
+mod phrase;
 mod pieces;
 mod search;
 mod stream;
@@ -40,6 +41,8 @@ mod _engine {
     use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
     #[pymodule_export]
     use super::pieces::{encode_pieces, find_specials};
+    #[pymodule_export]
+    use super::phrase::{PhraseFinder, spell_phrase};
     #[pymodule_export]
     use super::search::{Finder, FinderMany};
     #[pymodule_export]

@@ -52,6 +52,8 @@ pub enum Error {
     NeedlesTooLong { bytes: usize },
     TooManyNeedles { needles: usize },
     NeedleNotUtf8,
+    PhraseSpellings { phrase: Vec<u8>, most: usize },
+    PhrasesTooMany,
     // Training cannot do what it was asked.
     CorpusTooLarge,
     CountsTooLarge,
@@ -138,7 +140,9 @@ impl Error {
             | NeedleTooLong { .. }
             | NeedlesTooLong { .. }
             | TooManyNeedles { .. }
-            | NeedleNotUtf8 => Kind::Search,
+            | NeedleNotUtf8
+            | PhraseSpellings { .. }
+            | PhrasesTooMany => Kind::Search,
             CorpusTooLarge
             | CountsTooLarge
             | FirstIdTaken { .. }
@@ -328,6 +332,19 @@ impl fmt::Display for Error {
             Self::NotUtf8 { bytes } => {
                 let bytes = bytes.escape_ascii();
                 write!(f, "the bytes b\"{bytes}\" are no character of UTF-8; allow them by errors=")
+            }
+            Self::PhraseSpellings { phrase, most } => {
+                let phrase = Quoted(phrase);
+                write!(
+                    f,
+                    "more than {most} sequences of ids can begin or end {phrase}; find_all needs none of them"
+                )
+            }
+            Self::PhrasesTooMany => {
+                write!(
+                    f,
+                    "the phrases are too many or too short to be kept; look for some at a time"
+                )
             }
             Self::RewindTooFar { ids, remembered } => {
                 write!(

@@ -47,6 +47,7 @@ pub mod heal;
 pub mod merge;
 pub mod offsets;
 pub mod pattern;
+pub mod phrase;
 pub mod rules;
 pub mod search;
 pub mod specials;

@@ -48,6 +48,8 @@ pub struct Vocab {
     bridges: Bridges,
     /// Indices by the bytes they stand for, once they are asked for.
     sorted: OnceLock<Arc<[u32]>>,
+    /// The same from their ends on.
+    sorted_by_end: OnceLock<Arc<[u32]>>,
 }
 
 /// Tokens and their ids, in the order of their ids.
@@ -147,6 +149,7 @@ impl Vocab {
             pairs: Pairs::default(),
             bridges: Bridges::of(std::iter::empty(), false, false),
             sorted: OnceLock::new(),
+            sorted_by_end: OnceLock::new(),
         };
         vocab.fill()?;
         for byte in 0..=u8::MAX {
@@ -224,6 +227,7 @@ impl Vocab {
             pairs: Pairs::from_image(image)?,
             bridges: Bridges::from_image(image)?,
             sorted: OnceLock::new(),
+            sorted_by_end: OnceLock::new(),
         };
         for byte in 0..=u8::MAX {
             vocab.byte_ids[usize::from(byte)] = vocab.find(&[byte])?;
@@ -352,11 +356,30 @@ impl Vocab {
     }
 
     /// The indices of all tokens, in the order of their bytes.
-    fn sorted(&self) -> &[u32] {
+    pub(crate) fn sorted(&self) -> &[u32] {
         self.sorted.get_or_init(|| {
             let mut indices: Vec<u32> = (0..self.tokens.ids.len() as u32).collect();
             indices.sort_unstable_by_key(|&index| self.at(index as usize));
             indices.into()
+        })
+    }
+
+    /// The indices of all tokens, in the order of their bytes read from the end.
+    pub(crate) fn sorted_by_end(&self) -> &[u32] {
+        self.sorted_by_end.get_or_init(|| {
+            let last = |token: &[u8]| {
+                let mut bytes = [0; 8];
+                bytes.iter_mut().zip(token.iter().rev()).for_each(|(to, byte)| *to = *byte);
+                u64::from_be_bytes(bytes)
+            };
+            let key = |index: u32| (last(self.at(index as usize)), index);
+            let mut keyed: Vec<_> = (0..self.tokens.ids.len() as u32).map(key).collect();
+            let reversed = |index: u32| self.at(index as usize).iter().rev();
+            keyed.sort_unstable_by(|one, other| {
+                let equal = || reversed(one.1).cmp(reversed(other.1));
+                one.0.cmp(&other.0).then_with(equal)
+            });
+            keyed.into_iter().map(|(_, index)| index).collect()
         })
     }
 
@@ -378,12 +401,31 @@ impl Vocab {
 
     /// Returns the tokens that start with these bytes, in the order of their bytes.
     pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
+        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
+        self.sorted()[self.places_starting_with(prefix)].iter().map(token)
+    }
+
+    /// Returns where they are among all tokens in the order of their bytes.
+    pub(crate) fn places_starting_with(&self, prefix: &[u8]) -> Range<usize> {
         let sorted = self.sorted();
         let first = sorted.partition_point(|&index| self.at(index as usize) < prefix);
         let starts = |&index: &u32| self.at(index as usize).starts_with(prefix);
-        let count = sorted[first..].partition_point(starts);
+        first..first + sorted[first..].partition_point(starts)
+    }
+
+    /// Returns the tokens that end with these bytes, in the order of their bytes read from the end.
+    pub fn ending_with(&self, suffix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
         let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
-        sorted[first..first + count].iter().map(token)
+        self.sorted_by_end()[self.places_ending_with(suffix)].iter().map(token)
+    }
+
+    /// Returns where they are among all tokens in the order of their bytes read from the end.
+    pub(crate) fn places_ending_with(&self, suffix: &[u8]) -> Range<usize> {
+        let sorted = self.sorted_by_end();
+        let is_before = |&index: &u32| self.at(index as usize).iter().rev().lt(suffix.iter().rev());
+        let first = sorted.partition_point(is_before);
+        let ends = |&index: &u32| self.at(index as usize).ends_with(suffix);
+        first..first + sorted[first..].partition_point(ends)
     }
 
     /// Returns the highest id.
@@ -471,6 +513,18 @@ mod tests {
         assert_eq!(vocab.starting_with(b"").len(), 259);
         assert_eq!(vocab.starting_with(b"abcd").len(), 0);
         assert_eq!(vocab.starting_with(b"\xFF").len(), 1);
+    }
+
+    #[test]
+    fn finds_the_tokens_that_end_alike() {
+        let long = "a".repeat(12);
+        let vocab = vocab_of(["cab", "ab", "dab", "ba", &long, "b\0\0"]);
+        let found: Vec<_> = vocab.ending_with(b"ab").collect();
+        assert_eq!(found, [(257, b"ab".as_slice()), (256, b"cab"), (258, b"dab")]);
+        assert_eq!(vocab.ending_with(b"").len(), 262);
+        assert_eq!(vocab.ending_with(&long.as_bytes()[1..]).len(), 1);
+        assert_eq!(vocab.ending_with(b"\0").len(), 2);
+        assert_eq!(vocab.ending_with(b"dcab").len(), 0);
     }
 
     #[test]

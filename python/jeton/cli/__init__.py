@@ -15,6 +15,7 @@ from jeton.cli.count import count
 from jeton.cli.decode import decode
 from jeton.cli.encode import encode
 from jeton.cli.evaluate import evaluate
+from jeton.cli.find import find
 from jeton.cli.info import info
 from jeton.cli.learn import learn
 from jeton.cli.shard import shard
@@ -64,5 +65,18 @@ def main() -> None:
     """Byte pair encoding: train a tokenizer, encode text, decode ids."""
 
 
-for command in (train, learn, encode, decode, count, truncate, chunk, shard, evaluate, show, info):
+for command in (
+    train,
+    learn,
+    encode,
+    decode,
+    count,
+    truncate,
+    chunk,
+    shard,
+    find,
+    evaluate,
+    show,
+    info,
+):
     main.add_command(command)

@@ -12,6 +12,7 @@ mod layers;
 mod matches;
 mod named;
 mod path;
+mod possible;
 mod regex;
 mod runs;
 mod scalar;

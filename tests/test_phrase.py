@@ -1,0 +1,161 @@
+"""Phrases are found in ids wherever the decoded text has them, and what can spell them is told."""
+
+import pickle
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from conftest import BYTES, odd_bytes, odd_text, patterns, vocabs
+from jeton import search
+from jeton.errors import SearchError
+from jeton.reference import Vocab
+from jeton.search import occurrences as module
+
+OUTSIDE = [r"\w+|\W", r"(\w)\1*|\W", r"(?s:.)", r"(?s).+"]
+
+texts = st.one_of(odd_text.map(str.encode), odd_bytes)
+
+
+def by_decoding(
+    tok: jeton.Tokenizer, texts: list[bytes], ids: list[int]
+) -> Iterator[tuple[int, ...]]:
+    """Find phrases the slow way: by decoding what follows each id."""
+    tokens = [tok.token_bytes(each) for each in ids]
+    for first, token in enumerate(tokens):
+        rest = b"".join(tokens[first:])
+        for number, text in enumerate(texts):
+            for offset in range(len(token)):
+                if rest.startswith(text, offset):
+                    end, length = first, 0
+                    while length < offset + len(text):
+                        length += len(tokens[end])
+                        end += 1
+                    yield first, end, offset, number
+
+
+@given(vocabs(), st.sampled_from([*patterns().values(), *OUTSIDE]), texts, st.data())
+def test_phrases_are_where_the_decoded_text_has_them(
+    vocab: Vocab, pattern: str, text: bytes, data: st.DataObject
+) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    parts = st.lists(st.one_of(texts.filter(bool), stretches(text)), min_size=1, max_size=4)
+    wanted = data.draw(parts)
+    ids = tok.encode(text)
+    expected = sorted(by_decoding(tok, wanted, ids))
+    for block in (1, 3, 100):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "BLOCK_IDS", block)
+            found = search.phrases(tok, wanted)
+            assert sorted(found.find_all(np.array(ids, np.uint32))) == expected
+            one = search.phrase(tok, wanted[0])
+            hits = [each[:3] for each in expected if each[3] == 0]
+            assert [each[:3] for each in one.find_all(ids)] == sorted(
+                hits, key=lambda it: (it[0], it[2])
+            )
+            assert one.count(ids) == len(hits)
+    assert found.count(ids) == [sum(each[3] == n for each in expected) for n in range(len(wanted))]
+
+
+@given(vocabs(), st.sampled_from([*patterns().values(), *OUTSIDE]), texts, texts, texts)
+def test_the_ids_of_every_text_hold_one_of_the_sequences(
+    vocab: Vocab, pattern: str, left: bytes, text: bytes, right: bytes
+) -> None:
+    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    if not text:
+        return
+    located = tok.encode_with_offsets(left + text + right)
+    within = [
+        each
+        for each, (start, end) in zip(located.ids, located.offsets, strict=True)
+        if end > len(left) and start < len(left) + len(text)
+    ]
+    found = search.phrase(tok, text)
+    try:
+        assert tuple(within) in found.sequences
+    except SearchError as error:
+        assert "sequences of ids" in str(error)  # noqa: PT017 - it may be either.
+        return
+    for ids in found.sequences[:100]:
+        assert text in tok.decode_bytes(ids)
+        assert len(ids) == 1 or text not in tok.decode_bytes(ids[1:])
+
+
+def stretches(text: bytes) -> st.SearchStrategy[bytes]:
+    """Draw a part of a text."""
+    if not text:
+        return st.just(b"a")
+    return st.integers(0, len(text) - 1).flatmap(
+        lambda at: st.integers(1, 8).map(lambda size: text[at : at + size])
+    )
+
+
+@pytest.fixture(scope="module")
+def tok() -> jeton.Tokenizer:
+    return jeton.pretrained("cl100k_base")
+
+
+def test_arrays_of_every_kind_are_read(tok: jeton.Tokenizer) -> None:
+    ids = tok.encode("the concatenated cat, a Cat", append="<|endoftext|>")
+    cat = search.phrase(tok, "cat")
+    expected = cat.find_all(ids)
+    assert len(expected) == 2
+    little = np.dtype(np.uint32).newbyteorder("<")
+    for dtype in (np.uint32, np.int32, np.int64, np.uint64, ">u4", "<u4", little):
+        assert cat.find_all(np.array(ids, dtype)) == expected
+    doubled = np.array(ids, np.uint32).repeat(2)
+    assert cat.find_all(doubled[::2]) == expected
+    assert cat.find_all(tuple(ids)) == expected
+    shifted = np.frombuffer(b"\0" + np.array(ids, np.uint32).tobytes(), np.uint32, offset=1)
+    assert cat.find_all(shifted) == expected
+    read_only = np.array(ids, np.uint32)
+    read_only.flags.writeable = False
+    assert cat.find_all(read_only) == expected
+    small = jeton.Tokenizer(BYTES | {b"ca": 256})
+    narrow = np.array(small.encode("a cat"), np.uint16)
+    assert [tuple(each) for each in search.phrase(small, "at").find_all(narrow)] == [(2, 4, 1, 0)]
+
+
+def test_a_special_and_a_number_that_is_no_id_stand_for_no_text(tok: jeton.Tokenizer) -> None:
+    end = tok.specials["<|endoftext|>"]
+    assert search.phrase(tok, "endoftext").find_all([end]) == []
+    hello = tok.encode("hel") + tok.encode("lo")
+    assert search.phrase(tok, "hello").count(hello) == 1
+    for between in (end, 2**31 - 1, tok.vocab_size):
+        ids = [*tok.encode("hel"), between, *tok.encode("lo")]
+        assert search.phrase(tok, "hello").count(ids) == 0
+    padded = np.array([-100, *tok.encode("hello"), -1], np.int32)
+    assert search.phrase(tok, "hello").count(padded) == 1
+
+
+def test_the_core_is_the_same_in_every_text(tok: jeton.Tokenizer) -> None:
+    question = search.phrase(tok, "What is the capital of France?")
+    assert tok.decode(question.core) == " is the capital of France"
+    assert all(tok.decode_bytes(start).endswith(b"What") for start in question.starts)
+    assert all(tok.decode_bytes(end).startswith(b"?") for end in question.ends)
+    assert tuple(tok.encode("What is the capital of France?")) in question.sequences
+
+
+def test_refuses_an_empty_phrase_and_too_many_sequences(tok: jeton.Tokenizer) -> None:
+    with pytest.raises(SearchError, match="a needle is empty"):
+        search.phrase(tok, "")
+    with pytest.raises(SearchError, match="more than 65536 sequences of ids can begin or end"):
+        _ = search.phrase(tok, "  ").sequences
+    with pytest.raises(SearchError, match="too many; take starts, core and ends, or find_all"):
+        _ = search.phrase(tok, "don't stop").sequences
+    assert search.phrase(tok, "  ").count(tok.encode("a    b")) == 3
+
+
+def test_a_phrase_is_a_value(tok: jeton.Tokenizer) -> None:
+    cat = search.phrase(tok, "cat")
+    assert cat == search.phrase(tok, b"cat")
+    assert cat != search.phrase(tok, "dog")
+    assert cat.count(tok.encode("cat")) == 1
+    again = pickle.loads(pickle.dumps(cat))  # noqa: S301 - our own.
+    assert again == cat
+    assert hash(again) == hash(cat)
+    with pytest.raises(AttributeError):
+        cat.text = b"dog"  # type: ignore[misc]
