@@ -40,9 +40,9 @@ mod _engine {
     #[pymodule_export]
     use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
     #[pymodule_export]
-    use super::pieces::{encode_pieces, find_specials};
-    #[pymodule_export]
     use super::phrase::{PhraseFinder, spell_phrase};
+    #[pymodule_export]
+    use super::pieces::{encode_pieces, find_specials};
     #[pymodule_export]
     use super::search::{Finder, FinderMany};
     #[pymodule_export]

@@ -17,9 +17,10 @@ impl Splitter {
     pub(crate) fn possible_cuts(&self, part: &[u8]) -> Vec<bool> {
         let (first, last) = settled(part);
         let mut cuts = match &self.engine {
+            _ if !self.is_plain() => None,
             Engine::Scanner { transducer, .. } => by_transducer(transducer, part, first, last),
             Engine::Automaton(automaton) => by_automaton(automaton, part, first, last),
-            Engine::Regex { .. } => None,
+            Engine::Regex { .. } | Engine::Function { .. } => None,
         }
         .unwrap_or_else(|| between_characters(part));
         cuts[..=first].fill(true);
