@@ -12,6 +12,7 @@ use regex_syntax::hir::{ClassUnicode, Hir, Look};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::pattern::PATTERN_BYTES_MAX;
 use crate::unicode::script;
 
 /// What a text begins with that is rules and no pattern.
@@ -31,6 +32,9 @@ pub const ISOLATES_MAX: usize = 256;
 
 /// Lexicons and groups that rules have at most.
 pub const RUNS_MAX: usize = 64;
+
+/// Characters that a group has at most.
+pub const GROUP_MAX: usize = 1 << 10;
 
 /// How a text splits. See `docs/rules.md`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -316,7 +320,8 @@ impl Rules {
             ));
         }
         let rules: Self =
-            serde_json::from_str(text).map_err(|error| refused("", error.to_string()))?;
+            serde_json::from_str(text)
+            .map_err(|error| refused("", error.to_string().replace(char::is_control, " ")))?;
         rules.check()?;
         Ok(rules)
     }
@@ -347,6 +352,10 @@ impl Rules {
             if let Some(first) = known.insert((&isolate.regex, isolate.whole_word), at) {
                 let what =
                     format!("the same regex as isolate[{first}], which takes all its matches");
+                return Err(refused(&format!("isolate[{at}]"), what));
+            }
+            if isolate.regex.len() > PATTERN_BYTES_MAX {
+                let what = format!("{} bytes, at most {PATTERN_BYTES_MAX}", isolate.regex.len());
                 return Err(refused(&format!("isolate[{at}]"), what));
             }
             isolate.read().map_err(|why| refused(&format!("isolate[{at}]"), why))?;
@@ -454,9 +463,11 @@ impl Rules {
             if group.characters.is_empty() {
                 return Err(refused(&place, "it has no characters"));
             }
-            if group.size == 0 || group.start >= group.size {
+            if !(1..=GROUP_MAX).contains(&group.size) || group.start >= group.size {
                 let (size, start) = (group.size, group.start);
-                let what = format!("size {size} and start {start}; a start is below the size");
+                let what = format!(
+                    "size {size} and start {start}; a size is 1 to {GROUP_MAX}, a start below it"
+                );
                 return Err(refused(&place, what));
             }
         }
