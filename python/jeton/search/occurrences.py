@@ -14,11 +14,13 @@ from jeton.errors import SearchError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from jeton.shards.reader import Tokens
     from jeton.tokenizer import Tokenizer
 
 __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
-Ids: TypeAlias = "NDArray[Any] | Sequence[int]"
+Ids: TypeAlias = "NDArray[Any] | Sequence[int] | Tokens"
+"""Those of `shards.open(…).tokens` are read as they are looked at."""
 
 Sequences: TypeAlias = tuple[tuple[int, ...], ...]
 
