@@ -200,11 +200,29 @@ impl FinderMany {
         text: &'a [u8],
         starts: Range<usize>,
     ) -> impl Iterator<Item = Found> + 'a {
-        let mut from = starts.start;
+        let mut left = starts.start.min(text.len())..starts.end.min(text.len());
+        // What is folded is kept until it is passed.
+        let (mut buffer, mut places) = (Folded::default(), 0..0);
         std::iter::from_fn(move || {
-            let found = self.find_within(text, from..starts.end)?;
-            from = found.range.end;
-            Some(found)
+            loop {
+                if !self.ignore_case {
+                    let found = self.find_within(text, left.clone())?;
+                    left.start = found.range.end;
+                    return Some(found);
+                }
+                if let Some(found) = self.find_exact(&buffer.bytes, places.clone()) {
+                    places.start = found.range.end;
+                    let range = in_text(&buffer, &found.range);
+                    left.start = left.start.max(range.end);
+                    return Some(Found { range, needle: found.needle });
+                }
+                if left.is_empty() {
+                    return None;
+                }
+                let end = left.end.min(left.start + STARTS_MAX);
+                places = self.fold(text, left.start..end, &mut buffer).1;
+                left.start = end;
+            }
         })
     }
 
@@ -271,6 +289,9 @@ impl FinderMany {
     }
 
     fn find_exact(&self, text: &[u8], starts: Range<usize>) -> Option<Found> {
+        if starts.is_empty() {
+            return None;
+        }
         let by_words = |words: &Words, starts| {
             words.find(text, starts).map(|(range, needle)| Found { range, needle })
         };

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::lanes::{BLOCK, Job, Lanes, Tier, run};
-use crate::unicode::{is_word, is_word_after, is_word_before, read_char};
+use crate::unicode::{CHARACTER_BYTES_MAX, is_word, is_word_after, is_word_before, read_char};
 
 /// Needles of UTF-8 that begin with a character of a word, each once.
 #[derive(Clone, Debug)]
@@ -18,10 +18,12 @@ pub(super) struct Words {
     bits: Vec<u64>,
     /// Where the needles of a hash are; a range that is empty is no entry.
     slots: Vec<(u64, Range<u32>)>,
+    /// How far a hash is moved down to be a place among either.
+    shift: [u32; 2],
 }
 
 /// The bits that the filter has for each needle: one word in so many passes it in vain.
-const BITS: usize = 64;
+const BITS: usize = 32;
 
 /// Length from which on words are not told apart by their lengths.
 const LONG: usize = 32;
@@ -42,20 +44,21 @@ impl Words {
         let size = (needles.len() * BITS).next_power_of_two().max(1 << 10);
         let mut bits = vec![0; size / 64];
         let mut slots = vec![(0, 0..0); (needles.len() * 2).next_power_of_two().max(2)];
+        let shift = [size, slots.len()].map(|size| 64 - size.ilog2());
         let mut start = 0;
         while start < needles.len() {
             let hash = needles[start].0;
             let end = start + needles[start..].partition_point(|needle| needle.0 == hash);
-            let bit = place(hash, size);
+            let bit = (hash >> shift[0]) as usize;
             bits[bit / 64] |= 1 << (bit % 64);
-            let mut slot = place(hash, slots.len());
+            let mut slot = (hash >> shift[1]) as usize;
             while !slots[slot].1.is_empty() {
                 slot = (slot + 1) % slots.len();
             }
             slots[slot] = (hash, start as u32..end as u32);
             start = end;
         }
-        Self { needles, bits, slots }
+        Self { needles, bits, slots, shift }
     }
 
     /// Returns the first that begins in a range, and the longest of those: where, how long and which.
@@ -124,11 +127,11 @@ impl Words {
     /// The needles whose first word has a hash.
     #[inline(always)]
     fn needles_of(&self, hash: u64) -> Option<Range<usize>> {
-        let bit = place(hash, self.bits.len() * 64);
+        let bit = (hash >> self.shift[0]) as usize;
         if self.bits[bit / 64] >> (bit % 64) & 1 == 0 {
             return None;
         }
-        let mut slot = place(hash, self.slots.len());
+        let mut slot = (hash >> self.shift[1]) as usize;
         loop {
             let (other, needles) = &self.slots[slot];
             if needles.is_empty() {
@@ -145,14 +148,9 @@ impl Words {
 /// Mixes the first bytes of a word and its length.
 #[inline(always)]
 fn hash(first: u64, length: usize) -> u64 {
-    let kept = if length < HASHED { first & !(u64::MAX << (8 * length)) } else { first };
+    // A word has at least one byte.
+    let kept = first << (64 - 8 * length.min(HASHED)) >> (64 - 8 * length.min(HASHED));
     (kept ^ (length as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-/// The upper bits of a hash, as a place in a table of `size`, a power of two.
-#[inline(always)]
-fn place(hash: u64, size: usize) -> usize {
-    (hash >> (64 - size.ilog2())) as usize
 }
 
 /// Eight bytes as a number; those beyond the end are zero.
@@ -175,6 +173,65 @@ fn end_of_word(text: &[u8], mut at: usize, most: usize) -> usize {
     at
 }
 
+/// Which bytes of a text are of words, 64 at a time.
+struct Masks<'t> {
+    text: &'t [u8],
+    at: usize,
+    /// How many bytes go on the character before, and whether that is of a word.
+    going_on: usize,
+    is_word: bool,
+}
+
+impl<'t> Masks<'t> {
+    fn new(text: &'t [u8], at: usize) -> Self {
+        let (mut going_on, mut is_word_here) = (0, false);
+        for first in at.saturating_sub(CHARACTER_BYTES_MAX - 1)..at {
+            if let Some((point, bytes)) = read_char(&text[first..])
+                && first + bytes > at
+            {
+                (going_on, is_word_here) = (first + bytes - at, is_word(point));
+            }
+        }
+        Self { text, at, going_on, is_word: is_word_here }
+    }
+
+    /// The next 64 bytes; those beyond the end are of no word.
+    #[inline(always)]
+    fn next<L: Lanes>(&mut self) -> u64 {
+        let rest = &self.text[self.at.min(self.text.len())..];
+        self.at += BLOCK;
+        let (words, high) = match rest.first_chunk::<BLOCK>() {
+            Some(block) => L::words(block),
+            None => {
+                let mut block = [0; BLOCK];
+                block[..rest.len()].copy_from_slice(rest);
+                L::words(&block)
+            }
+        };
+        if high == 0 { words } else { self.with_high(rest, words, high) }
+    }
+
+    /// Adds the bytes of characters beyond ASCII.
+    fn with_high(&mut self, rest: &[u8], mut words: u64, mut high: u64) -> u64 {
+        let here = !(u64::MAX << self.going_on);
+        words |= if self.is_word { here } else { 0 };
+        high &= !here;
+        self.going_on = 0;
+        while high != 0 {
+            let place = high.trailing_zeros() as usize;
+            let (is_word, bytes) = match read_char(&rest[place..]) {
+                Some((point, bytes)) => (is_word(point), bytes),
+                None => (false, 1),
+            };
+            let bits = !(u64::MAX << bytes) << place;
+            words |= if is_word { bits } else { 0 };
+            high &= !bits;
+            (self.going_on, self.is_word) = ((place + bytes).saturating_sub(BLOCK), is_word);
+        }
+        words
+    }
+}
+
 /// Calls `each` with the place of every word that begins in a range, and the needles of its hash, until
 /// it returns false.
 struct Walk<'w, F> {
@@ -189,64 +246,32 @@ impl<F: FnMut(usize, Range<usize>) -> bool> Job for Walk<'_, F> {
 
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
-        let text = self.text;
-        let mut at = self.starts.start.min(text.len());
+        let (words, text) = (self.words, self.text);
         let end = self.starts.end.min(text.len());
-        // Whether the byte before is of a word, and how many bytes go on the character before.
-        let (mut before, mut going_on) = (is_word_before(text, at), 0);
-        for first in at.saturating_sub(3)..at {
-            if let Some((point, bytes)) = read_char(&text[first..])
-                && first + bytes > at
-            {
-                (before, going_on) = (is_word(point), first + bytes - at);
-            }
-        }
+        let mut at = self.starts.start.min(end);
+        let mut masks = Masks::new(text, at);
+        let mut before = match masks.going_on {
+            0 => is_word_before(text, at),
+            _ => masks.is_word,
+        };
+        let mut ahead = masks.next::<L>();
         while at < end {
-            let padded;
-            let block = match text[at..].first_chunk::<BLOCK>() {
-                Some(block) => block,
-                None => {
-                    let mut bytes = [0; BLOCK];
-                    bytes[..text.len() - at].copy_from_slice(&text[at..]);
-                    padded = bytes;
-                    &padded
-                }
-            };
-            let (mut words, mut high) = L::words(block);
-            if going_on > 0 {
-                let bits = !(u64::MAX << going_on);
-                words |= if before { bits } else { 0 };
-                high &= !bits;
-                going_on = 0;
-            }
-            while high != 0 {
-                let place = high.trailing_zeros() as usize;
-                let (is_word, bytes) = match read_char(&text[at + place..]) {
-                    Some((point, bytes)) => (is_word(point), bytes),
-                    None => (false, 1),
-                };
-                let bits = !(u64::MAX << bytes) << place;
-                words |= if is_word { bits } else { 0 };
-                high &= !bits;
-                going_on = (place + bytes).saturating_sub(BLOCK);
-            }
-            let mut starts = words & !(words << 1 | u64::from(before));
-            before = words >> (BLOCK - 1) == 1;
+            let here = ahead;
+            ahead = masks.next::<L>();
+            let mut starts = here & !(here << 1 | u64::from(before));
+            before = here >> (BLOCK - 1) == 1;
             if end - at < BLOCK {
                 starts &= !(u64::MAX << (end - at));
             }
             while starts != 0 {
                 let place = starts.trailing_zeros() as usize;
                 starts &= starts - 1;
+                // Its bytes among the next 64 are enough: longer words are not told apart.
+                let bytes = here >> place | ahead << 1 << (BLOCK - 1 - place);
+                let length = (bytes.trailing_ones() as usize).min(LONG);
                 let start = at + place;
-                let mut length = (!(words >> place)).trailing_zeros() as usize;
-                if place + length >= BLOCK {
-                    let most = text.len().min(start + LONG);
-                    length =
-                        end_of_word(text, (at + BLOCK + going_on).min(text.len()), most) - start;
-                }
-                let hash = hash(first_bytes(text, start), length.min(LONG));
-                if let Some(needles) = self.words.needles_of(hash)
+                let hash = hash(first_bytes(text, start), length);
+                if let Some(needles) = words.needles_of(hash)
                     && !(self.each)(start, needles)
                 {
                     return;
