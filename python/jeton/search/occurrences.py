@@ -40,7 +40,7 @@ def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
     >>> tok = jeton.pretrained("cl100k_base")
     >>> ids = tok.encode("concatenate the cat")
     >>> [tuple(each) for each in phrase(tok, "cat").find_all(ids)]
-    [(1, 2, 0, 0), (4, 5, 1, 0)]
+    [(0, 1, 3, 0), (3, 4, 1, 0)]
     """
     return Phrase(tokenizer, _checked(text))
 
