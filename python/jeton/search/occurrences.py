@@ -14,11 +14,13 @@ from jeton.errors import SearchError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from jeton.shards.reader import Tokens
     from jeton.tokenizer import Tokenizer
 
 __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
-Ids: TypeAlias = "NDArray[Any] | Sequence[int]"
+Ids: TypeAlias = "NDArray[Any] | Sequence[int] | Tokens"
+"""Those of `shards.open(…).tokens` are read as they are looked at."""
 
 Sequences: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -38,7 +40,7 @@ def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
     >>> tok = jeton.pretrained("cl100k_base")
     >>> ids = tok.encode("concatenate the cat")
     >>> [tuple(each) for each in phrase(tok, "cat").find_all(ids)]
-    [(1, 2, 0, 0), (4, 5, 1, 0)]
+    [(0, 1, 3, 0), (3, 4, 1, 0)]
     """
     return Phrase(tokenizer, _checked(text))
 
