@@ -17,7 +17,8 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     # A page may set it; it is set back afterwards.
     monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
     text = re.sub(r"^```.*$", "", page.read_text(), flags=re.MULTILINE)
-    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    names = {"__name__": "__main__"}  # As where somebody types them.
+    examples = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(examples)
     assert runner.failures == 0

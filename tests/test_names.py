@@ -28,6 +28,7 @@ MEMBERS = [
     "encode_file",
     "encode_with_offsets",
     "encoder",
+    "explain",
     "fits",
     "grammar",
     "heal",
@@ -107,7 +108,7 @@ def test_the_parameters_keep_their_names_and_order() -> None:
         "progress",
         "exact_size",
     }
-    options |= {"weights", "min_count", "max_token_bytes", "held_out", "report"}
+    options |= {"split", "weights", "min_count", "max_token_bytes", "held_out", "report"}
     assert options <= set(names(jeton.train)) & set(names(jeton.train_files))
 
 

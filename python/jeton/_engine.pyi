@@ -22,11 +22,15 @@ __all__ = [
     "check_rules",
     "encode_broken",
     "encode_piece",
+    "encode_pieces",
     "encode_unsettled",
     "encode_with_places",
+    "explain",
+    "explain_piece",
     "find_chunks",
     "find_completions",
     "find_special",
+    "find_specials",
     "find_token",
     "fit_end",
     "fit_start",
@@ -35,12 +39,14 @@ __all__ = [
     "from_merges",
     "from_ranks",
     "heal",
+    "place_ids",
     "scripts_of",
     "with_specials",
     "write_image",
 ]
 
 _Text: TypeAlias = str | bytes | bytearray | memoryview
+_Merged: TypeAlias = tuple[list[int], bool, list[tuple[int, int, int, int, int, int]]]
 
 VERSION: str
 DEFAULT_PATTERN: str
@@ -52,6 +58,7 @@ def from_ranks(
     pattern: str,
     specials: list[tuple[str, int]],
     notes: dict[str, str],
+    by_function: bool = False,
 ) -> Engine: ...
 def from_merges(
     merges: RawMerges,
@@ -59,8 +66,9 @@ def from_merges(
     pattern: str,
     specials: list[tuple[str, int]],
     notes: dict[str, str],
+    by_function: bool = False,
 ) -> Engine: ...
-def from_file(file: bytes) -> Engine: ...
+def from_file(file: bytes, by_function: bool = False) -> Engine: ...
 def check_rules(spelled: str) -> str | None: ...
 def scripts_of(text: str) -> list[str]: ...
 def from_image(file: bytes, image: int) -> Engine | None: ...
@@ -70,7 +78,11 @@ def with_specials(
 ) -> Engine: ...
 def find_special(engine: Engine, text: str, specials: str | Iterable[str] | None) -> str | None: ...
 def find_token(engine: Engine, token: bytes) -> int | None: ...
+def find_specials(
+    engine: Engine, text: _Text, specials: str | Iterable[str] | None, characters: bool
+) -> list[tuple[int, int, int]]: ...
 def encode_piece(engine: Engine, piece: bytes) -> list[int]: ...
+def encode_pieces(engine: Engine, pieces: Sequence[bytes]) -> list[int]: ...
 def encode_broken(engine: Engine, bytes: bytes) -> list[int]: ...  # noqa: A002
 def encode_unsettled(
     engine: Engine, text: bytes, specials: str | Iterable[str] | None
@@ -97,6 +109,13 @@ def find_chunks(
 def encode_with_places(
     engine: Engine, text: _Text, specials: str | Iterable[str] | None, characters: bool
 ) -> tuple[list[int], list[tuple[int, int]]]: ...
+def place_ids(
+    engine: Engine, text: _Text, ids: Sequence[int], characters: bool
+) -> list[tuple[int, int]]: ...
+def explain(
+    engine: Engine, text: _Text, specials: str | Iterable[str] | None, characters: bool
+) -> list[tuple[bytes, int, int, str, _Merged]]: ...
+def explain_piece(engine: Engine, piece: bytes) -> _Merged: ...
 def find_completions(engine: Engine, prefix: _Text) -> list[int]: ...
 def heal(
     engine: Engine, text: _Text, specials: str | Iterable[str] | None
@@ -220,9 +239,16 @@ class FinderMany:
 @final
 class Counter:
     def __new__(
-        cls, pattern: str, threads: int, memory: int | None, folder: str, held_out: float
+        cls,
+        pattern: str,
+        threads: int,
+        memory: int | None,
+        folder: str,
+        held_out: float,
+        by_function: bool = False,
     ) -> Self: ...
     def add(self, texts: Texts, weight: int) -> None: ...
+    def add_pieces(self, texts: Sequence[tuple[bytes, Sequence[int]]], weight: int) -> None: ...
     def held(self) -> tuple[int, int]: ...
     def last_safe_cut(self, text: bytes) -> int: ...
     def finish(self, texts: int) -> tuple[RawCounts, RawCounts]: ...

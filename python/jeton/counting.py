@@ -19,6 +19,7 @@ from jeton.files import given, write_whole_by
 from jeton.pattern import pattern_text
 from jeton.progress import Clock, Listener, Progress, Shown, shown
 from jeton.rules import Rules
+from jeton.splitting import Split, checked, mark_of, name_of, pieces_of
 
 __all__ = ["Counting", "Counts", "Weighted", "count_corpus", "weighted_texts"]
 
@@ -48,6 +49,8 @@ class Counts:
         """The counts of the share that was held out, if one was."""
         self.skipped = ""
         """What could not be read, in a line, if anything was skipped."""
+        self.split: Split | None = None
+        """The function that made the pieces, if one did."""
 
     @classmethod
     def load(cls, *paths: str | PathLike[str], folder: str | PathLike[str] | None = None) -> Self:
@@ -69,6 +72,9 @@ class Counts:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a counts file, which appears whole or not at all; return where it is."""
+        if self.split is not None:
+            name = name_of(self.split)
+            raise TrainError(f"a file holds no code, so not the split {name}; learn here and now")
         if self.held_out is not None:
             raise TrainError("a share of these counts is held out, which a file has no place for")
         target = given(path)
@@ -129,6 +135,7 @@ def count_corpus(
     *,
     pattern: str | Rules | None = None,
     rules: Rules | None = None,
+    split: Split | None = None,
     weights: Iterable[int] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -143,11 +150,13 @@ def count_corpus(
 
     A text counts `weights` times, one integer a text. `memory` bounds what counting takes, as bytes
     or "2GB" (None: half of what is free); what does not fit goes to temporary files in `folder`.
-    `held_out` is a share of the texts that is counted apart, to measure vocabularies on.
+    `held_out` is a share of the texts that is counted apart, to measure vocabularies on. `split` is
+    a function from a text to its pieces, in place of a pattern.
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is many texts, not one; give a list")
-    counting = Counting(pattern_text(pattern, rules), threads, memory, folder, held_out)
+    text = pattern_text(pattern, rules)
+    counting = Counting(text, threads, memory, folder, held_out, split=split)
     with shown(progress) as tell:
         for _ in counting.add(_weighted(texts, weights), tell):
             pass
@@ -213,6 +222,8 @@ class Counting:
         memory: int | str | None,
         folder: str | PathLike[str] | None = None,
         held_out: float = 0.0,
+        *,
+        split: Split | None = None,
     ) -> None:
         """Check the options."""
         if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)):
@@ -224,6 +235,9 @@ class Counting:
         if not 0.0 <= held_out < 1.0:
             raise TrainError(f"held_out is {held_out}; it is a share, from 0 to less than 1")
         self.pattern = DEFAULT_PATTERN if pattern is None else pattern
+        self.split = split
+        if split is not None:
+            self.pattern, threads = mark_of(checked(split)), 1
         self.threads_given = threads
         self.threads = threads or _cores()
         self.memory = memories.given_or_free(memory)
@@ -238,7 +252,8 @@ class Counting:
     def _new_counter(self) -> Counter:
         # The other half is for texts that are read ahead, and for what counting leaves behind.
         half = max(self.memory // 2, 1)
-        return Counter(self.pattern, self.threads, half, self.folder, self.held_out)
+        by_function = self.split is not None
+        return Counter(self.pattern, self.threads, half, self.folder, self.held_out, by_function)
 
     def last_safe_cut(self, text: bytes) -> int:
         """Return how much of a text may be counted on its own, whatever follows it."""
@@ -258,8 +273,7 @@ class Counting:
         clock, before = Clock(), self.bytes
         size = min(BATCH_BYTES * self.threads, bytes_max, max(self.memory // 16, 1))
         for batch in ahead(_made_ready(_batches(texts, size)), BATCHES_AHEAD):
-            for weight, some in batch.ready.items():
-                self._counter.add(some, weight)
+            self._count(batch)
             self.texts += batch.begun
             self.bytes += batch.bytes
             if clock.is_time() or not batch.texts:
@@ -277,6 +291,16 @@ class Counting:
                 )
             yield batch
 
+    def _count(self, batch: "_Batch") -> None:
+        if self.split is None:
+            for weight, some in batch.ready.items():
+                self._counter.add(some, weight)
+            return
+        for weight, texts in batch.texts.items():
+            split = [pieces_of(text, self.split) for text in texts]
+            lengths = [list(map(len, pieces)) for pieces in split]
+            self._counter.add_pieces(list(zip(map(b"".join, split), lengths, strict=True)), weight)
+
     def take(self) -> Counts:
         """Return what was counted since the last time, and begin anew."""
         counts = self.finish()
@@ -288,7 +312,9 @@ class Counting:
     def finish(self) -> Counts:
         """End counting and return the counts."""
         corpus, held_out = self._counter.finish(self.texts)
-        return Counts(corpus, Counts(held_out) if self.held_out else None)
+        counts = Counts(corpus, Counts(held_out) if self.held_out else None)
+        counts.split = self.split
+        return counts
 
 
 @dataclass

@@ -10,8 +10,9 @@ from jeton._engine import Engine
 class Info:
     """Which way a pattern goes; the pieces are the same on all of them, the speed is not."""
 
-    split: Literal["transducer", "automaton", "backtracking"]
-    """A table for the family, a table for most other patterns, or an engine that steps back."""
+    split: Literal["transducer", "automaton", "backtracking", "function"]
+    """A table for the family, a table for most other patterns, an engine that steps back, or no
+    pattern: a Python function."""
     why: str
     """The reason, in one sentence."""
     states: int | None

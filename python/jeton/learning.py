@@ -14,6 +14,7 @@ from jeton.counting import Counts
 from jeton.errors import FileError, TrainError
 from jeton.files import given, write_whole
 from jeton.progress import Clock, Listener, Progress, Shown, shown
+from jeton.splitting import Split, SplitTokenizer, checked
 from jeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def learn(  # type: ignore[misc] # The options are named once, here.
             f"counts is jeton.Counts, not {type(counts).__name__}; Counts.load reads it"
         )
     learning.pattern(counts.pattern)  # Refuses another one.
+    learning.split(counts.split, None if counts.split else counts.pattern)
     with shown(progress) as tell:
         return learning.learn(counts, tell)
 
@@ -144,6 +146,17 @@ class Learning:
             f"{_short(self.initial.pattern)}; they must be the same"
         )
 
+    def split(self, split: Split | None, pattern: str | None) -> Split | None:
+        """Return the function to split with, if there is one: no other than the initial one's."""
+        initial = self.initial.function if isinstance(self.initial, SplitTokenizer) else None
+        if split is None and pattern is None:
+            return initial
+        if split is not None and pattern is not None:
+            raise TrainError("there are a split and a pattern, or rules; give one of them")
+        if self.initial is not None and split != initial:
+            raise TrainError("the initial tokenizer splits in another way; give the same or none")
+        return None if split is None else checked(split)
+
     def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
         """Learn from counts; return a tokenizer, or one for each size."""
         seconds_counting = self._since.seconds()
@@ -160,11 +173,12 @@ class Learning:
         if counts.held_out is not None:
             bytes_per_token = learned.held_out[max(learned.held_out)]
             notes["training.held_out_bytes_per_token"] = f"{bytes_per_token:.4f}"
-        pattern, measured = counts.pattern, counts if self.report is not None else None
+        pattern, split = counts.pattern, counts.split
+        measured = counts if self.report is not None else None
         del counts  # If nobody else has them, their memory is free for the tokenizers.
         made = [
             self._tokenizer(
-                learned.merges, size, pattern, notes | {"training.vocab_size": str(size)}
+                learned.merges, size, pattern, notes | {"training.vocab_size": str(size)}, split
             )
             for size in self.sizes
         ]
@@ -233,18 +247,22 @@ class Learning:
         size: int,
         pattern: str,
         notes: dict[str, str],
+        split: Split | None = None,
     ) -> Tokenizer:
         """Make the tokenizer of so many tokens, or of fewer if there are fewer merges."""
         count = min(len(merges), size - self.base - len(self.specials))
         notes = {"version": VERSION, **notes}
         after = self.first_new + count
         named = [(name, after + at) for at, name in enumerate(self.specials)]
+        by_function = split is not None
         if self.initial is None:
-            engine = from_merges(merges, count, pattern, named, notes)
-            return Tokenizer._of(engine)  # noqa: SLF001 - ours.
-        ranks = {token: rank for rank, token in self.tokens(merges.first(count)).items()}
-        named = [*self.initial.specials.items(), *named]
-        return Tokenizer._of(from_ranks(ranks, pattern, named, notes))  # noqa: SLF001
+            engine = from_merges(merges, count, pattern, named, notes, by_function)
+        else:
+            ranks = {token: rank for rank, token in self.tokens(merges.first(count)).items()}
+            named = [*self.initial.specials.items(), *named]
+            engine = from_ranks(ranks, pattern, named, notes, by_function)
+        # Our own constructors.
+        return Tokenizer._of(engine) if split is None else SplitTokenizer._by(engine, split)  # noqa: SLF001
 
     def tokens(self, merges: Iterable[tuple[int, int, int]]) -> dict[int, bytes]:
         """Return the bytes of all ids, those that merges make included."""
@@ -262,7 +280,7 @@ class Learning:
         curve = []
         for size in sizes:
             whole = size + len(self.specials)
-            tok = self._tokenizer(learned.merges, whole, counts.pattern, {})
+            tok = self._tokenizer(learned.merges, whole, counts.pattern, {}, counts.split)
             curve.append((size, _bytes_per_token(counts, tok), learned.held_out.get(size)))
         return curve
 

@@ -11,7 +11,17 @@ from jeton.errors import TextError
 if TYPE_CHECKING:
     from jeton.tokenizer import Tokenizer
 
-__all__ = ["Aligned", "Healed", "Located", "Token", "Unit", "align", "healed", "locate"]
+__all__ = [
+    "Aligned",
+    "Healed",
+    "Located",
+    "Token",
+    "Unit",
+    "align",
+    "healed",
+    "in_characters",
+    "locate",
+]
 
 Unit: TypeAlias = Literal["character", "byte"]
 
@@ -65,13 +75,18 @@ def locate(
     unit: Unit | None,
 ) -> Located:
     """Encode a text, and say where in it each id is."""
-    if unit not in (None, "character", "byte"):
-        raise TextError(f"unit={unit!r}; give 'character' or 'byte'")
-    characters = isinstance(text, str) if unit is None else unit == "character"
+    characters = in_characters(text, unit)
     try:
         return Located(*encode_with_places(tokenizer, text, specials, characters))
     except UnicodeEncodeError:
         return Located(*encode_with_places(tokenizer, readable(text), specials, characters))
+
+
+def in_characters(text: str | bytes, unit: Unit | None) -> bool:
+    """Tell whether places are in characters: as asked for, or as those of the text are."""
+    if unit not in (None, "character", "byte"):
+        raise TextError(f"unit={unit!r}; give 'character' or 'byte'")
+    return isinstance(text, str) if unit is None else unit == "character"
 
 
 def align(
@@ -82,9 +97,8 @@ def align(
     unit: Unit | None,
 ) -> list[Aligned]:
     """Cut a text wherever both tokenizers have a border."""
-    in_bytes = [locate(tokenizer, text, specials, "byte") for tokenizer in (ours, theirs)]
-    places = locate(ours, text, specials, unit).offsets
-    mine, other = in_bytes
+    mine, other = (tok.encode_with_offsets(text, specials, "byte") for tok in (ours, theirs))
+    places = ours.encode_with_offsets(text, specials, unit).offsets
     ends = {end: index for index, (_, end) in enumerate(other.offsets, 1)}
     aligned = []
     first = first_other = 0

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     import tiktoken
     from numpy.typing import NDArray
 
+    from jeton.explaining import Explanation
     from jeton.grammar import Grammar
     from jeton.id_files import Dtype
     from jeton.info import Info
     from jeton.locating import Aligned, Healed, Located, Token, Unit
     from jeton.rules import Rules
+    from jeton.splitting import Split
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
 
@@ -72,6 +74,9 @@ class Tokenizer(Engine):
     @classmethod
     def _of(cls, engine: Engine) -> Self:
         return super().__new__(cls, engine)
+
+    def _like(self, engine: Engine) -> Self:
+        return self._of(engine)
 
     def encode_array(
         self,
@@ -170,6 +175,17 @@ class Tokenizer(Engine):
         from jeton.locating import align  # noqa: PLC0415
 
         return align(self, other, text, specials, unit)
+
+    def explain(
+        self, text: str | bytes, specials: str | Iterable[str] | None = None
+    ) -> "Explanation":
+        """Say how a text becomes its ids: its pieces, the rule that made each, and every merge.
+
+        Places are in characters of a `str` and in bytes of `bytes`.
+        """
+        from jeton.explaining import explained  # noqa: PLC0415 - few programs ask.
+
+        return explained(self, text, specials)
 
     def completions(self, prefix: str | bytes) -> list[int]:
         """Return the ids of all tokens that begin with a prefix, rising; specials are none."""
@@ -304,8 +320,11 @@ class Tokenizer(Engine):
         return self
 
 
-def load(path: str | os.PathLike[str]) -> Tokenizer:
-    """Read a `.jeton` file, or the one in a folder. Nothing in it is run, no socket is opened."""
+def load(path: str | os.PathLike[str], *, split: "Split | None" = None) -> Tokenizer:
+    """Read a `.jeton` file, or the one in a folder. Nothing in it is run, no socket is opened.
+
+    One that was saved without its `split`, a Python function, must be given that again.
+    """
     source = given(path)
     if os.path.isdir(source):  # noqa: PTH112 - False, not a refusal, where it may not look.
         source /= FILE_NAME
@@ -318,6 +337,10 @@ def load(path: str | os.PathLike[str]) -> Tokenizer:
             raise
         raise MissingFileError(f"{error}; jeton.pretrained({os.fspath(path)!r}) has it") from None
     try:
+        if split is not None:
+            from jeton.splitting import read_file  # noqa: PLC0415 - it imports this module.
+
+            return read_file(content, split)
         return Tokenizer._of(from_content(content))  # noqa: SLF001 - our own constructor.
     except Error as error:
         raise type(error)(f"{source}: {error}") from None

@@ -13,7 +13,7 @@ from typing import Any, overload
 from jeton import corpus, jobs
 from jeton._engine import VERSION
 from jeton.counting import Counting, Counts, count_corpus, weighted_texts
-from jeton.errors import CorpusError, JobError
+from jeton.errors import CorpusError, JobError, TrainError
 from jeton.files import given, write_whole
 from jeton.journal import STATE, WORK, Held, Journal, is_of_unit
 from jeton.learning import Learning
@@ -21,6 +21,7 @@ from jeton.memory import parse
 from jeton.pattern import pattern_text
 from jeton.progress import Listener, Shown, shown
 from jeton.rules import Rules
+from jeton.splitting import Split, name_of
 from jeton.tokenizer import Tokenizer
 from jeton.units import UNIT_BYTES, Files, count_units
 
@@ -45,6 +46,7 @@ def train(  # type: ignore[misc] # The options are named once, here.
     *,
     pattern: str | Rules | None = None,
     rules: Rules | None = None,
+    split: Split | None = None,
     specials: Iterable[str] = (),
     initial: Tokenizer | None = None,
     weights: Iterable[int] | None = None,
@@ -62,7 +64,7 @@ def train(  # type: ignore[misc] # The options are named once, here.
 
     `vocab_size` counts the 256 bytes and the specials, whose ids are the last; several rising
     sizes give several tokenizers. This is `count_corpus`, then `learn`, which say what the other
-    options mean.
+    options mean. With a `split`, a function, the tokenizer calls it too, and is saved without it.
     """
     learning = Learning(
         vocab_size,
@@ -74,11 +76,13 @@ def train(  # type: ignore[misc] # The options are named once, here.
         report=report,
         exact_size=exact_size,
     )
+    text = pattern_text(pattern, rules)
     with shown(progress) as tell:
         return learning.learn(
             count_corpus(
                 texts,
-                pattern=learning.pattern(pattern_text(pattern, rules)),
+                pattern=learning.pattern(text),
+                split=learning.split(split, text),
                 weights=weights,
                 threads=threads,
                 memory=memory,
@@ -105,6 +109,7 @@ def train_files(  # type: ignore[misc] # As above.
     field: str = "text",
     pattern: str | Rules | None = None,
     rules: Rules | None = None,
+    split: Split | None = None,
     specials: Iterable[str] = (),
     initial: Tokenizer | None = None,
     weights: Mapping[str, int] | None = None,
@@ -139,12 +144,14 @@ def train_files(  # type: ignore[misc] # As above.
         report=report,
         exact_size=exact_size,
     )
+    text = pattern_text(pattern, rules)
     with shown(progress) as tell:
         return learning.learn(
             count_files(
                 paths,
                 field=field,
-                pattern=learning.pattern(pattern_text(pattern, rules)),
+                pattern=learning.pattern(text),
+                split=learning.split(split, text),
                 weights=weights,
                 on_error=on_error,
                 threads=threads,
@@ -169,6 +176,7 @@ def count_files(
     field: str = "text",
     pattern: str | Rules | None = None,
     rules: Rules | None = None,
+    split: Split | None = None,
     weights: Mapping[str, int] | None = None,
     on_error: corpus.OnError = "raise",
     threads: int | None = None,
@@ -197,11 +205,18 @@ def count_files(
     and about 64 MB, on up to `workers` at once: `jobs.run` says where. Each unit uses `threads` (on
     Ray, 1). The counts are the same. `journal`, or else `folder`, is one that all machines share.
     """
+    if split is not None and (engine is not None or journal is not None):
+        what = "an engine" if engine is not None else "a journal"
+        raise TrainError(
+            f"the split {name_of(split)} is a Python function, which {what} does not know; "
+            "count without, or give a pattern or rules"
+        )
     if engine is not None:
         jobs.check(engine, workers)
     elif workers is not None:
         raise JobError("workers is for an engine; without one, threads says how many cores to use")
-    counting = Counting(pattern_text(pattern, rules), threads, memory, folder, held_out)
+    text = pattern_text(pattern, rules)
+    counting = Counting(text, threads, memory, folder, held_out, split=split)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
     times = corpus.weights_of(files, weights or {})
     known = corpus.identity(files)

@@ -4,14 +4,16 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use jeton::count::{Budget, Storage, Totals, hold_out};
+use jeton::count::{Budget, Storage, Totals, hold_out, is_counted};
 use jeton::learn::{Goal, HeldOut, learn};
 use jeton::{Id, Splitter};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::engine::Engine;
 use crate::errors::raise;
+use crate::make::splitter;
 use crate::text::HeldText;
 use crate::watch::{give_back, watch};
 
@@ -40,6 +42,7 @@ pub(crate) struct Counter {
 impl Counter {
     /// Makes a counter; what does not fit `memory` bytes goes to files in `folder`.
     #[new]
+    #[pyo3(signature = (pattern, threads, memory, folder, held_out, by_function=false))]
     fn new(
         py: Python<'_>,
         pattern: &str,
@@ -47,8 +50,9 @@ impl Counter {
         memory: Option<usize>,
         folder: PathBuf,
         held_out: f64,
+        by_function: bool,
     ) -> PyResult<Self> {
-        let splitter = Splitter::new(pattern).map_err(|error| raise(py, &error))?;
+        let splitter = splitter(pattern, by_function).map_err(|error| raise(py, &error))?;
         let make = |threads, share: f64| {
             let budget = memory.map(|memory| Budget {
                 memory_max: (memory as f64 * share) as usize,
@@ -69,6 +73,30 @@ impl Counter {
             let [corpus, held] = hold_out(&self.splitter, texts, self.held_out, progress)?;
             counters[0].add(&corpus, weight, progress)?;
             counters[1].add(&held, weight, progress)?;
+            Ok(counters)
+        })?;
+        *self.counters.lock().expect("no holder panics") = Some(counters);
+        Ok(())
+    }
+
+    /// Counts more texts that Python has split, each so many times: these are the lengths of pieces.
+    fn add_pieces(
+        &self,
+        py: Python<'_>,
+        texts: Vec<(PyBackedBytes, Vec<usize>)>,
+        weight: u64,
+    ) -> PyResult<()> {
+        let ended = |(text, lengths): (PyBackedBytes, Vec<usize>)| {
+            ends(&lengths, text.len()).map(|ends| (text, ends))
+        };
+        let texts: Option<Vec<_>> = texts.into_iter().map(ended).collect();
+        let texts = texts.ok_or_else(|| PyValueError::new_err("the pieces are not the text"))?;
+        let mut counters = self.take()?;
+        let counters = watch(py, None, |progress| {
+            for (text, ends) in &texts {
+                let held_out = usize::from(!is_counted(text, self.held_out));
+                counters[held_out].add_pieces(text, ends, weight, progress)?;
+            }
             Ok(counters)
         })?;
         *self.counters.lock().expect("no holder panics") = Some(counters);
@@ -100,6 +128,17 @@ impl Counter {
         let counters = self.counters.lock().expect("no holder panics").take();
         counters.ok_or_else(|| PyRuntimeError::new_err("this counter has finished"))
     }
+}
+
+/// Returns where pieces of these lengths end; `None` if together they have not so many bytes.
+fn ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
+    let mut end = 0_usize;
+    let ends = lengths.iter().filter(|length| **length > 0).map(|length| {
+        end = end.checked_add(*length)?;
+        Some(end)
+    });
+    let ends: Vec<usize> = ends.collect::<Option<_>>()?;
+    (end == bytes).then_some(ends)
 }
 
 /// Makes files that nobody else sees, and that are gone when they are closed.

@@ -322,7 +322,7 @@ impl Engine {
                 (Some(states), Some(classes), *vectors)
             }
             Path::Automaton { states, classes, .. } => (Some(states), Some(classes), None),
-            Path::Backtracking { .. } => (None, None, None),
+            Path::Backtracking { .. } | Path::Function { .. } => (None, None, None),
         };
         let values = PyDict::new(py);
         values.set_item("split", path.name())?;

@@ -5,11 +5,13 @@ mod counts;
 mod cut;
 mod engine;
 mod errors;
+mod explain;
 mod ids;
 mod image;
 mod layout;
 mod locate;
 mod make;
+mod pieces;
 mod search;
 mod stream;
 mod text;
@@ -29,11 +31,15 @@ mod _engine {
     #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]
+    use super::explain::{explain, explain_piece};
+    #[pymodule_export]
     use super::image::{from_image, write_image};
     #[pymodule_export]
-    use super::locate::{encode_with_places, find_completions, heal};
+    use super::locate::{encode_with_places, find_completions, heal, place_ids};
     #[pymodule_export]
     use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
+    #[pymodule_export]
+    use super::pieces::{encode_pieces, find_specials};
     #[pymodule_export]
     use super::search::{Finder, FinderMany};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Where ids are in a text, and which ids may follow it, for Python.
 
-use jeton::{Error, Id, offsets};
+use jeton::{Error, Id, Tokenizer, offsets};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -25,14 +25,38 @@ pub(crate) fn encode_with_places<'py>(
     let found = py.detach(|| -> Result<(Vec<Id>, Places), Error> {
         let mut ids = Vec::new();
         engine.tokenizer.encode(text, &allowed, &mut ids)?;
-        let mut places = engine.tokenizer.places_in_bytes(&ids)?;
-        if characters {
-            offsets::in_characters(text, &mut places);
-        }
-        Ok((ids, places.into_iter().map(|place| (place.start, place.end)).collect()))
+        let places = places_of(&engine.tokenizer, text, &ids, characters)?;
+        Ok((ids, places))
     });
     let (ids, places) = found.map_err(|error| raise(py, &error))?;
     Ok((engine.lists.list(py, &ids, engine.tokenizer.vocab_size())?, places))
+}
+
+/// Returns where each id of a text begins and ends, in characters or in bytes.
+#[pyfunction]
+pub(crate) fn place_ids(
+    py: Python<'_>,
+    engine: &Bound<'_, Engine>,
+    text: Characters<'_>,
+    ids: Vec<Id>,
+    characters: bool,
+) -> PyResult<Places> {
+    let (tokenizer, text) = (&engine.get().tokenizer, text.0.bytes());
+    let places = py.detach(|| places_of(tokenizer, text, &ids, characters));
+    places.map_err(|error| raise(py, &error))
+}
+
+fn places_of(
+    tokenizer: &Tokenizer,
+    text: &[u8],
+    ids: &[Id],
+    characters: bool,
+) -> Result<Places, Error> {
+    let mut places = tokenizer.places_in_bytes(ids)?;
+    if characters {
+        offsets::in_characters(text, &mut places);
+    }
+    Ok(places.into_iter().map(|place| (place.start, place.end)).collect())
 }
 
 /// Returns the ids of all tokens that begin with a prefix, rising.

@@ -11,14 +11,25 @@ use crate::engine::Engine;
 use crate::errors::raise;
 use crate::watch::give_back;
 
+/// Compiles a pattern, or takes the place of the function that it names.
+pub(crate) fn splitter(pattern: &str, by_function: bool) -> Result<Splitter, Error> {
+    match by_function {
+        false => Splitter::new(pattern),
+        true => Splitter::by_function(pattern)
+            .ok_or_else(|| Error::SplitIsPattern { pattern: pattern.to_owned() }),
+    }
+}
+
 /// Makes a tokenizer of tokens and their ids.
 #[pyfunction]
+#[pyo3(signature = (ranks, pattern, specials, notes, by_function=false))]
 pub(crate) fn from_ranks(
     py: Python<'_>,
     ranks: &Bound<'_, PyDict>,
     pattern: &str,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
+    by_function: bool,
 ) -> PyResult<Engine> {
     let mut tokens = Vec::with_capacity(ranks.len());
     for (token, id) in ranks {
@@ -27,12 +38,13 @@ pub(crate) fn from_ranks(
         tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
     }
     let specials = read_specials(specials)?;
-    let build = || Tokenizer::new(Vocab::new(tokens)?, Splitter::new(pattern)?, specials);
+    let build = || Tokenizer::new(Vocab::new(tokens)?, splitter(pattern, by_function)?, specials);
     Engine::of(py, py.detach(build), notes)
 }
 
 /// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
 #[pyfunction]
+#[pyo3(signature = (merges, count, pattern, specials, notes, by_function=false))]
 pub(crate) fn from_merges(
     py: Python<'_>,
     merges: &Bound<'_, Merges>,
@@ -40,20 +52,26 @@ pub(crate) fn from_merges(
     pattern: &str,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
+    by_function: bool,
 ) -> PyResult<Engine> {
     let specials = read_specials(specials)?;
     let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
     let merges: Vec<_> = merges.collect();
     give_back(py);
-    let build = || Tokenizer::new(Vocab::from_merges(&merges)?, Splitter::new(pattern)?, specials);
+    let build =
+        || Tokenizer::new(Vocab::from_merges(&merges)?, splitter(pattern, by_function)?, specials);
     Engine::of(py, py.detach(build), notes)
 }
 
 /// Reads the bytes of a `.jeton` file.
 #[pyfunction]
-pub(crate) fn from_file(py: Python<'_>, file: &[u8]) -> PyResult<Engine> {
-    let (tokenizer, notes) =
-        py.detach(|| jeton::file::read(file)).map_err(|error| raise(py, &error))?;
+#[pyo3(signature = (file, by_function=false))]
+pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyResult<Engine> {
+    let read = match by_function {
+        false => jeton::file::read,
+        true => jeton::file::read_by_function,
+    };
+    let (tokenizer, notes) = py.detach(|| read(file)).map_err(|error| raise(py, &error))?;
     Engine::of(py, Ok(tokenizer), notes)
 }
 

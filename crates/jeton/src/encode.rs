@@ -7,7 +7,7 @@ use std::thread;
 use crate::chunk::{Chunks, Taker};
 use crate::decode::Rows;
 use crate::error::Error;
-use crate::merge::{Lent, Pool, merge_unknown};
+use crate::merge::{Lent, Pool, merge, merge_unknown};
 use crate::specials::{Allowed, Specials};
 use crate::split::Splitter;
 use crate::vocab::{Id, Vocab};
@@ -144,6 +144,24 @@ impl Tokenizer {
             chunks.push(end);
         })?;
         chunks.finish();
+        Ok(())
+    }
+
+    /// Appends the ids of pieces that somebody else has split, to `ids`.
+    ///
+    /// # Errors
+    ///
+    /// When a piece has 4 GiB or more.
+    pub fn encode_pieces<'p>(
+        &self,
+        pieces: impl IntoIterator<Item = &'p [u8]>,
+        ids: &mut Vec<Id>,
+    ) -> Result<(), Error> {
+        let mut scratch = self.pool.lend();
+        for piece in pieces {
+            refuse_too_long(piece)?;
+            merge(&self.vocab, piece, scratch.get(), ids);
+        }
         Ok(())
     }
 

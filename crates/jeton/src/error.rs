@@ -31,6 +31,9 @@ pub enum Error {
     PatternSyntax { pattern: String, reason: String },
     PatternBound { pattern: String, reason: String },
     PatternDrops { pattern: String, text: String },
+    SplitNotGiven { name: String },
+    SplitIsFunction { name: String },
+    SplitIsPattern { pattern: String },
     Rules { place: String, what: String },
     // The text cannot be encoded.
     TextTooLong { bytes: usize },
@@ -118,7 +121,10 @@ impl Error {
             PatternTooLong { .. }
             | PatternSyntax { .. }
             | PatternBound { .. }
-            | PatternDrops { .. } => Kind::Pattern,
+            | PatternDrops { .. }
+            | SplitNotGiven { .. }
+            | SplitIsFunction { .. }
+            | SplitIsPattern { .. } => Kind::Pattern,
             Rules { .. } => Kind::Rules,
             TextTooLong { .. }
             | EndTooLong { .. }
@@ -265,6 +271,24 @@ impl fmt::Display for Error {
             Self::PatternDrops { pattern, text } => {
                 let (pattern, text) = (Excerpt(pattern), Excerpt(text));
                 write!(f, "pattern {pattern} drops part of {text}; a pattern must cover all text")
+            }
+            Self::SplitNotGiven { name } => {
+                write!(
+                    f,
+                    "this tokenizer was saved without its split, the Python function {name}; \
+                     give it again: jeton.load(path, split={name})"
+                )
+            }
+            Self::SplitIsFunction { name } => {
+                write!(
+                    f,
+                    "the split {name} is a Python function, which only the tokenizer itself calls, to \
+                     encode and count whole texts; give a pattern or rules for anything else"
+                )
+            }
+            Self::SplitIsPattern { pattern } => {
+                let pattern = Excerpt(pattern);
+                write!(f, "this tokenizer splits by {pattern}, not by a function; give no split")
             }
             Self::Rules { place, what } if place.is_empty() => {
                 write!(f, "the rules cannot be used: {what}")

@@ -14,8 +14,8 @@ use crate::specials::SPECIALS_MAX;
 use crate::split::Splitter;
 use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
 
-/// The highest version that is read. It is written for rules; a file with a pattern has the first,
-/// so that older readers know it.
+/// The highest version that is read. It is written for rules and functions; a file with a pattern has
+/// the first, so that older readers know it.
 pub const VERSION: u16 = 2;
 const VERSION_OF_PATTERNS: u16 = 1;
 
@@ -90,6 +90,25 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
 ///
 /// When they are not a whole, undamaged, valid file of a version that this crate knows.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_with(bytes, Splitter::new)
+}
+
+/// Reads the bytes of a file whose split is a function, which the caller has.
+///
+/// # Errors
+///
+/// As [`read`], and when the file has a pattern.
+pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_with(bytes, |pattern| {
+        let has_pattern = || Error::SplitIsPattern { pattern: pattern.to_owned() };
+        Splitter::by_function(pattern).ok_or_else(has_pattern)
+    })
+}
+
+fn read_with(
+    bytes: &[u8],
+    splitter: impl FnOnce(&str) -> Result<Splitter, Error>,
+) -> Result<(Tokenizer, Notes), Error> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
     let mut reader = Fields { rest };
     let cut = |_| Error::FileLength {
@@ -111,7 +130,7 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
 
     let mut reader = Fields { rest: &content[HEADER_BYTES..] };
     let pattern = reader.text()?;
-    let splitter = Splitter::new(pattern)?;
+    let splitter = splitter(pattern)?;
     if version_of(&splitter) != version || splitter.pattern() != pattern {
         return Err(malformed("its rules are spelled otherwise, or do not fit its version"));
     }
@@ -120,7 +139,10 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
 }
 
 fn version_of(splitter: &Splitter) -> u16 {
-    if splitter.has_rules() { VERSION } else { VERSION_OF_PATTERNS }
+    match splitter.has_rules() || splitter.is_function() {
+        true => VERSION,
+        false => VERSION_OF_PATTERNS,
+    }
 }
 
 /// Reads the bytes of a file with the [image](crate::image) that was made of it; nothing if that is

@@ -42,6 +42,7 @@ mod chunk;
 pub mod cut;
 pub mod decode;
 pub mod encode;
+pub mod explain;
 pub mod heal;
 pub mod merge;
 pub mod offsets;

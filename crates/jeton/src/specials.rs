@@ -152,6 +152,18 @@ impl Allowed {
         Some(std::str::from_utf8(&text[place]).expect("a special's name is UTF-8"))
     }
 
+    /// Returns all specials in a text: their places and ids.
+    #[must_use]
+    pub fn find_all(&self, text: &[u8]) -> Vec<(std::ops::Range<usize>, Id)> {
+        let mut start = 0;
+        std::iter::from_fn(|| {
+            let found = self.find(text, start)?;
+            start = found.0.end;
+            Some(found)
+        })
+        .collect()
+    }
+
     /// Returns the first special in a text: its place and its id. The longest wins where several begin.
     pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(std::ops::Range<usize>, Id)> {
         self.find_before(text, from, text.len())

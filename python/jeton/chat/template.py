@@ -148,9 +148,8 @@ class Template:
         tok = tokenizer_of(tok)
         self.bind(tok)
         notes = tok.made_by | {NOTE: self.to_json()}
-        return Tokenizer._of(  # noqa: SLF001 - our own constructor.
-            with_specials(tok, list(tok.specials.items()), notes)
-        )
+        kept = with_specials(tok, list(tok.specials.items()), notes)
+        return tok._like(kept)  # noqa: SLF001 - our own constructor.
 
     @staticmethod
     def of(tok: Tokenizer) -> "Template | None":

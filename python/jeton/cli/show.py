@@ -1,24 +1,16 @@
-r"""`jeton show`: a text, with its tokens told apart.
+"""`jeton show`: a text, with its tokens told apart, and how they came about."""
 
-What would not print is escaped, so nothing in a text can command the terminal. A backslash of the
-text is shown as two, so that `\n` is always a line break.
-"""
-
+import json
+import shutil
 from collections.abc import Iterable, Iterator
 
 import click
 
+from jeton.cli import explained
 from jeton.cli.color import color_option
+from jeton.cli.drawing import bar, drawn
 from jeton.cli.files import STDIN, bytes_of, read
 from jeton.cli.tokenizer import Specials, load, special_option, tokenizer_option
-from jeton.visible import visible
-
-# Black on pale colours of the fixed 256: the same on a dark terminal as on a light one.
-COLORS = [f"\x1b[38;5;16;48;5;{pale}m" for pale in (153, 193, 223, 219)]
-DIM = "\x1b[2m"
-RESET = "\x1b[0m"
-
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @click.command()
@@ -27,9 +19,21 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @special_option
 @click.option("--file", help="A file to show in place of TEXT.")
 @click.option("--ids/--no-ids", default=True, show_default=True, help="Each id after its token.")
+@click.option("--rules", is_flag=True, help="Each piece over the name of the rule that made it.")
+@click.option("--merges", is_flag=True, help="Each merge of each piece, in order.")
+@click.option("--json", "as_json", is_flag=True, help="Pieces, rules and merges as JSON.")
 @color_option
 def show(
-    *, text: str | None, name: str, specials: Specials, file: str | None, ids: bool, colored: bool
+    *,
+    text: str | None,
+    name: str,
+    specials: Specials,
+    file: str | None,
+    ids: bool,
+    rules: bool,
+    merges: bool,
+    as_json: bool,
+    colored: bool,
 ) -> None:
     """Show the tokens of TEXT (standard input by default).
 
@@ -39,25 +43,34 @@ def show(
         raise click.UsageError("Give TEXT or --file, not both.")
     tokenizer = load(name)
     content = bytes_of(text) if text is not None else read(file or STDIN)
-    text_ids = tokenizer.encode(content, specials=specials)
-    tokens = ((token_id, tokenizer.token_bytes(token_id)) for token_id in text_ids)
-    for line in lines(tokens, ids=ids, colored=colored):
-        click.echo(line, color=colored)
+    if not (rules or merges or as_json):
+        text_ids = tokenizer.encode(content, specials=specials)
+        tokens = ((token_id, tokenizer.token_bytes(token_id)) for token_id in text_ids)
+        for line in lines(tokens, ids=ids, colored=colored):
+            click.echo(line, color=colored)
+        return
+    explanation = tokenizer.explain(content, specials=specials)
+    if as_json:
+        click.echo(json.dumps(explanation.to_dict()))
+        return
+    columns = shutil.get_terminal_size().columns
+    if rules:
+        for line in explained.rules(explanation, columns, ids=ids, colored=colored):
+            click.echo(line, color=colored)
+    if rules and merges:
+        click.echo()
+    if merges:
+        for line in explained.merges(explanation, columns, colored=colored):
+            click.echo(line, color=colored)
 
 
 def lines(tokens: Iterable[tuple[int, bytes]], *, ids: bool, colored: bool) -> Iterator[str]:
     """Draw the tokens, and end the line after each that holds a line break."""
-    separator = "" if colored else "|"
     line: list[str] = []
-    for index, (token_id, token) in enumerate(tokens):
-        shown = visible(token.replace(b"\\", b"\\\\"))
-        small = str(token_id).translate(SUBSCRIPTS) if ids else ""
-        if colored:
-            shown = f"{COLORS[index % len(COLORS)]}{shown}{RESET}"
-            small = f"{DIM}{small}{RESET}" if ids else ""
-        line.append(shown + small)
+    for number, (token_id, token) in enumerate(tokens):
+        line.append(drawn(token, token_id if ids else None, number, colored=colored))
         if b"\n" in token:
-            yield separator.join(line)
+            yield bar(colored=colored).join(line)
             line = []
     if line:
-        yield separator.join(line)
+        yield bar(colored=colored).join(line)

@@ -108,7 +108,7 @@ impl Counter {
         let next = AtomicUsize::new(0);
         let count = |share: &mut Share| -> Result<(), Error> {
             while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
-                share.add(part, weight, splitter, budget, progress)?;
+                share.add(part, weight, Cuts::By(splitter), budget, progress)?;
                 progress.advance(part.len() as u64)?;
             }
             Ok(())
@@ -124,6 +124,33 @@ impl Counter {
                 |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
             others.into_iter().map(join).fold(first, Result::and)
         })
+    }
+
+    /// Counts the pieces of a text that somebody else has split, so many times; these are where each
+    /// ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`Counter::add`].
+    ///
+    /// # Panics
+    ///
+    /// When the ends do not rise to that of the text.
+    pub fn add_pieces(
+        &mut self,
+        text: &[u8],
+        ends: &[usize],
+        weight: u64,
+        progress: &Progress,
+    ) -> Result<(), Error> {
+        assert_eq!(ends.last().copied().unwrap_or(0), text.len(), "the pieces are the text");
+        let bytes = (text.len() as u64).checked_mul(weight);
+        let bytes = bytes.and_then(|bytes| self.bytes.checked_add(bytes));
+        self.bytes = bytes.ok_or(Error::CountsTooLarge)?;
+        let (splitter, budget) = (&self.splitter, self.budget.as_ref());
+        let share = self.shares.first_mut().expect("there is a thread at least");
+        share.add(text, weight, Cuts::At(splitter, ends), budget, progress)?;
+        progress.advance(text.len() as u64)
     }
 
     /// Returns all counts, of so many texts.
@@ -182,13 +209,7 @@ pub fn hold_out<'t>(
         return Ok([texts, Vec::new()]);
     }
     let parts = parts_of(splitter, &texts, HELD_OUT_BYTES, progress)?;
-    let hasher = FixedState::default();
-    let is_counted = |part: &&[u8]| {
-        let mut hasher = hasher.build_hasher();
-        hasher.write(part);
-        hasher.finish() as f64 >= share * u64::MAX as f64
-    };
-    let (counted, held_out) = parts.into_iter().partition(is_counted);
+    let (counted, held_out) = parts.into_iter().partition(|part| is_counted(part, share));
     Ok([counted, held_out])
 }
 
@@ -204,6 +225,21 @@ fn parts_of<'t>(
         parts.extend(splitter.parts_asking(text, bytes, || progress.advance(0))?);
     }
     Ok(parts)
+}
+
+/// Returns whether a text is counted, where such a share is held out.
+#[must_use]
+pub fn is_counted(text: &[u8], share: f64) -> bool {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write(text);
+    share <= 0.0 || hasher.finish() as f64 >= share * u64::MAX as f64
+}
+
+/// How a text becomes pieces: by a splitter, or as somebody else has split it, in place of one.
+#[derive(Clone, Copy)]
+enum Cuts<'s> {
+    By(&'s Splitter),
+    At(&'s Splitter, &'s [usize]),
 }
 
 /// What one thread counts.
@@ -223,11 +259,12 @@ impl Share {
         &mut self,
         text: &[u8],
         weight: u64,
-        splitter: &Splitter,
+        cuts: Cuts<'_>,
         budget: Option<&Budget>,
         progress: &Progress,
     ) -> Result<(), Error> {
         let start = text.as_ptr().addr();
+        let (Cuts::By(splitter) | Cuts::At(splitter, _)) = cuts;
         let pattern = splitter.pattern();
         let (files, mut spilled) = (&mut self.files, Ok(()));
         let mut make_room = |tables: &mut Tables| {
@@ -243,7 +280,13 @@ impl Share {
                 make_room(adding.tables());
             }
         };
-        if text.len() <= SOON_BYTES {
+        if let Cuts::At(_, ends) = cuts {
+            let mut from = 0;
+            for &end in ends {
+                add(&text[from..end]);
+                from = end;
+            }
+        } else if text.len() <= SOON_BYTES {
             splitter.split(text, add)?;
         } else {
             let mut pace = Pace::new(progress);

@@ -269,9 +269,31 @@ fn a_stop_is_heard_within_a_text_that_cannot_be_cut() {
         let held_out = hold_out(&splitter, vec![&text], 0.1, &progress);
         assert_eq!(held_out, Err(Error::Stopped), "{pattern}");
         let mut share = Share::new(usize::MAX);
-        let added = share.add(&text, 1, &splitter, None, &progress);
+        let added = share.add(&text, 1, Cuts::By(&splitter), None, &progress);
         assert_eq!(added, Err(Error::Stopped), "{pattern}");
         let counted: u64 = share.tables.iter().map(|(_, count)| count).sum();
         assert!(pattern == NANOCHAT || counted < 1 << 18, "{counted} pieces of {pattern}");
+    }
+}
+
+#[test]
+fn pieces_that_somebody_else_has_split_count_alike() {
+    let mut random = Random(11);
+    let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 300)).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    for memory in [None, Some(1 << 16)] {
+        let mut counter = Counter::new(splitter.clone(), 1, memory.and_then(budget));
+        for text in &texts {
+            let (mut ends, mut end) = (Vec::new(), 0);
+            let mut take = |piece: &[u8]| {
+                end += piece.len();
+                ends.push(end);
+            };
+            splitter.split(text, &mut take).unwrap();
+            counter.add_pieces(text, &ends, 1, &Progress::default()).unwrap();
+        }
+        let found = counter.finish(texts.len() as u64, &Progress::default()).unwrap();
+        assert!(written(&found) == written(&counted(&texts, 1, 3, memory)), "{memory:?}");
     }
 }

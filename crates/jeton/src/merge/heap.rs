@@ -6,6 +6,23 @@ use std::collections::BinaryHeap;
 use super::pairs::Pairs;
 use crate::vocab::Id;
 
+/// Two neighbours become one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Join {
+    /// Where the left one begins.
+    pub start: usize,
+    /// Where it ends and the right one begins.
+    pub middle: usize,
+    /// Where the right one ends.
+    pub end: usize,
+    /// The id of the left one.
+    pub left: Id,
+    /// The id of the right one.
+    pub right: Id,
+    /// The id of both joined, which is also its rank.
+    pub id: Id,
+}
+
 /// The buffers of a merge. A pair that is no more stays in the heap and is passed over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
@@ -20,6 +37,17 @@ pub(super) struct Heap {
 impl Heap {
     /// Merges `parts` in place; there are fewer than 2³², as in any text that is encoded.
     pub(super) fn merge(&mut self, pairs: &Pairs, parts: &mut Vec<Id>) {
+        self.merge_telling(pairs, parts, |_| ());
+    }
+
+    /// The same, and tells of each join in order; places are those of the parts at the beginning.
+    #[inline]
+    pub(super) fn merge_telling(
+        &mut self,
+        pairs: &Pairs,
+        parts: &mut Vec<Id>,
+        mut tell: impl FnMut(Join),
+    ) {
         let count = parts.len();
         self.left.clear();
         self.left.extend((0..count).map(|at| at.wrapping_sub(1)));
@@ -38,6 +66,8 @@ impl Heap {
                 continue;
             }
             let gone = self.right[at];
+            let (left, right) = (parts[at], parts[gone]);
+            tell(Join { start: at, middle: gone, end: self.right[gone], left, right, id: rank });
             parts[at] = rank;
             parts[gone] = Id::MAX;
             self.ranks[gone] = Id::MAX;

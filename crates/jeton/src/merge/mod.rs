@@ -14,6 +14,7 @@ mod scan;
 mod windows;
 
 pub(crate) use bridges::Bridges;
+pub use heap::Join;
 pub(crate) use lanes::News;
 pub(crate) use learned::{Learned, Slot, home};
 pub(crate) use origin::find_pairs;
@@ -112,6 +113,19 @@ pub(crate) fn merge_parts<'s>(
     scratch.parts.clear();
     scratch.parts.extend(parts);
     scratch.merge(pairs)
+}
+
+/// Merges the bytes of a piece one join after the other, without a look at the piece as a whole; returns
+/// what is left of them, and each join in order.
+///
+/// Lowest rank first, then leftmost, as the specification has it: by the heap, so that a piece of any
+/// length is merged in little more than linear time.
+#[must_use]
+pub fn merge_joins(vocab: &Vocab, piece: &[u8]) -> (Vec<Id>, Vec<Join>) {
+    let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+    let mut joins = Vec::new();
+    heap::Heap::default().merge_telling(vocab.pairs(), &mut parts, |join| joins.push(join));
+    (parts, joins)
 }
 
 /// Parts that buffers keep room for from call to call: what one hostile piece needed is given back.

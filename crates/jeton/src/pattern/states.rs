@@ -90,11 +90,11 @@ impl Meaning<'_> {
         Symbol::Char(atom, letter.filter(used))
     }
 
-    fn word(&self) -> Set {
+    pub(super) fn word(&self) -> Set {
         Set::LETTER | if self.grammar.word_marks { Set::MARK } else { Set::NONE }
     }
 
-    fn punctuation(&self) -> Set {
+    pub(super) fn punctuation(&self) -> Set {
         let marks = if self.grammar.punctuation_marks { Set::MARK } else { Set::NONE };
         Set::APOSTROPHE | Set::SLASH | Set::OTHER | marks
     }

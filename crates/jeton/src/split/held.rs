@@ -27,6 +27,7 @@ impl Splitter {
             Engine::Regex { unfit, .. } => {
                 Err(format!("the pattern runs on the backtracking engine: {unfit}"))
             }
+            Engine::Function { name } => Err(format!("the split is the function {name}")),
         }
     }
 
@@ -39,7 +40,7 @@ impl Splitter {
             Engine::Automaton(automaton) => {
                 examples(automaton.classes(), |point| automaton.class_of(point))
             }
-            Engine::Regex { .. } => Vec::new(),
+            Engine::Regex { .. } | Engine::Function { .. } => Vec::new(),
         };
         found.into_iter().flatten().collect()
     }

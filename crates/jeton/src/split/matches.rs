@@ -13,7 +13,7 @@ use super::layers::Maker;
 use super::regex::{STAND_IN, readable};
 use crate::error::Error;
 use crate::rules::{Rules, refused};
-use crate::search::Literals;
+use crate::search::{Literals, Through};
 use crate::unicode::read_char;
 
 /// Bytes that the regexes take compiled, and that the tables take which are made as they run.
@@ -78,8 +78,14 @@ impl Matches {
 
     /// Looks through a text.
     pub(super) fn search<'m, 't>(&'m self, text: &'t [u8]) -> Search<'m, 't> {
-        let isolate = self.isolate.as_ref().map(|isolate| (isolate, Readable::of(text)));
-        Search { matches: self, text, isolate, known: [const { None }; 3] }
+        Search {
+            text,
+            keep: self.keep.as_ref().map(|literals| literals.through(text)),
+            keep_words: self.keep_words.as_ref().map(|literals| literals.through(text)),
+            isolate: self.isolate.as_ref().map(|isolate| (isolate, Readable::of(text))),
+            isolated: None,
+            takes_space: self.takes_space,
+        }
     }
 }
 
@@ -88,50 +94,45 @@ type Found = (Range<usize>, Maker);
 
 /// The matches of one text.
 pub(super) struct Search<'m, 't> {
-    matches: &'m Matches,
     text: &'t [u8],
+    keep: Option<Through<'m, 't>>,
+    keep_words: Option<Through<'m, 't>>,
     isolate: Option<(&'m Isolates, Readable<'t>)>,
-    /// The next match of each kind, if it has been looked for.
-    known: [Option<Option<Found>>; 3],
+    /// The next match of a regex, if it has been looked for.
+    isolated: Option<Option<Found>>,
+    takes_space: bool,
 }
 
 impl Search<'_, '_> {
     /// Returns the first match from a place on. Places never fall.
     pub(super) fn next(&mut self, from: usize) -> Option<Found> {
-        for kind in 0..self.known.len() {
+        // Those that win where all else is equal come first.
+        let mut best: Option<Found> = None;
+        let mut take = |found: Option<Found>| {
+            let key = |(place, _): &Found| (place.start, usize::MAX - place.end);
+            if let Some(found) = found
+                && best.as_ref().is_none_or(|best| key(&found) < key(best))
+            {
+                best = Some(found);
+            }
+        };
+        take(self.keep.as_mut().and_then(|keep| Some((keep.find(from)?, Maker::Keep))));
+        let words = self.keep_words.as_mut();
+        take(words.and_then(|words| Some((words.find(from)?, Maker::KeepWords))));
+        if let Some((isolate, readable)) = &self.isolate {
             let is_ahead =
                 |found: &Option<Found>| found.as_ref().is_none_or(|(place, _)| place.start >= from);
-            if !self.known[kind].as_ref().is_some_and(is_ahead) {
-                self.known[kind] = Some(self.find(kind, from));
+            if !self.isolated.as_ref().is_some_and(is_ahead) {
+                self.isolated = Some(isolate.find(readable, from));
             }
+            take(self.isolated.clone().flatten());
         }
-        let found = self.known.iter().flatten().flatten();
-        // The first of the smallest: kinds stand in the order in which they win.
-        let best = found.min_by_key(|(place, _)| (place.start, usize::MAX - place.end));
-        let (mut place, maker) = best?.clone();
+        let (mut place, maker) = best?;
         let space = place.start.checked_sub(1).filter(|&at| at >= from && self.text[at] == b' ');
-        if let (true, Some(space)) = (self.matches.takes_space, space) {
+        if let (true, Some(space)) = (self.takes_space, space) {
             place.start = space;
         }
         Some((place, maker))
-    }
-
-    fn find(&self, kind: usize, from: usize) -> Option<Found> {
-        let Matches { keep, keep_words, .. } = self.matches;
-        let literal = |finder: &Option<Literals>, maker| {
-            finder
-                .as_ref()?
-                .find_within(self.text, from..self.text.len())
-                .map(|found| (found.range, maker))
-        };
-        match kind {
-            0 => literal(keep, Maker::Keep),
-            1 => literal(keep_words, Maker::KeepWords),
-            _ => {
-                let (isolate, readable) = self.isolate.as_ref()?;
-                isolate.find(readable, from)
-            }
-        }
     }
 }
 

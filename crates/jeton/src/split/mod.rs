@@ -6,9 +6,11 @@ mod block;
 mod contractions;
 mod crossing;
 mod fine;
+mod function;
 mod held;
 mod layers;
 mod matches;
+mod named;
 mod path;
 mod regex;
 mod runs;
@@ -23,6 +25,7 @@ use block::Block;
 use fine::Fine;
 use layers::Layers;
 pub use layers::Maker;
+pub use named::Names;
 pub use path::{Outside, Path};
 use vector::Tier;
 
@@ -67,6 +70,10 @@ enum Engine {
         /// Why it is no automaton.
         unfit: &'static str,
     },
+    /// Splits nothing: the caller does.
+    Function {
+        name: String,
+    },
 }
 
 impl Splitter {
@@ -74,8 +81,10 @@ impl Splitter {
     ///
     /// # Errors
     ///
-    /// When the pattern is too long, does not compile, or drops text, or the rules are not valid.
+    /// When the pattern is too long, does not compile, or drops text, the rules are not valid, or it stands
+    /// for a function.
     pub fn new(pattern: &str) -> Result<Self, Error> {
+        function::refuse(pattern)?;
         let Some(rules) = Rules::read(pattern) else {
             let engine = Engine::of(pattern)?;
             return Ok(Self { pattern: pattern.to_owned(), grammar: None, engine, layers: None });
@@ -142,6 +151,7 @@ impl Splitter {
             Engine::Regex { unfit, .. } => {
                 Path::Backtracking { outside: Outside::of(self.grammar_pattern()), unfit }
             }
+            Engine::Function { name } => Path::Function { name: name.clone() },
         }
     }
 
@@ -151,8 +161,8 @@ impl Splitter {
     ///
     /// # Errors
     ///
-    /// Only for a pattern outside the family: when matching exceeds its bound; and on the
-    /// backtracking engine, when it drops text.
+    /// Only for a pattern outside the family: when matching exceeds its bound; on the backtracking
+    /// engine, when it drops text; and when it is a function of the caller's.
     pub fn split<'t, S: Says>(
         &self,
         text: &'t [u8],
@@ -219,7 +229,7 @@ impl Splitter {
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
             ),
-            Engine::Regex { .. } => None,
+            Engine::Regex { .. } | Engine::Function { .. } => None,
         }
     }
 
@@ -352,6 +362,7 @@ impl Engine {
             }
             Self::Automaton(automaton) => automaton::split(automaton, pattern, text, each),
             Self::Regex { regex, .. } => regex.split(text, each),
+            Self::Function { name } => Err(Error::SplitIsFunction { name: name.clone() }),
         }
     }
 

@@ -30,6 +30,11 @@ pub enum Path {
         /// Why it is no automaton, as the end of a sentence about the pattern.
         unfit: &'static str,
     },
+    /// No pattern: the caller's function splits.
+    Function {
+        /// Its name.
+        name: String,
+    },
 }
 
 impl Path {
@@ -40,6 +45,7 @@ impl Path {
             Self::Transducer { .. } => "transducer",
             Self::Automaton { .. } => "automaton",
             Self::Backtracking { .. } => "backtracking",
+            Self::Function { .. } => "function",
         }
     }
 
@@ -70,6 +76,7 @@ impl Path {
                 format!("{}; it looks at most one character ahead", outside.0)
             }
             Self::Backtracking { outside, unfit } => format!("{}; no table: {unfit}", outside.0),
+            Self::Function { name } => format!("no pattern: the Python function {name} splits"),
         }
     }
 }
