@@ -315,3 +315,4 @@ def test_pattern_and_rules_together_are_refused() -> None:
 def test_a_spelled_text_is_json() -> None:
     assert json.loads(SPELLED)["rules"] == 1
     assert Rules.of(r"\w+|\W") is None
+    assert Rules.of('{"rules":1,"split":"f"}') is None

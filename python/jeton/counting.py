@@ -155,8 +155,8 @@ def count_corpus(
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is many texts, not one; give a list")
-    pattern = pattern_text(pattern, rules)
-    counting = Counting(pattern, threads, memory, folder, held_out, split=split)
+    text = pattern_text(pattern, rules)
+    counting = Counting(text, threads, memory, folder, held_out, split=split)
     with shown(progress) as tell:
         for _ in counting.add(_weighted(texts, weights), tell):
             pass

@@ -7,10 +7,10 @@ from jeton.errors import PatternError
 if TYPE_CHECKING:
     from jeton.rules import Rules
 
-__all__ = ["pattern_text", "plain_pattern"]
+__all__ = ["is_rules", "pattern_text", "plain_pattern"]
 
-RULES = '{"rules":'
-"""What the text begins with where rules stand in place of a pattern."""
+RULES, FUNCTION = '{"rules":', '{"rules":1,"split":'
+"""What the text begins with where rules, or a Python function, stand in place of a pattern."""
 
 
 def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) -> str | None:
@@ -30,9 +30,14 @@ def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) ->
     return given.spelled
 
 
+def is_rules(pattern: str) -> bool:
+    """Tell whether rules stand in place of a pattern."""
+    return pattern.startswith(RULES) and not pattern.startswith(FUNCTION)
+
+
 def plain_pattern(pattern: str, whose: str) -> str:
     """Return the regex of a pattern that may be rules, for those that know patterns only."""
-    if not pattern.startswith(RULES):
+    if not is_rules(pattern):
         return pattern
     from jeton.rules import Rules  # noqa: PLC0415
 

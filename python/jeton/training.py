@@ -215,8 +215,8 @@ def count_files(
         jobs.check(engine, workers)
     elif workers is not None:
         raise JobError("workers is for an engine; without one, threads says how many cores to use")
-    pattern = pattern_text(pattern, rules)
-    counting = Counting(pattern, threads, memory, folder, held_out, split=split)
+    text = pattern_text(pattern, rules)
+    counting = Counting(text, threads, memory, folder, held_out, split=split)
     files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
     times = corpus.weights_of(files, weights or {})
     known = corpus.identity(files)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from jeton._engine import check_rules
 from jeton.errors import PatternError, RulesError
 from jeton.files import given, read_whole, write_whole
-from jeton.pattern import RULES
+from jeton.pattern import is_rules
 from jeton.rules import spelling
 from jeton.rules.check import check
 from jeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
@@ -230,7 +230,7 @@ class Rules:
         Rules(base='gpt2')
         """
         pattern = source if isinstance(source, str) else source.pattern
-        return cls.from_json(pattern) if pattern.startswith(RULES) else None
+        return cls.from_json(pattern) if is_rules(pattern) else None
 
     def split(self, text: str | bytes) -> list[bytes]:
         """Split a text into pieces, as a tokenizer with these rules does.
