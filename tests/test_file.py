@@ -108,7 +108,7 @@ def test_refuses_a_version_from_the_future(tmp_path: Path) -> None:
     file = tmp_path / "x.jeton"
     content = TOK.to_file()
     file.write_bytes(content[:8] + b"\x07\x00" + content[10:])
-    assert "format version 7 and this jeton reads up to 1; update jeton" in refusal(file)
+    assert "format version 7 and this jeton reads up to 2; update jeton" in refusal(file)
 
 
 def test_refuses_a_file_larger_than_any_tokenizer(

@@ -10,7 +10,7 @@ from jeton.pretrained import pretrained, pretrained_names
 from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 
 if TYPE_CHECKING:
-    from jeton import chat, nanochat, rustbpe, shards, tiktoken
+    from jeton import chat, nanochat, rustbpe, search, shards, tiktoken
     from jeton.counting import Counts, count_corpus
     from jeton.grammar import Grammar, Transducer
     from jeton.info import Info
@@ -40,6 +40,7 @@ __all__ = [
     "pretrained",
     "pretrained_names",
     "rustbpe",
+    "search",
     "shards",
     "tiktoken",
     "train",
@@ -58,7 +59,7 @@ _LATER = {
     "train": "jeton.training",
     "train_files": "jeton.training",
 }
-_MODULES = {"chat", "nanochat", "rustbpe", "shards", "tiktoken"}
+_MODULES = {"chat", "nanochat", "rustbpe", "search", "shards", "tiktoken"}
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,8 @@ __all__ = [
     "Decoder",
     "Encoder",
     "Engine",
+    "Finder",
+    "FinderMany",
     "RawCounts",
     "RawMerges",
     "Texts",
@@ -211,6 +213,28 @@ class Decoder:
     def rewind(self, n: int) -> int: ...
     @property
     def stopped(self) -> str | None: ...
+
+@final
+class Finder:
+    def __new__(cls, needle: object, whole_word: bool, ignore_case: bool) -> Self: ...
+    def matches(
+        self,
+        text: object,
+        start: int,
+        end: int,
+        overlapping: bool,
+        from_end: bool,
+        limit: int,
+    ) -> list[tuple[int, int]]: ...
+    def count(self, text: object, start: int, end: int, overlapping: bool) -> int: ...
+
+@final
+class FinderMany:
+    def __new__(cls, needles: Sequence[object], whole_word: bool, ignore_case: bool) -> Self: ...
+    def matches(
+        self, text: object, start: int, overlapping: bool, limit: int
+    ) -> list[tuple[int, int, int]]: ...
+    def count(self, text: object, start: int, overlapping: bool) -> int: ...
 
 @final
 class Counter:

@@ -12,6 +12,7 @@ mod layout;
 mod locate;
 mod make;
 mod pieces;
+mod search;
 mod stream;
 mod text;
 mod tiktoken;
@@ -39,6 +40,8 @@ mod _engine {
     use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
     #[pymodule_export]
     use super::pieces::{encode_pieces, find_specials};
+    #[pymodule_export]
+    use super::search::{Finder, FinderMany};
     #[pymodule_export]
     use super::stream::{Decoder, Encoder};
     #[pymodule_export]

@@ -120,6 +120,18 @@ fn made_of<'a>(object: Borrowed<'a, '_, PyAny>, with_surrogates: bool) -> PyResu
     }
 }
 
+/// Returns the bytes of a `str`; lone surrogates take three bytes, which are not UTF-8.
+pub(crate) fn with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Text<'a>> {
+    if let Some(text) = lent_by(text.as_any().as_borrowed()) {
+        return Ok(Text::Lent(text));
+    }
+    if let Some(utf8) = units(text.as_borrowed()).and_then(|units| units.utf8()) {
+        return Ok(Text::Copied(utf8));
+    }
+    let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+    Ok(Text::Bytes(bytes.cast_into::<PyBytes>()?.into()))
+}
+
 /// Returns the characters of a `str` where they lie, if it is known where.
 #[inline]
 fn units<'a>(text: Borrowed<'a, '_, PyString>) -> Option<Units<'a>> {

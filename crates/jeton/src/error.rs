@@ -293,7 +293,7 @@ impl fmt::Display for Error {
             Self::Rules { place, what } if place.is_empty() => {
                 write!(f, "the rules cannot be used: {what}")
             }
-            Self::Rules { place, what } => write!(f, "the rules cannot be used: {place}: {what}"),
+            Self::Rules { place, what } => write!(f, "{place}: {what}"),
             Self::TextTooLong { bytes } => {
                 write!(
                     f,

@@ -262,7 +262,7 @@ pub struct Group {
 }
 
 impl Isolate {
-    /// Reads the regex that is looked for.
+    /// Reads the regex, whatever is beside its matches.
     ///
     /// # Errors
     ///
@@ -278,12 +278,18 @@ impl Isolate {
             Some(0) => {
                 Err(format!("{:?} can match the empty text; a piece is not empty", self.regex))
             }
-            Some(_) if self.whole_word => {
-                let edges = [Look::WordStartHalfUnicode, Look::WordEndHalfUnicode].map(Hir::look);
-                let [start, end] = edges;
-                Ok(Hir::concat(vec![start, hir, end]))
-            }
             Some(_) => Ok(hir),
+        }
+    }
+
+    /// Returns what was read with the edges that a complete word has.
+    pub(crate) fn with_edges(&self, hir: Hir) -> Hir {
+        match self.whole_word {
+            true => {
+                let start = Hir::look(Look::WordStartHalfUnicode);
+                Hir::concat(vec![start, hir, Hir::look(Look::WordEndHalfUnicode)])
+            }
+            false => hir,
         }
     }
 }

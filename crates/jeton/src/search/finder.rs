@@ -1,9 +1,10 @@
 //! One needle in bytes: as it is, as a whole word, whatever its case.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::folded::{Folded, folded};
-use super::needle::{Needle, Search};
+use super::needle::{Needle, Search, Then};
 use super::{Element, NEEDLE_MAX, Options};
 use crate::error::Error;
 use crate::unicode::{is_word_after, is_word_before};
@@ -106,6 +107,21 @@ impl Finder {
     }
 }
 
+/// Returns whether a text has characters beyond ASCII that are alike to letters of it.
+fn has_letters_alike(text: &[u8]) -> bool {
+    static ALIKE: OnceLock<[Needle<u8>; 2]> = OnceLock::new();
+    let alike =
+        ALIKE.get_or_init(|| ["\u{212A}", "\u{17F}"].map(|one| Needle::new(one.as_bytes())));
+    alike.iter().any(|needle| {
+        let mut has = false;
+        needle.each::<false>(text, &mut needle.search(), |_| {
+            has = true;
+            Then::Stop
+        });
+        has
+    })
+}
+
 /// Refuses a needle that is empty or too long.
 fn check<E>(needle: &[E]) -> Result<(), Error> {
     match needle.len() {
@@ -133,8 +149,6 @@ pub struct Matches<'a, const BACK: bool> {
 enum Stretch {
     /// A stretch of the text itself.
     Itself(Range<usize>),
-    /// The same, of ASCII, by the needle for it.
-    Ascii(Range<usize>),
     Folded(Folded),
 }
 
@@ -186,10 +200,10 @@ impl<'a, const BACK: bool> Matches<'a, BACK> {
         };
         self.starts = starts;
         self.search = needle.search();
-        self.stretch = if is_ascii && self.text[bytes.clone()].is_ascii() {
-            Stretch::Ascii(bytes)
+        self.stretch = if is_ascii && !has_letters_alike(&self.text[bytes.clone()]) {
+            Stretch::Itself(bytes)
         } else {
-            let mut folded = match std::mem::replace(&mut self.stretch, Stretch::Ascii(0..0)) {
+            let mut folded = match std::mem::replace(&mut self.stretch, Stretch::Itself(0..0)) {
                 Stretch::Folded(folded) => folded,
                 _ => Folded::default(),
             };
@@ -199,47 +213,58 @@ impl<'a, const BACK: bool> Matches<'a, BACK> {
         true
     }
 
-    /// The next match in the stretch, whether it is a whole word or not.
+    /// Calls `each` with the matches that are left, until it returns false.
     #[inline]
-    fn next_here(&mut self) -> Option<Range<usize>> {
-        let (start, len) = match (&self.stretch, &self.finder.kind) {
-            (Stretch::Itself(range), Kind::Exact(needle)) => {
-                let text = &self.text[range.clone()];
-                let found = needle.next::<BACK>(text, &mut self.search)?;
-                (range.start + found, needle.elements().len())
+    fn run(&mut self, mut each: impl FnMut(Range<usize>) -> bool) {
+        let mut goes_on = true;
+        loop {
+            let (text, starts, left) = (self.text, &self.starts, &mut self.left);
+            let mut take = |found: Range<usize>| {
+                let is_match = starts.contains(&found.start)
+                    && (!self.finder.whole_word
+                        || !is_word_before(text, found.start) && !is_word_after(text, found.end));
+                if !is_match {
+                    return Then::GoOn;
+                }
+                goes_on = each(found.clone());
+                if !self.overlapping && BACK {
+                    left.end = left.end.min(found.start).max(left.start);
+                } else if !self.overlapping {
+                    left.start = left.start.max(found.end).min(left.end);
+                }
+                match (goes_on, self.overlapping) {
+                    (true, true) => Then::GoOn,
+                    (true, false) => Then::Pass,
+                    (false, true) => Then::Stop,
+                    (false, false) => Then::PassAndStop,
+                }
+            };
+            match (&self.stretch, &self.finder.kind) {
+                (Stretch::Itself(range), Kind::Exact(needle)) => {
+                    let (start, len) = (range.start, needle.elements().len());
+                    needle.each::<BACK>(&text[range.clone()], &mut self.search, |found| {
+                        take(start + found..start + found + len)
+                    });
+                }
+                (Stretch::Itself(range), Kind::Ascii(needle))
+                | (Stretch::Itself(range), Kind::Folded(_, Some(needle))) => {
+                    let (start, len) = (range.start, needle.elements().len());
+                    needle.each::<BACK>(&text[range.clone()], &mut self.search, |found| {
+                        take(start + found..start + found + len)
+                    });
+                }
+                (Stretch::Folded(folded), Kind::Folded(needle, _)) => {
+                    let len = needle.elements().len();
+                    needle.each::<BACK>(&folded.bytes, &mut self.search, |found| {
+                        take(folded.place(found)..folded.place(found + len))
+                    });
+                }
+                _ => unreachable!("a stretch is of the finder's kind"),
             }
-            (Stretch::Itself(range), Kind::Ascii(needle))
-            | (Stretch::Ascii(range), Kind::Folded(_, Some(needle))) => {
-                let text = &self.text[range.clone()];
-                let found = needle.next::<BACK>(text, &mut self.search)?;
-                (range.start + found, needle.elements().len())
+            let Kind::Folded(needle, ascii) = &self.finder.kind else { return };
+            if !goes_on || !self.go_on(needle, ascii.is_some()) {
+                return;
             }
-            (Stretch::Folded(folded), Kind::Folded(needle, _)) => {
-                let found = needle.next::<BACK>(&folded.bytes, &mut self.search)?;
-                let start = folded.place(found);
-                (start, folded.place(found + needle.elements().len()) - start)
-            }
-            _ => unreachable!("a stretch is of the finder's kind"),
-        };
-        Some(start..start + len)
-    }
-
-    /// Leaves out what overlaps the match that was found last.
-    fn pass(&mut self, found: &Range<usize>) {
-        match (&self.stretch, &self.finder.kind) {
-            (
-                Stretch::Itself(_) | Stretch::Folded(_),
-                Kind::Exact(needle) | Kind::Folded(needle, _),
-            ) => {
-                self.search.pass(needle);
-            }
-            (_, Kind::Ascii(needle) | Kind::Folded(_, Some(needle))) => self.search.pass(needle),
-            _ => unreachable!("a stretch is of the finder's kind"),
-        }
-        if BACK {
-            self.left.end = self.left.end.min(found.start).max(self.left.start);
-        } else {
-            self.left.start = self.left.start.max(found.end).min(self.left.end);
         }
     }
 }
@@ -249,26 +274,22 @@ impl<const BACK: bool> Iterator for Matches<'_, BACK> {
 
     #[inline]
     fn next(&mut self) -> Option<Range<usize>> {
-        loop {
-            let Some(found) = self.next_here() else {
-                let Kind::Folded(needle, ascii) = &self.finder.kind else { return None };
-                if !self.go_on(needle, ascii.is_some()) {
-                    return None;
-                }
-                continue;
-            };
-            if !self.starts.contains(&found.start) {
-                continue;
-            }
-            let is_whole = !self.finder.whole_word
-                || !is_word_before(self.text, found.start) && !is_word_after(self.text, found.end);
-            if is_whole {
-                if !self.overlapping {
-                    self.pass(&found);
-                }
-                return Some(found);
-            }
-        }
+        let mut first = None;
+        self.run(|found| {
+            first = Some(found);
+            false
+        });
+        first
+    }
+
+    /// All at once, which is faster than one by one.
+    fn fold<B, F: FnMut(B, Range<usize>) -> B>(mut self, init: B, mut each: F) -> B {
+        let mut folded = Some(init);
+        self.run(|found| {
+            folded = folded.take().map(|so_far| each(so_far, found));
+            true
+        });
+        folded.expect("it is put back each time")
     }
 }
 
@@ -294,36 +315,56 @@ impl<E: Element> Sequence<E> {
         Ok(Self(Needle::new(elements)))
     }
 
+    /// How many elements it has.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.elements().len()
+    }
+
     /// Finds where it begins, each after the end of the one before it unless `overlapping`.
-    pub fn matches<'a>(
-        &'a self,
-        text: &'a [E],
-        overlapping: bool,
-    ) -> impl Iterator<Item = usize> + 'a {
-        self.all::<false>(text, overlapping)
+    #[must_use]
+    pub fn matches<'a>(&'a self, text: &'a [E], overlapping: bool) -> Places<'a, E, false> {
+        Places { needle: &self.0, text, overlapping, search: self.0.search() }
     }
 
     /// The same, from the end.
-    pub fn matches_back<'a>(
-        &'a self,
-        text: &'a [E],
-        overlapping: bool,
-    ) -> impl Iterator<Item = usize> + 'a {
-        self.all::<true>(text, overlapping)
+    #[must_use]
+    pub fn matches_back<'a>(&'a self, text: &'a [E], overlapping: bool) -> Places<'a, E, true> {
+        Places { needle: &self.0, text, overlapping, search: self.0.search() }
+    }
+}
+
+/// The places of a [`Sequence`] in a text; with `BACK`, from the end.
+#[derive(Debug)]
+pub struct Places<'a, E, const BACK: bool> {
+    needle: &'a Needle<E>,
+    text: &'a [E],
+    overlapping: bool,
+    search: Search<E>,
+}
+
+impl<E: Element, const BACK: bool> Iterator for Places<'_, E, BACK> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let then = if self.overlapping { Then::Stop } else { Then::PassAndStop };
+        let mut first = None;
+        self.needle.each::<BACK>(self.text, &mut self.search, |found| {
+            first = Some(found);
+            then
+        });
+        first
     }
 
-    fn all<'a, const BACK: bool>(
-        &'a self,
-        text: &'a [E],
-        overlapping: bool,
-    ) -> impl Iterator<Item = usize> + 'a {
-        let mut search = self.0.search();
-        std::iter::from_fn(move || {
-            let found = self.0.next::<BACK>(text, &mut search)?;
-            if !overlapping {
-                search.pass(&self.0);
-            }
-            Some(found)
-        })
+    /// All at once, which is faster than one by one.
+    fn fold<B, F: FnMut(B, usize) -> B>(mut self, init: B, mut each: F) -> B {
+        let then = if self.overlapping { Then::GoOn } else { Then::Pass };
+        let mut folded = Some(init);
+        self.needle.each::<BACK>(self.text, &mut self.search, |found| {
+            folded = folded.take().map(|so_far| each(so_far, found));
+            then
+        });
+        folded.expect("it is put back each time")
     }
 }

@@ -37,21 +37,23 @@ impl Folded {
             }
             let stop = end.min(at + STEP);
             while at < stop {
-                at += self.push(&text[at..end]);
-                if self.places_differ(at) {
-                    self.changes.push((self.bytes.len(), at));
+                let ascii = text[at..stop].iter().take_while(|byte| byte.is_ascii()).count();
+                let small = text[at..at + ascii].iter().map(u8::to_ascii_lowercase);
+                self.bytes.extend(small);
+                at += ascii;
+                if at < stop {
+                    at += self.push(&text[at..end]);
+                    if self.places_differ(at) {
+                        self.changes.push((self.bytes.len(), at));
+                    }
                 }
             }
         }
     }
 
-    /// Folds one character, and returns how many bytes it has.
+    /// Folds one character beyond ASCII, and returns how many bytes it has.
     fn push(&mut self, text: &[u8]) -> usize {
         match read_char(text) {
-            Some((point, 1)) => {
-                self.bytes.push((point as u8).to_ascii_lowercase());
-                1
-            }
             Some((point, bytes)) => {
                 match char::from_u32(fold(point)).filter(|&folded| folded as u32 != point) {
                     Some(folded) => {

@@ -231,6 +231,25 @@ impl FinderMany {
             .sort_by_key(|found| (found.range.start, usize::MAX - found.range.end, found.needle));
     }
 
+    /// Appends the longest match at every place of a range where one begins, if that takes little
+    /// more than finding the first; says whether it has.
+    pub(crate) fn longest_within(
+        &self,
+        text: &[u8],
+        starts: Range<usize>,
+        all: &mut Vec<Range<usize>>,
+    ) -> bool {
+        let (Some(words), None, false) = (&self.words, &self.automaton, self.ignore_case) else {
+            return false;
+        };
+        // Of one place they come from the shortest on.
+        words.all(text, starts, |range, _| match all.last_mut() {
+            Some(last) if last.start == range.start => *last = range,
+            _ => all.push(range),
+        });
+        true
+    }
+
     /// Looks for a match in steps that grow, so that none looks much farther than the match is.
     fn find_by_steps(
         &self,

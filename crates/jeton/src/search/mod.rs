@@ -15,9 +15,9 @@ mod needle;
 mod tests;
 mod words;
 
-pub use finder::{Finder, Matches, Sequence};
+pub use finder::{Finder, Matches, Places, Sequence};
 pub use lanes::Element;
-pub(crate) use literals::Literals;
+pub(crate) use literals::{Literals, Through};
 pub use many::{FinderMany, Found};
 
 /// Elements that one needle has at most.

@@ -60,8 +60,12 @@ pub(super) struct Search<E> {
     /// Windows that may be the needle, of 64.
     block: usize,
     candidates: u64,
+    /// Whether all of those are the needle.
+    certain: bool,
     /// Comparisons that may yet fail before windows are no longer passed over by the block.
     credit: usize,
+    /// How often they failed of late.
+    heat: usize,
     asked: Option<[Asked<E>; 2]>,
     turn: bool,
 }
@@ -71,6 +75,28 @@ const CREDIT: usize = 1 << 12;
 
 /// Elements that are compared together.
 const STEP: usize = 16;
+
+/// Elements that a needle has at most to be compared with many windows of a block together, and how many
+/// those are at least.
+const SHORT: usize = 32;
+const CROWD: u32 = 4;
+
+/// A comparison that fails warms by as much as a block passed cools; where it is hot, the filter
+/// asks for other elements.
+const HOT: usize = 16 * BLOCK;
+
+/// What follows a match.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Then {
+    /// The next, which may overlap it.
+    GoOn,
+    /// The next after its end.
+    Pass,
+    /// Nothing; the next one, if the search goes on later, may overlap it.
+    Stop,
+    /// Nothing; the next one is after its end.
+    PassAndStop,
+}
 
 impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
     pub(super) fn new(elements: &[E]) -> Self {
@@ -101,45 +127,42 @@ impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
             known: 0,
             block: 0,
             candidates: 0,
+            certain: false,
             credit: CREDIT,
+            heat: 0,
             asked: None,
             turn: false,
         }
     }
 
-    /// Returns where the needle begins next; overlapping ones, too. With `BACK`, from the end.
+    /// Calls `each` with every place where the needle begins, from where the search is, as long as it
+    /// is told to. With `BACK`, from the end.
     #[inline]
-    pub(super) fn next<const BACK: bool>(
+    pub(super) fn each<const BACK: bool>(
         &self,
         text: &[E],
         search: &mut Search<E>,
-    ) -> Option<usize> {
-        self.next_by::<BACK>(Tier::best(), text, search)
+        each: impl FnMut(usize) -> Then,
+    ) {
+        self.each_by::<BACK>(Tier::best(), text, search, each);
     }
 
     #[inline]
-    fn next_by<const BACK: bool>(
+    fn each_by<const BACK: bool>(
         &self,
         tier: Tier,
         text: &[E],
         search: &mut Search<E>,
-    ) -> Option<usize> {
-        let windows = (text.len() + 1).checked_sub(self.elements.len())?;
+        mut each: impl FnMut(usize) -> Then,
+    ) {
+        let windows = (text.len() + 1).saturating_sub(self.elements.len());
         if search.at >= windows {
-            return None;
+            return;
         }
         let tables = self.tables::<BACK>();
         let work = Work::<E, BACK, FOLD> { text, needle: &self.elements, tables, windows };
-        let found = run(tier, Next { work: &work, search })?;
-        Some(if BACK { windows - 1 - found } else { found })
-    }
-}
-
-impl<E> Search<E> {
-    /// Leaves out windows that overlap the last match.
-    pub(super) fn pass<const FOLD: bool>(&mut self, needle: &Needle<E, FOLD>) {
-        let period = needle.elements.len() - self.known;
-        (self.at, self.known) = (self.at - period + needle.elements.len(), 0);
+        let each = |found| each(if BACK { windows - 1 - found } else { found });
+        run(tier, Each { work, search, each });
     }
 }
 
@@ -226,6 +249,7 @@ impl<E: Element> Filter<E> {
 }
 
 impl<E: Element> Asked<E> {
+    #[inline(always)]
     fn new<const FOLD: bool>(needle: &[E], place: usize) -> Self {
         let value = needle[place];
         // Of all bytes, only the two of a letter become it by this bit.
@@ -243,21 +267,37 @@ struct Work<'w, E, const BACK: bool, const FOLD: bool> {
     windows: usize,
 }
 
-struct Next<'w, 's, E, const BACK: bool, const FOLD: bool> {
-    work: &'w Work<'w, E, BACK, FOLD>,
+struct Each<'w, 's, E, F, const BACK: bool, const FOLD: bool> {
+    work: Work<'w, E, BACK, FOLD>,
     search: &'s mut Search<E>,
+    each: F,
 }
 
-impl<E: Element, const BACK: bool, const FOLD: bool> Job for Next<'_, '_, E, BACK, FOLD> {
-    type Result = Option<usize>;
+impl<E: Element, F: FnMut(usize) -> Then, const BACK: bool, const FOLD: bool> Job
+    for Each<'_, '_, E, F, BACK, FOLD>
+{
+    type Result = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self) -> Option<usize> {
-        self.work.next::<L>(self.search)
+    fn run<L: Lanes>(mut self) {
+        let len = self.work.needle.len();
+        let period = self.work.tables.good[0] as usize;
+        while let Some(found) = self.work.next::<L>(self.search) {
+            let then = (self.each)(found);
+            // Galil's rule: what the next window shares with this one is known.
+            (self.search.at, self.search.known) = match then {
+                Then::Pass | Then::PassAndStop => (found + len, 0),
+                Then::GoOn | Then::Stop => (found + period, len - period),
+            };
+            if matches!(then, Then::Stop | Then::PassAndStop) {
+                return;
+            }
+        }
     }
 }
 
 impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
+    /// Moves the search to the next window that is the needle.
     #[inline(always)]
     fn next<L: Lanes>(&self, search: &mut Search<E>) -> Option<usize> {
         let len = self.needle.len();
@@ -265,6 +305,9 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
             if search.known == 0 {
                 if search.credit > 0 && self.windows >= BLOCK {
                     self.pass_by_blocks::<L>(search);
+                    if search.certain && search.at < self.windows {
+                        return Some(search.at);
+                    }
                 } else {
                     self.pass_by_last(search);
                 }
@@ -273,13 +316,11 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
                 return None;
             }
             let Some(place) = self.differs(search.at, search.known) else {
-                let found = search.at;
-                let period = self.tables.good[0] as usize;
-                (search.at, search.known) = (found + period, len - period);
-                return Some(found);
+                return Some(search.at);
             };
             search.credit = search.credit.saturating_sub(len - place);
-            if len - place > STEP || search.credit < CREDIT / 2 {
+            search.heat += BLOCK;
+            if search.heat > HOT {
                 self.ask_for(place, search);
             }
             let element = self.element(search.at + place);
@@ -317,8 +358,19 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
             if candidates != 0 {
                 candidates &= has(third) & has(fourth);
                 candidates = candidates >> (at - block) << (at - block);
+                let certain = self.needle.len() <= SHORT && candidates.count_ones() >= CROWD;
+                if certain {
+                    for place in (0..self.needle.len()).rev() {
+                        candidates &= has(self.asked(place));
+                        if candidates == 0 {
+                            break;
+                        }
+                    }
+                }
                 if candidates != 0 {
+                    search.certain = certain;
                     search.credit += at - search.at;
+                    search.heat = search.heat.saturating_sub(at - search.at);
                     search.at = block + candidates.trailing_zeros() as usize;
                     (search.block, search.candidates) = (block, candidates);
                     return;
@@ -346,11 +398,16 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
     fn ask_for(&self, place: usize, search: &mut Search<E>) {
         let [_, _, third, fourth] = self.tables.filter.asked;
         let asked = search.asked.get_or_insert([third, fourth]);
-        let forwards = if BACK { self.needle.len() - 1 - place } else { place };
-        let mut new = Asked::new::<FOLD>(self.needle, forwards);
-        new.place = place;
-        asked[usize::from(search.turn)] = new;
+        asked[usize::from(search.turn)] = self.asked(place);
         search.turn = !search.turn;
+        search.heat = 0;
+    }
+
+    /// Asks for the element at a place of the needle, which is that of the mirror with `BACK`.
+    #[inline(always)]
+    fn asked(&self, place: usize) -> Asked<E> {
+        let forwards = if BACK { self.needle.len() - 1 - place } else { place };
+        Asked { place, ..Asked::new::<FOLD>(self.needle, forwards) }
     }
 
     /// Returns the last place of a window where it differs from the needle, down to `known`.
@@ -359,6 +416,9 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
         let len = self.needle.len();
         let start = if BACK { self.text.len() - at - len } else { at };
         let window = &self.text[start..start + len];
+        if !FOLD && known == 0 && len <= SHORT && window == self.needle {
+            return None;
+        }
         let (mut done, all) = (0, len - known);
         while all - done >= STEP {
             let stretch = if BACK { done..done + STEP } else { len - done - STEP..len - done };
@@ -417,7 +477,15 @@ mod tests {
         let needle = Needle::<E, FOLD>::new(needle);
         let mut search = needle.search();
         search.credit = credit;
-        std::iter::from_fn(|| needle.next_by::<BACK>(tier, text, &mut search)).collect()
+        let mut all = Vec::new();
+        let mut then = [Then::GoOn, Then::Stop].into_iter().cycle();
+        for _ in 0..=text.len() {
+            needle.each_by::<BACK>(tier, text, &mut search, |found| {
+                all.push(found);
+                then.next().unwrap()
+            });
+        }
+        all
     }
 
     fn assert_all<E: Element>(needle: &[E], text: &[E]) {
@@ -457,6 +525,31 @@ mod tests {
                 needle = text[start..start + len].to_vec();
             }
             assert_all(&needle, &text);
+        }
+    }
+
+    #[test]
+    fn matches_do_not_overlap_where_they_must_not() {
+        let mut random = Random(6);
+        for _ in 0..2000 {
+            let mut some = |most: usize| -> Vec<u8> {
+                (0..1 + random.below(most)).map(|_| b"ab"[random.below(2)]).collect()
+            };
+            let (text, needle) = (some(300), some(4));
+            let (mut expected, mut end) = (naive(&needle, &text), 0);
+            expected.retain(|&found| {
+                let keep = found >= end;
+                end = if keep { found + needle.len() } else { end };
+                keep
+            });
+            for tier in Tier::all() {
+                let (made, mut found) = (Needle::<u8>::new(&needle), Vec::new());
+                made.each_by::<false>(tier, &text, &mut made.search(), |at| {
+                    found.push(at);
+                    Then::Pass
+                });
+                assert_eq!(found, expected, "{tier:?} {needle:?} in {text:?}");
+            }
         }
     }
 

@@ -13,7 +13,8 @@ use super::layers::Maker;
 use super::regex::{STAND_IN, readable};
 use crate::error::Error;
 use crate::rules::{Rules, refused};
-use crate::search::Literals;
+use crate::search::{Literals, Through};
+use crate::unicode::read_char;
 
 /// Bytes that the regexes take compiled, and that the tables take which are made as they run.
 const COMPILED_BYTES_MAX: usize = 1 << 24;
@@ -35,7 +36,14 @@ pub(super) struct Matches {
 struct Isolates {
     regex: Regex,
     count: usize,
+    /// The same without the edges of complete words, if any has them. It is much faster where text
+    /// is not ASCII, and no match begins before one of its own.
+    without_edges: Option<Regex>,
 }
+
+/// Bytes that matches without edges, tried in vain, may have more than lie between them, before the edges are looked
+/// for everywhere: trying takes linear time.
+const TRIED_BYTES_MAX: usize = 1 << 12;
 
 impl Matches {
     /// Reads rules; `None` if nothing is looked for.
@@ -46,17 +54,19 @@ impl Matches {
         let finder = |literals: &[String], whole_word| {
             (!literals.is_empty()).then(|| Literals::new(literals, whole_word)).transpose()
         };
-        let regexes: Vec<Hir> = (rules.isolate.iter().enumerate())
+        let plain: Vec<Hir> = (rules.isolate.iter().enumerate())
             .map(|(at, isolate)| {
                 isolate.read().map_err(|why| refused(&format!("isolate[{at}]"), why))
             })
             .collect::<Result<_, _>>()?;
+        let edged = rules.isolate.iter().zip(&plain);
+        let edged: Vec<Hir> = edged.map(|(one, hir)| one.with_edges(hir.clone())).collect();
         Ok(Some(Self {
             keep: finder(&rules.keep, false)?,
             keep_words: finder(&rules.keep_words, true)?,
-            isolate: Isolates::of(&regexes)?,
+            isolate: Isolates::of(&plain, &edged)?,
             takes_space: rules.keep_space,
-            crossing: Crossing::of(rules, &regexes),
+            crossing: Crossing::of(rules, &edged),
         }))
     }
 
@@ -68,8 +78,14 @@ impl Matches {
 
     /// Looks through a text.
     pub(super) fn search<'m, 't>(&'m self, text: &'t [u8]) -> Search<'m, 't> {
-        let isolate = self.isolate.as_ref().map(|isolate| (isolate, Readable::of(text)));
-        Search { matches: self, text, isolate, known: [const { None }; 3] }
+        Search {
+            text,
+            keep: self.keep.as_ref().map(|literals| literals.through(text)),
+            keep_words: self.keep_words.as_ref().map(|literals| literals.through(text)),
+            isolate: self.isolate.as_ref().map(|isolate| (isolate, Readable::of(text))),
+            isolated: None,
+            takes_space: self.takes_space,
+        }
     }
 }
 
@@ -78,84 +94,99 @@ type Found = (Range<usize>, Maker);
 
 /// The matches of one text.
 pub(super) struct Search<'m, 't> {
-    matches: &'m Matches,
     text: &'t [u8],
+    keep: Option<Through<'m, 't>>,
+    keep_words: Option<Through<'m, 't>>,
     isolate: Option<(&'m Isolates, Readable<'t>)>,
-    /// The next match of each kind, if it has been looked for.
-    known: [Option<Option<Found>>; 3],
+    /// The next match of a regex, if it has been looked for.
+    isolated: Option<Option<Found>>,
+    takes_space: bool,
 }
 
 impl Search<'_, '_> {
     /// Returns the first match from a place on. Places never fall.
     pub(super) fn next(&mut self, from: usize) -> Option<Found> {
-        for kind in 0..self.known.len() {
+        // Those that win where all else is equal come first.
+        let mut best: Option<Found> = None;
+        let mut take = |found: Option<Found>| {
+            let key = |(place, _): &Found| (place.start, usize::MAX - place.end);
+            if let Some(found) = found
+                && best.as_ref().is_none_or(|best| key(&found) < key(best))
+            {
+                best = Some(found);
+            }
+        };
+        take(self.keep.as_mut().and_then(|keep| Some((keep.find(from)?, Maker::Keep))));
+        let words = self.keep_words.as_mut();
+        take(words.and_then(|words| Some((words.find(from)?, Maker::KeepWords))));
+        if let Some((isolate, readable)) = &self.isolate {
             let is_ahead =
                 |found: &Option<Found>| found.as_ref().is_none_or(|(place, _)| place.start >= from);
-            if !self.known[kind].as_ref().is_some_and(is_ahead) {
-                self.known[kind] = Some(self.find(kind, from));
+            if !self.isolated.as_ref().is_some_and(is_ahead) {
+                self.isolated = Some(isolate.find(readable, from));
             }
+            take(self.isolated.clone().flatten());
         }
-        let found = self.known.iter().flatten().flatten();
-        // The first of the smallest: kinds stand in the order in which they win.
-        let best = found.min_by_key(|(place, _)| (place.start, usize::MAX - place.end));
-        let (mut place, maker) = best?.clone();
+        let (mut place, maker) = best?;
         let space = place.start.checked_sub(1).filter(|&at| at >= from && self.text[at] == b' ');
-        if let (true, Some(space)) = (self.matches.takes_space, space) {
+        if let (true, Some(space)) = (self.takes_space, space) {
             place.start = space;
         }
         Some((place, maker))
     }
-
-    fn find(&self, kind: usize, from: usize) -> Option<Found> {
-        let Matches { keep, keep_words, .. } = self.matches;
-        let literal = |finder: &Option<Literals>, maker| {
-            finder
-                .as_ref()?
-                .find_within(self.text, from..self.text.len())
-                .map(|found| (found.range, maker))
-        };
-        match kind {
-            0 => literal(keep, Maker::Keep),
-            1 => literal(keep_words, Maker::KeepWords),
-            _ => {
-                let (isolate, readable) = self.isolate.as_ref()?;
-                isolate.find(readable, from)
-            }
-        }
-    }
 }
 
 impl Isolates {
-    fn of(regexes: &[Hir]) -> Result<Option<Self>, Error> {
-        if regexes.is_empty() {
+    fn of(plain: &[Hir], edged: &[Hir]) -> Result<Option<Self>, Error> {
+        if plain.is_empty() {
             return Ok(None);
         }
-        let config = Regex::config()
-            .nfa_size_limit(Some(COMPILED_BYTES_MAX))
-            .hybrid_cache_capacity(TABLES_BYTES_MAX);
-        let regex = Regex::builder().configure(config).build_many_from_hir(regexes);
-        let regex = regex.map_err(|error| refused("isolate", format!("too large: {error}")))?;
-        Ok(Some(Self { regex, count: regexes.len() }))
+        let compile = |regexes: &[Hir]| {
+            let config = Regex::config()
+                .nfa_size_limit(Some(COMPILED_BYTES_MAX))
+                .hybrid_cache_capacity(TABLES_BYTES_MAX);
+            let regex = Regex::builder().configure(config).build_many_from_hir(regexes);
+            regex.map_err(|error| refused("isolate", format!("too large: {error}")))
+        };
+        let without_edges = (plain != edged).then(|| compile(plain)).transpose()?;
+        Ok(Some(Self { regex: compile(edged)?, count: plain.len(), without_edges }))
     }
 
     /// The first match from a place on: of the regexes that match there, the longest match.
     fn find(&self, text: &Readable, from: usize) -> Option<Found> {
         let input = Input::new(text.read.as_ref()).range(text.to_read(from)..);
-        let first = self.regex.search(&input)?;
-        let mut best = first.range();
-        let mut number = first.pattern();
-        if self.count > 1 {
-            // The one that was found is the first listed, and maybe not the longest.
-            for other in (0..self.count).map(PatternID::must) {
-                let anchored = input.clone().range(best.start..).anchored(Anchored::Pattern(other));
-                if let Some(found) = self.regex.search(&anchored)
-                    && (found.end() > best.end || found.end() == best.end && other < number)
-                {
-                    (best, number) = (found.range(), other);
-                }
+        let (place, number) = self.find_read(input)?;
+        Some((text.place(&place), Maker::Isolate(number)))
+    }
+
+    fn find_read(&self, mut input: Input) -> Option<(Range<usize>, usize)> {
+        let (from, read) = (input.start(), input.end());
+        let mut tried = 0;
+        while let Some(without_edges) = &self.without_edges
+            && tried <= input.start() - from + TRIED_BYTES_MAX
+        {
+            let found = without_edges.search(&input)?;
+            if let Some(found) = self.longest_at(&input, found.start()) {
+                return Some(found);
             }
+            tried += found.len();
+            let rest = &input.haystack()[found.start()..];
+            let next = read_char(rest).map_or(1, |(_, length)| length);
+            input.set_range(found.start() + next..read);
         }
-        Some((text.place(&best), Maker::Isolate(number.as_usize())))
+        let start = self.regex.search(&input)?.start();
+        self.longest_at(&input, start)
+    }
+
+    /// The longest match at a place, of the first regex that has it.
+    fn longest_at(&self, input: &Input, start: usize) -> Option<(Range<usize>, usize)> {
+        let found = (0..self.count).filter_map(|number| {
+            let anchored = Anchored::Pattern(PatternID::must(number));
+            let there = input.clone().range(start..input.end()).anchored(anchored);
+            self.regex.search(&there).map(|found| (found.range(), number))
+        });
+        // The last of the greatest is returned: the first is wanted.
+        found.max_by_key(|(place, number)| (place.end, usize::MAX - number))
     }
 }
 

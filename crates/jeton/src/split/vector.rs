@@ -8,7 +8,7 @@
 use super::algebra::{Algebra, Carry};
 #[cfg(target_arch = "x86_64")]
 use super::block;
-use super::block::{Block, Wide};
+use super::block::{Block, Wide, below};
 use super::scalar;
 use crate::pattern::Transducer;
 
@@ -153,51 +153,96 @@ fn split_by<'t>(
     classify: impl Fn(&[u8; 64]) -> Block,
     widen: impl Fn(&[u8; 64], u64) -> Wide,
 ) {
-    // The piece in hand begins at `start`; the block at `first`, later if it is within a word.
-    let (mut start, mut first, mut carry) = (0, 0, Carry::default());
-    let mut was_broken = false;
-    // Whether the piece in hand holds a byte of earlier blocks that is watched for.
-    let mut watched = false;
-    while let Some(bytes) = text[first..].first_chunk() {
+    let split_block = |bytes: &[u8; 64], carry| {
         let block = classify(bytes);
-        let (found, end, broken) = if block.high == 0 {
-            (algebra.cuts::<false>(bytes, &block, &Wide::NONE, carry), 64, 64)
+        let seen = watch(&block, carry);
+        if block.high == 0 {
+            (algebra.cuts::<false>(bytes, &block, &Wide::NONE, carry), seen, 64, 64)
         } else {
             let wide = widen(bytes, block.high);
-            (algebra.cuts::<true>(bytes, &block, &wide, carry), wide.end, wide.broken)
-        };
-        let mut seen = watch(&block, carry);
-        let mut cuts = found.cuts;
-        while cuts != 0 {
-            let end = first + cuts.trailing_zeros() as usize;
-            let before = (cuts & cuts.wrapping_neg()) - 1;
-            each(&text[start..end], watched | (seen & before != 0));
-            (start, watched) = (end, false);
-            seen &= !before;
-            cuts &= cuts - 1;
+            (algebra.cuts::<true>(bytes, &block, &wide, carry), seen, wide.end, wide.broken)
         }
-        watched |= seen != 0;
+    };
+    // The block begins at `first`, later than the piece in hand if it is within a word.
+    let mut hand = Hand { start: 0, watched: false };
+    let (mut first, mut carry) = (0, Carry::default());
+    let mut was_broken = false;
+    while let Some(bytes) = text[first..].first_chunk() {
+        let (found, seen, end, broken) = split_block(bytes, carry);
+        hand.take(text, first, found.cuts, seen, &mut each);
         carry = found.carry;
         let is_broken = found.doubt < end && found.doubt == broken;
         if found.doubt < end || carry.word == 0 && found.cuts == 0 {
             let mut past = first + if found.doubt < end { found.doubt as usize } else { 0 };
             // Where many bytes are not UTF-8, blocks are not worth their while.
             past += if is_broken && was_broken { 64 } else { 0 };
-            scalar::scan(transducer, text, start, |end| {
-                each(&text[start..end], true);
-                start = end;
+            scalar::scan(transducer, text, hand.start, |end| {
+                each(&text[hand.start..end], true);
+                hand.start = end;
                 end <= past
             });
-            (carry, watched) = (Carry::default(), false);
+            (carry, hand.watched) = (Carry::default(), false);
         }
         was_broken = is_broken;
-        first = if carry.word != 0 { first + end as usize } else { start };
+        first = if carry.word != 0 { first + end as usize } else { hand.start };
     }
-    scalar::scan(transducer, text, start, |end| {
-        each(&text[start..end], true);
-        start = end;
+    if let Some(bytes) = padded(&text[first..]) {
+        let length = (text.len() - first) as u32;
+        let (found, seen, ..) = split_block(&bytes, carry);
+        hand.take(text, first, found.cuts & below(length), seen, &mut each);
+        if found.doubt >= length && hand.start < text.len() {
+            each(&text[hand.start..], hand.watched);
+            return;
+        }
+    }
+    scalar::scan(transducer, text, hand.start, |end| {
+        each(&text[hand.start..end], true);
+        hand.start = end;
         true
     });
+}
+
+/// The piece that has begun and not ended.
+struct Hand {
+    start: usize,
+    /// Whether it holds a byte that is watched for.
+    watched: bool,
+}
+
+impl Hand {
+    /// Hands on the pieces that end in a block, of whose bytes some are `seen` by the watch.
+    #[inline(always)]
+    fn take<'t>(
+        &mut self,
+        text: &'t [u8],
+        first: usize,
+        mut cuts: u64,
+        mut seen: u64,
+        each: &mut impl FnMut(&'t [u8], bool),
+    ) {
+        while cuts != 0 {
+            let end = first + cuts.trailing_zeros() as usize;
+            let before = (cuts & cuts.wrapping_neg()) - 1;
+            each(&text[self.start..end], self.watched | (seen & before != 0));
+            (self.start, self.watched) = (end, false);
+            seen &= !before;
+            cuts &= cuts - 1;
+        }
+        self.watched |= seen != 0;
+    }
+}
+
+/// What is left of a text, filled up with newlines, if those do not change where its pieces end.
+#[inline(always)]
+fn padded(rest: &[u8]) -> Option<[u8; 64]> {
+    // After other white space, or what may be some beyond ASCII, a newline is not as the end is.
+    let last = rest.iter().rfind(|&&byte| byte != b' ')?;
+    if !last.is_ascii_graphic() {
+        return None;
+    }
+    let mut bytes = [b'\n'; 64];
+    bytes[..rest.len()].copy_from_slice(rest);
+    Some(bytes)
 }
 
 #[cfg(test)]

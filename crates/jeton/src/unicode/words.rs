@@ -87,10 +87,10 @@ pub(crate) fn fold(point: u32) -> u32 {
     if point < 128 {
         return u32::from((point as u8).to_ascii_lowercase());
     }
-    static FOLDED: OnceLock<HashMap<u32, u32>> = OnceLock::new();
+    static FOLDED: OnceLock<Vec<Option<Box<[u32; 128]>>>> = OnceLock::new();
     let folded = FOLDED.get_or_init(|| {
         let cased = class_of(r"[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]");
-        let mut folded = HashMap::new();
+        let mut folded: Vec<Option<Box<[u32; 128]>>> = vec![None; POINTS / 128];
         for range in cased.ranges() {
             for character in range.start()..=range.end() {
                 let mut alike = ClassUnicode::new([ClassUnicodeRange::new(character, character)]);
@@ -100,13 +100,18 @@ pub(crate) fn fold(point: u32) -> u32 {
                 let small = all().find(char::is_ascii_lowercase);
                 let stands = small.or_else(|| all().next()).unwrap_or(character);
                 if stands != character {
-                    folded.insert(character as u32, stands as u32);
+                    let (block, place) = (character as usize / 128, character as usize % 128);
+                    let same = || Box::new(std::array::from_fn(|at| (block * 128 + at) as u32));
+                    folded[block].get_or_insert_with(same)[place] = stands as u32;
                 }
             }
         }
         folded
     });
-    folded.get(&point).copied().unwrap_or(point)
+    match folded.get((point >> 7) as usize) {
+        Some(Some(block)) => block[(point & 127) as usize],
+        _ => point,
+    }
 }
 
 /// Returns the characters of a class that is written so.

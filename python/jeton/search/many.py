@@ -1,0 +1,124 @@
+"""Many needles in one pass: leftmost, then longest, then first listed."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from jeton import _engine
+from jeton.search.needle import END, MATCHES_AT_ONCE, Needle, Text, kept, place, put_together
+
+__all__ = ["FinderMany", "Match"]
+
+SHOWN = 3
+
+
+class Match(NamedTuple):
+    """Where a match begins and ends, and the number of its needle."""
+
+    start: int
+    end: int
+    needle: int
+
+
+class FinderMany:
+    """Finds many needles: strs in strs, bytes in bytes, ids in arrays of ids.
+
+    >>> FinderMany(["New", "New York"]).find("in New York")
+    Match(start=3, end=11, needle=1)
+    """
+
+    __slots__ = ("_engine", "_ignore_case", "_needles", "_whole_word")
+
+    def __init__(
+        self, needles: Iterable[Text], *, whole_word: bool = False, ignore_case: bool = False
+    ) -> None:
+        """Make the tables of needles; the options are those of `Finder`."""
+        if isinstance(needles, (str, bytes)):
+            raise TypeError(f"needles are many, not one {type(needles).__name__}; give a list")
+        self._needles = tuple(map(kept, needles))
+        self._whole_word = bool(whole_word)
+        self._ignore_case = bool(ignore_case)
+        self._engine = _engine.FinderMany(self._needles, self._whole_word, self._ignore_case)
+
+    @property
+    def needles(self) -> tuple[Needle, ...]:
+        """What is looked for."""
+        return self._needles
+
+    @property
+    def whole_word(self) -> bool:
+        """Whether only whole words are found."""
+        return self._whole_word
+
+    @property
+    def ignore_case(self) -> bool:
+        """Whether characters that differ by case alone are the same."""
+        return self._ignore_case
+
+    def find(self, text: Text, start: int = 0) -> Match | None:
+        """Return the first match that begins at `start` or later: the longest of those."""
+        first = place(start, text)
+        found = self._engine.matches(text, first, overlapping=False, limit=1)
+        return Match(*found[0]) if found else None
+
+    def find_all(self, text: Text, *, overlapping: bool = False) -> Iterator[Match]:
+        """Iterate over the matches, each after the end of the one before it.
+
+        With `overlapping`, over all matches of all needles: by their start, then the longest,
+        then as listed.
+        """
+        at_once = END if isinstance(text, str) and not text.isascii() else MATCHES_AT_ONCE
+        start = 0
+        while True:
+            found = self._engine.matches(text, start, overlapping, at_once)
+            yield from map(Match._make, found)
+            if len(found) < at_once:
+                return
+            start = found[-1][0] + 1 if overlapping else found[-1][1]
+
+    def count(self, text: Text, *, overlapping: bool = False) -> int:
+        """Return how many matches there are."""
+        return self._engine.count(text, 0, overlapping)
+
+    def replace(
+        self, text: Text, new: Mapping[Text, Text] | Sequence[Text], count: int = -1
+    ) -> str | bytes | list[int]:
+        """Return a text with matches replaced, by a mapping, or by a list in the needles' order.
+
+        What a mapping does not name stays.
+        """
+        news: Sequence[Text]
+        if isinstance(new, Mapping):
+            named = {kept(needle): other for needle, other in new.items()}
+            news = [named.get(needle, needle) for needle in self._needles]
+        else:
+            news = new
+        if isinstance(news, str) or len(news) != len(self._needles):
+            raise ValueError(f"give what replaces each of the {len(self._needles)} needles")
+        at_most = min(count, END) if count >= 0 else END
+        found = self._engine.matches(text, 0, overlapping=False, limit=at_most)
+        return put_together(text, ((start, end, news[needle]) for start, end, needle in found))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both find the same in the same way."""
+        return self._key() == other._key() if isinstance(other, FinderMany) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return a number that equal ones share."""
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        """Show it as it is made."""
+        shown = ", ".join(map(repr, self._needles[:SHOWN]))
+        more = f", … {len(self._needles)} in all" if len(self._needles) > SHOWN else ""
+        told = f"FinderMany([{shown}{more}]"
+        told += ", whole_word=True" if self._whole_word else ""
+        return told + (", ignore_case=True)" if self._ignore_case else ")")
+
+    def __reduce__(self) -> tuple[object, tuple[object]]:
+        """Pickle what it was made of."""
+        made = partial(FinderMany, whole_word=self._whole_word, ignore_case=self._ignore_case)
+        return made, (self._needles,)
+
+    def _key(self) -> tuple[tuple[Needle, ...], bool, bool]:
+        return self._needles, self._whole_word, self._ignore_case
