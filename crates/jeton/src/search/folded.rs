@@ -31,10 +31,12 @@ impl Folded {
     pub(super) fn extend(&mut self, text: &[u8], stretch: std::ops::Range<usize>) {
         let (mut at, end) = (stretch.start, stretch.end);
         while at < end {
-            while let Some(step) = text[at..end].first_chunk::<STEP>().filter(|s| s.is_ascii()) {
-                self.bytes.extend(step.map(|byte| byte.to_ascii_lowercase()));
-                at += STEP;
-            }
+            let steps = text[at..end].chunks_exact(STEP);
+            let ascii = steps.take_while(|step| step.is_ascii()).count() * STEP;
+            let old = self.bytes.len();
+            self.bytes.extend_from_slice(&text[at..at + ascii]);
+            self.bytes[old..].make_ascii_lowercase();
+            at += ascii;
             let stop = end.min(at + STEP);
             while at < stop {
                 let ascii = text[at..stop].iter().take_while(|byte| byte.is_ascii()).count();

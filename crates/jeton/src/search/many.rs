@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use aho_corasick::automaton::OverlappingState;
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 use super::folded::{Folded, folded};
 use super::words::Words;
@@ -69,6 +69,9 @@ impl Rule {
 /// Places where matches begin that are looked for together at first, and at most.
 const STARTS_MIN: usize = 1 << 8;
 const STARTS_MAX: usize = 1 << 16;
+
+/// Bytes that needles have at most to become one table, which takes up to a kilobyte for each.
+const TABLE_BYTES_MAX: usize = 1 << 14;
 
 /// Bytes that the characters of a match have at most for each byte of a folded needle.
 const GROWTH: usize = 4;
@@ -353,7 +356,9 @@ impl Automaton {
         let made = if kind == MatchKind::Standard { &self.all } else { &self.leftmost };
         made.get_or_init(|| {
             let needles = self.needles.iter().map(|(needle, _)| needle);
-            let made = AhoCorasick::builder().match_kind(kind).build(needles);
+            let bytes: usize = self.needles.iter().map(|(needle, _)| needle.len()).sum();
+            let table = (bytes <= TABLE_BYTES_MAX).then_some(AhoCorasickKind::DFA);
+            let made = AhoCorasick::builder().match_kind(kind).kind(table).build(needles);
             made.expect("needles are bounded in number and length")
         })
     }

@@ -363,6 +363,8 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
                     for place in (0..self.needle.len()).rev() {
                         candidates &= has(self.asked(place));
                         if candidates == 0 {
+                            self.ask_for(place, search);
+                            [third, fourth] = search.asked.unwrap_or([third, fourth]);
                             break;
                         }
                     }
