@@ -42,12 +42,14 @@ def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
     >>> [tuple(each) for each in phrase(tok, "cat").find_all(ids)]
     [(0, 1, 3, 0), (3, 4, 1, 0)]
     """
-    return Phrase(tokenizer, _checked(text))
+    return Phrase(_known(tokenizer), _checked(text))
 
 
 def phrases(tokenizer: "Tokenizer", texts: Iterable[str | bytes]) -> "Phrases":
     """Return phrases that can be found in one pass over the ids of texts."""
-    return Phrases(tokenizer, tuple(map(_checked, texts)))
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts are many, not one {_kind(texts)}; give a list")
+    return Phrases(_known(tokenizer), tuple(map(_checked, texts)))
 
 
 class Occurrence(NamedTuple):
@@ -172,6 +174,9 @@ class Phrases:
 
     def _finder_for(self, ids: Ids) -> PhraseFinder:
         """Return what finds them, made by the first ids that it is to be used for."""
+        if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__") or hasattr(ids, "tokens"):
+            other = "give its tokens" if hasattr(ids, "tokens") else "encode a text first"
+            raise TypeError(f"ids are an array or a list, not {_kind(ids)}; {other}")
         finders: list[PhraseFinder] = self._finders
         if not finders:
             step = max(len(ids) // SAMPLES, SAMPLE_IDS)
@@ -207,7 +212,21 @@ def _place(each: Occurrence) -> tuple[int, int, int, int]:
     return each.first, each.offset, each.end, each.phrase
 
 
+def _known(tokenizer: "Tokenizer") -> "Tokenizer":
+    from jeton.tokenizer import Tokenizer  # noqa: PLC0415 - it would import this.
+
+    if not isinstance(tokenizer, Tokenizer):
+        raise TypeError(f"first a tokenizer is given, not {_kind(tokenizer)}; jeton.load reads one")
+    return tokenizer
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
 def _checked(text: str | bytes) -> bytes:
+    if not isinstance(text, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a text is str or bytes, not {_kind(text)}")
     found = readable(text).encode() if isinstance(text, str) else bytes(text)
     if not found:
         raise SearchError("a needle is empty; give at least one character, byte or id")
