@@ -280,6 +280,33 @@ def test_prints_places_of_shards(folder: Path) -> None:
     assert run("find", "end|", "out", folder=folder).returncode == 1
 
 
+def test_prints_the_number_of_an_id_where_there_are_no_texts(folder: Path) -> None:
+    tok = jeton.load(folder / "tokenizer")
+    ids = tok.encode("a cat")
+    np.array(ids, np.uint16).tofile(folder / "bare.bin")
+    first = tok.token_at("a cat", 2).number
+    assert output("find", "cat", "bare.bin", folder=folder) == f"bare.bin:{first}:a cat\n"
+
+
+def test_lines_and_needles_of_windows_are_those_of_others(folder: Path) -> None:
+    (folder / "windows").write_bytes(b"a cat\r\nanother\r\n")
+    found = output("find", "cat", "windows", "-C", 1, folder=folder)
+    assert found == "windows:1:3:a cat\nwindows-2-another\n"
+    assert output("find", "t\r", "windows", folder=folder) == "windows:1:5:a cat\\r\n"
+    (folder / "marked").write_bytes(b"\xef\xbb\xbfanother\r\n")
+    found = output("find", "--needles", "marked", "windows", "--quiet", folder=folder)
+    assert found == "1\tanother\twindows:2:1\n"
+
+
+def test_refuses_what_it_would_look_through_in_vain(folder: Path) -> None:
+    (folder / "packed").mkdir()
+    (folder / "packed" / "a.parquet").write_bytes(b"PAR1")
+    assert "is packed" in refusal("find", "cat", "packed", folder=folder)
+    (folder / "q.jsonl").write_text('{"question": "cat"}\n')
+    told = refusal("find", "--needles", "q.jsonl", "0.txt", folder=folder)
+    assert "q.jsonl has objects, and a needle is a plain line" in told
+
+
 def test_prints_json(folder: Path) -> None:
     (line,) = output("find", "mat", "0.txt", "--json", folder=folder).splitlines()
     assert json.loads(line) == {

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,11 +30,17 @@ if TYPE_CHECKING:
 SHOWN_BYTES = 200
 """How much of a long line is shown before its first match, and after it."""
 
+PACKED_OTHERWISE = {".parquet", ".zip", ".bz2"}
+"""What is not unpacked here: nothing would be found in it, which would say too much."""
+
 TOKENS_BESIDE = 8
 """How many tokens are shown beside a match among ids, unless told otherwise."""
 
 PLACES = 3
 """How many places of each of many needles are told, unless told otherwise."""
+
+PLACE = ("line", "column", "text", "token")
+"""The numbers that people need; where there are no texts, that of the id."""
 
 MARK, RESET = "\x1b[1;31m", "\x1b[0m"
 
@@ -111,7 +118,9 @@ def find(
 
 def needles_of(file: str) -> list[bytes]:
     """Read needles, one a line; empty lines are none, and the same twice is one."""
-    lines = (line.removesuffix(b"\r") for line in read(file).split(b"\n"))
+    if file.endswith(".jsonl"):
+        raise jeton.Error(f"{file} has objects, and a needle is a plain line; take the texts out")
+    lines = (line.removesuffix(b"\r") for line in read(file).removeprefix(BOM_UTF8).split(b"\n"))
     found = list(dict.fromkeys(line for line in lines if line))
     if not found:
         raise jeton.Error(f"{file} holds no needle; give one a line")
@@ -127,11 +136,13 @@ class Entry:
     marks: list[tuple[int, int, int]]
     """Start, end and needle of each match; none in a line that is beside one."""
     places: list[dict[str, int]]
-    """Of each match; the first two numbers are what people need."""
+    """Of each match."""
 
     def place(self, number: int) -> str:
         """Say where a match is."""
-        return ":".join([visible(self.file), *map(str, list(self.places[number].values())[:2])])
+        numbers = self.places[number]
+        shown = [numbers[name] for name in PLACE if name in numbers] or [numbers["id"]]
+        return ":".join([visible(self.file), *map(str, shown)])
 
     def told(self, number: int, texts: tuple[bytes, ...]) -> dict[str, Any]:
         """Tell a match as plain values."""
@@ -185,6 +196,11 @@ class Search:
             for file in [Path(path)] if is_stored(Path(path)) else corpus_files([path]):
                 if is_stored(file):
                     yield from stored(file, self.tokenizer, self.dtype)
+                elif file.suffix in PACKED_OTHERWISE:
+                    raise jeton.Error(
+                        f"{file} is packed, so its texts are not to be seen; unpack it, or find in "
+                        "the shards that `jeton shard` makes of it"
+                    )
                 else:
                     yield str(file)
 
@@ -212,7 +228,10 @@ def of_text(file: str, line: Line) -> Entry:
     for start, _, _ in line.found:
         at = line.at + start
         places.append({"line": line.number, "column": at - line.start + 1, "offset": at})
-    return Entry(file, line.content, line.found, places or [{"line": line.number}])
+    content = line.content
+    if content.endswith(b"\r") and all(end < len(content) for _, end, _ in line.found):
+        content = content[:-1]
+    return Entry(file, content, line.found, places or [{"line": line.number}])
 
 
 def of_ids(source: "Stored", place: "Place", beside: int | None) -> Entry:
