@@ -176,7 +176,7 @@ class TestChecks:
             (lambda t: [t, "more"], jeton.errors.PatternError, "the text has nothing, the pieces "),
             (lambda _: [], jeton.errors.PatternError, "'one two'.*the pieces nothing"),
             (lambda t: [t, "\ud800"], jeton.errors.PatternError, "the text has nothing"),
-            (lambda t: t, TypeError, "returned str; return many pieces"),
+            (lambda t: t, TypeError, "returned str; give a list of pieces"),
             (lambda _: None, TypeError, "returned NoneType"),
             (lambda t: [t, 7], TypeError, "returned a piece of int"),
         ],

@@ -128,7 +128,9 @@ def _raw(piece: object, split: Split) -> bytes:
 
 def _returned(pieces: object, split: Split) -> Iterator[object]:
     if not isinstance(pieces, Iterable) or isinstance(pieces, (str, bytes)):
-        raise TypeError(f"the split {name_of(split)} returned {_kind(pieces)}; return many pieces")
+        raise TypeError(
+            f"the split {name_of(split)} returned {_kind(pieces)}; give a list of pieces"
+        )
     return iter(pieces)
 
 
