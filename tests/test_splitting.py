@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -188,6 +189,10 @@ class TestChecks:
             made(split).encode("one two")
         with pytest.raises(error, match=line):
             jeton.train(["one two"], 260, split=split)
+
+    def test_texts_that_look_alike_are_told_apart(self) -> None:
+        with pytest.raises(jeton.errors.PatternError, match=r"has 'e\\u0301', the pieces '\\xe9'"):
+            made(lambda text: [unicodedata.normalize("NFC", text)]).encode("e\u0301")
 
     def test_a_refusal_is_one_line_that_names_the_function(self) -> None:
         with pytest.raises(jeton.errors.PatternError) as raised:
