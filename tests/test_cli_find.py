@@ -4,6 +4,7 @@ import gzip
 import json
 import lzma
 import re
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -296,6 +297,22 @@ def test_lines_and_needles_of_windows_are_those_of_others(folder: Path) -> None:
     (folder / "marked").write_bytes(b"\xef\xbb\xbfanother\r\n")
     found = output("find", "--needles", "marked", "windows", "--quiet", folder=folder)
     assert found == "1\tanother\twindows:2:1\n"
+
+
+def test_shards_inside_of_a_folder_are_found(folder: Path) -> None:
+    (folder / "deep" / "er").mkdir(parents=True)
+    shutil.copytree(folder / "out", folder / "deep" / "er" / "out")
+    (folder / "deep" / "a.txt").write_text("a cat")
+    found = output("find", "-c", "cat", "deep", folder=folder).splitlines()
+    assert found == [f"{Path('deep/a.txt')}:1", f"{Path('deep/er/out/train_000000.bin')}:4"]
+
+
+@pytest.mark.parametrize("content", ['{"name": "another"}', "none"])
+def test_a_manifest_of_another_kind_is_a_text(tmp_path: Path, content: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "a.txt").write_text("a cat")
+    assert output("find", "cat", "a.txt", folder=tmp_path) == "a.txt:1:3:a cat\n"
+    assert output("find", "cat", ".", folder=tmp_path) == "a.txt:1:3:a cat\n"
 
 
 def test_refuses_what_it_would_look_through_in_vain(folder: Path) -> None:

@@ -187,13 +187,16 @@ class Search:
 
     def sources(self, paths: tuple[str, ...]) -> "Iterator[str | Stored]":
         """Yield the texts and the files of ids that paths stand for."""
-        from jeton.search.stored import is_stored, stored
+        from jeton.search.stored import is_stored, shards_in, stored
 
         for path in paths:
             if path == STDIN:
                 yield path
                 continue
-            for file in [Path(path)] if is_stored(Path(path)) else corpus_files([path]):
+            folders = shards_in(Path(path))
+            for file in corpus_files([path]):
+                if not set(folders).isdisjoint(file.parents):
+                    continue
                 if is_stored(file):
                     yield from stored(file, self.tokenizer, self.dtype)
                 elif file.suffix in PACKED_OTHERWISE:
@@ -203,6 +206,8 @@ class Search:
                     )
                 else:
                     yield str(file)
+            for folder in folders:
+                yield from stored(folder, self.tokenizer, self.dtype)
 
     def entries(
         self, source: "str | Stored", is_shown: Callable[[int], bool] = lambda _: True

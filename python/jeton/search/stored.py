@@ -1,5 +1,6 @@
 """Needles in files of ids: the shards of a folder, or bare arrays of ids."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,12 @@ from jeton.id_files import Dtype, dtype_of
 from jeton.search.needles import Needles
 from jeton.search.occurrences import Phrases
 from jeton.shards.formats.llmc import HEADER_INTS, MAGICS
-from jeton.shards.manifest import MANIFEST
+from jeton.shards.manifest import MANIFEST, is_manifest
 from jeton.shards.reader import Tokens
 from jeton.shards.writing import told_of
 from jeton.tokenizer import Tokenizer
 
-__all__ = ["Place", "Stored", "is_stored", "places_in", "stored"]
+__all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]
 
 SUFFIXES = {".bin", ".npy"}
 """What holds ids by its name, also without a manifest."""
@@ -95,8 +96,19 @@ class Stored:
 def is_stored(path: Path) -> bool:
     """Tell whether a path is of ids: shards, one of their files, or a file that is named so."""
     if path.is_dir():
-        return (path / MANIFEST).is_file()
+        return is_manifest(path / MANIFEST)
     return path.suffix in SUFFIXES or _manifest(path) is not None
+
+
+def shards_in(path: Path) -> list[Path]:
+    """Return the folders of shards in a folder that is not hidden, itself included."""
+    found = []
+    for root, folders, _ in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if is_stored(Path(root)):
+            found.append(Path(root))
+            folders.clear()
+    return found
 
 
 def stored(path: Path, tokenizer: Tokenizer, dtype: Dtype | None = None) -> Iterator[Stored]:
@@ -139,7 +151,7 @@ def places_in(
 
 def _manifest(path: Path) -> shards.Manifest | None:
     """Return the manifest beside a file, if it knows the file."""
-    if not (path.parent / MANIFEST).is_file():
+    if not is_manifest(path.parent / MANIFEST):
         return None
     manifest = shards.Manifest.read(path.parent)
     known = {each["file"] for each in manifest.files()}
