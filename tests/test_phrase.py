@@ -180,3 +180,5 @@ def test_a_phrase_is_a_value(tok: jeton.Tokenizer) -> None:
     assert hash(again) == hash(cat)
     with pytest.raises(AttributeError):
         cat.text = b"dog"  # type: ignore[misc]
+    assert repr(search.phrases(tok, ["abcd"])) == "Phrases([b'abcd'])"
+    assert repr(search.phrases(tok, [*"abcd"])) == "Phrases([b'a', b'b', b'c', … 4 in all])"

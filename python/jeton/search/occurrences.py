@@ -32,6 +32,8 @@ SAMPLES, SAMPLE_IDS = 32, 512
 
 SEQUENCES_MAX = 1 << 16
 
+SHOWN = 3
+
 
 def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
     """Return a phrase that can be found in the ids of texts.
@@ -134,16 +136,22 @@ class Phrase:
         return tuple(map(tuple, starts)), tuple(core), tuple(map(tuple, ends))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Phrases:
     """Many phrases, which are found in one pass over ids."""
 
-    tokenizer: "Tokenizer" = field(repr=False)
+    tokenizer: "Tokenizer"
     texts: tuple[bytes, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without what was made ready."""
         return Phrases, (self.tokenizer, self.texts)
+
+    def __repr__(self) -> str:
+        """Show the first few."""
+        shown = ", ".join(map(repr, self.texts[:SHOWN]))
+        more = f", … {len(self.texts)} in all" if len(self.texts) > SHOWN else ""
+        return f"Phrases([{shown}{more}])"
 
     def find_all(self, ids: Ids) -> list[Occurrence]:
         """Return where phrases are in ids, by their places."""
