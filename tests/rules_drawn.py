@@ -58,20 +58,25 @@ REGEXES = [
 
 
 SETS = ["a", "b", "1", " ", "é", "-", "中", "_", "\ufffd", ".", "[ab]", "[^a]", "(?i:A)"]
-CLASSES = [r"\w", r"\W", r"\d", r"\s", r"\b", r"\B", "^"]
+CLASSES = [r"\w", r"\d", r"\s"]
+EDGES = [r"\b", r"\B", "^"]
+REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}"]
 
-regexes = st.recursive(
-    st.sampled_from(SETS + CLASSES),
-    lambda inner: st.one_of(
-        st.lists(inner, min_size=2, max_size=3).map("".join),
+
+def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Draw alternatives of regexes, or one with edges and others, which may repeat, around it."""
+    repeated = st.tuples(inner, st.sampled_from(REPEATS)).map(
+        lambda both: f"(?:{both[0]}){both[1]}"
+    )
+    beside = st.lists(st.one_of(inner, repeated, st.sampled_from(EDGES)), max_size=2).map("".join)
+    return st.one_of(
+        st.tuples(beside, inner, beside).map("".join),
         st.lists(inner, min_size=2, max_size=3).map(lambda some: f"(?:{'|'.join(some)})"),
-        st.tuples(inner, st.sampled_from(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}"])).map(
-            lambda both: f"(?:{both[0]}){both[1]}"
-        ),
-    ),
-    max_leaves=6,
-)
-"""Regexes, many of which can match nothing, and are refused."""
+    )
+
+
+regexes = st.recursive(st.sampled_from(SETS + CLASSES), larger, max_leaves=6)
+"""Regexes that match something; what repeats does so too."""
 
 
 @st.composite

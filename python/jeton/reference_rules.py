@@ -58,7 +58,11 @@ def split_by_rules(text: str, rules: Rules) -> list[bytes]:
 
 
 def matches(text: str, rules: Rules) -> Iterator[Span]:
-    """Yield where text is kept whole: leftmost, then longest, then first listed."""
+    """Yield where text is kept whole: leftmost, then longest, then first listed.
+
+    An `isolate` is the regex crate's. The package here finds the same, but for `$` before a last
+    newline, and where a part that can match nothing repeats, as in `(?:a??)+`.
+    """
     shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)  # What a regex sees; a literal does not.
     finders = [(regex.escape(literal), text) for literal in rules.get("keep", [])]
     finders += [(whole_word(regex.escape(word)), text) for word in rules.get("keep_words", [])]

@@ -398,7 +398,7 @@ pub(crate) struct FinderMany {
 }
 
 enum KindMany {
-    Bytes(search::FinderMany),
+    Bytes(Box<search::FinderMany>),
     /// Ids, and the finders for those of two and four bytes, made when they are needed.
     Ids(Vec<Vec<Id>>, Box<[OnceLock<search::FinderMany>; 2]>),
 }
@@ -439,7 +439,7 @@ impl FinderMany {
                 .collect();
             let options = Options { whole_word, ignore_case };
             let finder = search::FinderMany::new(&bytes, options);
-            KindMany::Bytes(finder.map_err(|error| raise(py, &error))?)
+            KindMany::Bytes(Box::new(finder.map_err(|error| raise(py, &error))?))
         };
         Ok(Self { made, kind })
     }

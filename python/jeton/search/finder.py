@@ -1,5 +1,7 @@
 """One needle in texts, bytes and arrays of ids, by Boyer and Moore."""
 
+# ruff: noqa: FBT001, FBT002 - the order of the options is promised.
+
 from collections.abc import Iterator
 from functools import partial
 
@@ -18,9 +20,7 @@ class Finder:
 
     __slots__ = ("_engine", "_ignore_case", "_needle", "_whole_word")
 
-    def __init__(
-        self, needle: Text, *, whole_word: bool = False, ignore_case: bool = False
-    ) -> None:
+    def __init__(self, needle: Text, whole_word: bool = False, ignore_case: bool = False) -> None:
         """Make the tables of a needle.
 
         A match is a whole word if no character of a word is right before it or right after it.
@@ -58,14 +58,14 @@ class Finder:
         return self._one(text, start, end, from_end=True)
 
     def find_all(
-        self, text: Text, *, overlapping: bool = False, from_end: bool = False
+        self, text: Text, overlapping: bool = False, from_end: bool = False
     ) -> Iterator[int]:
         """Iterate over the places where the needle begins; from the end if asked for."""
         for start, _ in self.spans(text, overlapping=overlapping, from_end=from_end):
             yield start
 
     def spans(
-        self, text: Text, *, overlapping: bool = False, from_end: bool = False
+        self, text: Text, overlapping: bool = False, from_end: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Iterate over where matches begin and end."""
         # A str that is not ASCII is read anew by each call, so it is asked for all at once.
@@ -81,7 +81,7 @@ class Finder:
             else:
                 start = found[-1][0] + 1 if overlapping else found[-1][1]
 
-    def count(self, text: Text, *, overlapping: bool = False) -> int:
+    def count(self, text: Text, overlapping: bool = False) -> int:
         """Return how often the needle is in a text."""
         return self._engine.count(text, 0, END, overlapping)
 

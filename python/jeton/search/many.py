@@ -1,5 +1,7 @@
 """Many needles in one pass: leftmost, then longest, then first listed."""
 
+# ruff: noqa: FBT001, FBT002 - the order of the options is promised.
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -31,7 +33,7 @@ class FinderMany:
     __slots__ = ("_engine", "_ignore_case", "_needles", "_whole_word")
 
     def __init__(
-        self, needles: Iterable[Text], *, whole_word: bool = False, ignore_case: bool = False
+        self, needles: Iterable[Text], whole_word: bool = False, ignore_case: bool = False
     ) -> None:
         """Make the tables of needles; the options are those of `Finder`."""
         if isinstance(needles, (str, bytes)):
@@ -62,7 +64,7 @@ class FinderMany:
         found = self._engine.matches(text, first, overlapping=False, limit=1)
         return Match(*found[0]) if found else None
 
-    def find_all(self, text: Text, *, overlapping: bool = False) -> Iterator[Match]:
+    def find_all(self, text: Text, overlapping: bool = False) -> Iterator[Match]:
         """Iterate over the matches, each after the end of the one before it.
 
         With `overlapping`, over all matches of all needles: by their start, then the longest,
@@ -77,7 +79,7 @@ class FinderMany:
                 return
             start = found[-1][0] + 1 if overlapping else found[-1][1]
 
-    def count(self, text: Text, *, overlapping: bool = False) -> int:
+    def count(self, text: Text, overlapping: bool = False) -> int:
         """Return how many matches there are."""
         return self._engine.count(text, 0, overlapping)
 

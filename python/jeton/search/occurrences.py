@@ -181,21 +181,21 @@ class Phrases:
         return counts
 
     def _finder_for(self, ids: Ids) -> PhraseFinder:
-        """Return what finds them, made by the first ids that it is to be used for."""
+        """Return what finds them, made by a sample of the first ids that are many."""
         if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__") or hasattr(ids, "tokens"):
             other = "give its tokens" if hasattr(ids, "tokens") else "encode a text first"
             raise TypeError(f"ids are an array or a list, not {_kind(ids)}; {other}")
-        finders: list[PhraseFinder] = self._finders
-        if not finders:
-            step = max(len(ids) // SAMPLES, SAMPLE_IDS)
-            starts = range(0, len(ids), step)
+        known = self._finders
+        wanted = SAMPLES * SAMPLE_IDS
+        if not known or (len(ids) > BLOCK_IDS and wanted > known[-1][0]):
+            starts = range(0, len(ids), max(len(ids) // SAMPLES, SAMPLE_IDS))
             sample = [int(each) for at in starts for each in ids[at : at + SAMPLE_IDS]]
-            known = [each for each in sample if 0 <= each < self.tokenizer.vocab_size]
-            finders.append(PhraseFinder(self.tokenizer, self.texts, known))
-        return finders[0]
+            numbers = [each for each in sample if 0 <= each < self.tokenizer.vocab_size]
+            known.append((len(sample), PhraseFinder(self.tokenizer, self.texts, numbers)))
+        return known[-1][1]
 
     @cached_property
-    def _finders(self) -> list[PhraseFinder]:
+    def _finders(self) -> list[tuple[int, PhraseFinder]]:
         return []
 
     @cached_property

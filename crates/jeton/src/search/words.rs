@@ -16,7 +16,8 @@ pub(super) struct Words {
     needles: Vec<(u64, Box<[u8]>, usize)>,
     /// A bit for each first word, at the upper bits of its hash; most others find none.
     bits: Vec<u64>,
-    /// Where the needles of a hash are; a range that is empty is no entry.
+    /// Where the needles of a hash are; a range that is empty is no entry. One that ends with
+    /// `ALONE` begins with the number of the only needle, of which the hash says all.
     slots: Vec<(u64, Range<u32>)>,
     /// How far a hash is moved down to be a place among either.
     shift: [u32; 2],
@@ -24,6 +25,9 @@ pub(super) struct Words {
 
 /// The bits that the filter has for each needle: one word in so many passes it in vain.
 const BITS: usize = 32;
+
+/// What ends the range of a needle that is one short word, and the only one with its hash.
+const ALONE: u32 = u32::MAX;
 
 /// Length from which on words are not told apart by their lengths.
 const LONG: usize = 32;
@@ -55,7 +59,13 @@ impl Words {
             while !slots[slot].1.is_empty() {
                 slot = (slot + 1) % slots.len();
             }
-            slots[slot] = (hash, start as u32..end as u32);
+            let (_, needle, number) = &needles[start];
+            // Shorter than what is hashed, words and hashes are one to one.
+            let is_short = needle.len() < HASHED && end_of_word(needle, 0, HASHED) == needle.len();
+            slots[slot] = match end == start + 1 && is_short {
+                true => (hash, *number as u32..ALONE),
+                false => (hash, start as u32..end as u32),
+            };
             start = end;
         }
         Self { needles, bits, slots, shift }
@@ -73,8 +83,9 @@ impl Words {
         starts: Range<usize>,
     ) -> Option<(Range<usize>, usize)> {
         let mut found = None;
-        let each = |start: usize, needles: Range<usize>| {
-            self.ends(text, start, needles, |end, number| found = Some((start..end, number)));
+        let each = |word: Range<usize>, needles: Range<u32>| {
+            let start = word.start;
+            self.ends(text, word, needles, |end, number| found = Some((start..end, number)));
             found.is_none()
         };
         run(tier, Walk { words: self, text, starts, each });
@@ -88,16 +99,33 @@ impl Words {
         starts: Range<usize>,
         mut each: impl FnMut(Range<usize>, usize),
     ) {
-        let each = |start: usize, needles: Range<usize>| {
-            self.ends(text, start, needles, |end, number| each(start..end, number));
+        let each = |word: Range<usize>, needles: Range<u32>| {
+            let start = word.start;
+            self.ends(text, word, needles, |end, number| each(start..end, number));
             true
         };
         run(Tier::best(), Walk { words: self, text, starts, each });
     }
 
-    /// Calls `each` with the end and the number of those needles that are at a place, from the
-    /// shortest on. They are sorted, so those that go on as the text does are a range of them.
+    /// Calls `each` with the end and the number of those needles that are where a word is, from the
+    /// shortest on.
+    #[inline(always)]
     fn ends(
+        &self,
+        text: &[u8],
+        word: Range<usize>,
+        needles: Range<u32>,
+        mut each: impl FnMut(usize, usize),
+    ) {
+        match needles.end {
+            ALONE => each(word.end, needles.start as usize),
+            end => self.ends_of(text, word.start, needles.start as usize..end as usize, each),
+        }
+    }
+
+    /// The same by their bytes. They are sorted, so those that go on as the text does are a range of
+    /// them.
+    fn ends_of(
         &self,
         text: &[u8],
         start: usize,
@@ -126,7 +154,7 @@ impl Words {
 
     /// The needles whose first word has a hash.
     #[inline(always)]
-    fn needles_of(&self, hash: u64) -> Option<Range<usize>> {
+    fn needles_of(&self, hash: u64) -> Option<Range<u32>> {
         let bit = (hash >> self.shift[0]) as usize;
         if self.bits[bit / 64] >> (bit % 64) & 1 == 0 {
             return None;
@@ -138,7 +166,7 @@ impl Words {
                 return None;
             }
             if *other == hash {
-                return Some(needles.start as usize..needles.end as usize);
+                return Some(needles.clone());
             }
             slot = (slot + 1) % self.slots.len();
         }
@@ -232,7 +260,7 @@ impl<'t> Masks<'t> {
     }
 }
 
-/// Calls `each` with the place of every word that begins in a range, and the needles of its hash, until
+/// Calls `each` with every word that begins in a range, or its first bytes, and the needles of its hash, until
 /// it returns false.
 struct Walk<'w, F> {
     words: &'w Words,
@@ -241,7 +269,7 @@ struct Walk<'w, F> {
     each: F,
 }
 
-impl<F: FnMut(usize, Range<usize>) -> bool> Job for Walk<'_, F> {
+impl<F: FnMut(Range<usize>, Range<u32>) -> bool> Job for Walk<'_, F> {
     type Result = ();
 
     #[inline(always)]
@@ -272,7 +300,7 @@ impl<F: FnMut(usize, Range<usize>) -> bool> Job for Walk<'_, F> {
                 let start = at + place;
                 let hash = hash(first_bytes(text, start), length);
                 if let Some(needles) = words.needles_of(hash)
-                    && !(self.each)(start, needles)
+                    && !(self.each)(start..start + length, needles)
                 {
                     return;
                 }

@@ -135,6 +135,10 @@ impl Layers {
         text: &'t [u8],
         each: &mut impl FnMut(&'t [u8], Maker) -> bool,
     ) -> Result<bool, Error> {
+        // A character is a piece for any pattern; between kept words there is often but a space.
+        if let [_] = text {
+            return Ok(each(text, Maker::Pattern));
+        }
         // A pattern of the family does not listen.
         let mut goes_on = true;
         match self.fine {
