@@ -31,12 +31,16 @@ TEXTS = [
 
 letters = st.sampled_from([*"aAb", "é", "中", " ", "-", "\n", "ab", "\x00"])
 small_texts = st.lists(letters, max_size=30).map("".join)
-small_needles = st.lists(
-    st.lists(st.sampled_from([*"aAb", "é", " ", "-"]), min_size=1, max_size=3).map("".join),
-    min_size=1,
-    max_size=3,
-    unique=True,
-)
+
+
+def needles_of(letters: list[str]) -> st.SearchStrategy[list[str]]:
+    """Draw a few short needles."""
+    needle = st.lists(st.sampled_from(letters), min_size=1, max_size=3).map("".join)
+    return st.lists(needle, min_size=1, max_size=3, unique=True)
+
+
+small_needles = needles_of([*"aAb", "é", " ", "-"])
+needles_with_breaks = needles_of([*"aAb", "é", " ", "-", "\n"])
 flags = st.fixed_dictionaries({"whole_word": st.booleans(), "ignore_case": st.booleans()})
 
 
@@ -116,7 +120,7 @@ def found_in(path: Path, tok: jeton.Tokenizer, needles: Needles) -> Iterator[tup
 @settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
     texts=st.lists(small_texts, min_size=1, max_size=5),
-    wanted=small_needles,
+    wanted=needles_with_breaks,
     flags=flags,
     format=st.sampled_from(["bin", "npy", "llmc", "megatron", "parquet"]),
     eos=st.sampled_from([None, "<|end|>"]),
@@ -199,8 +203,8 @@ def test_refuses_another_tokenizer_and_a_needle_with_a_line_break(tmp_path: Path
     written(tmp_path, ["ab"], "bin")
     with pytest.raises(ShardError, match="was made with another tokenizer"):
         list(stored.stored(tmp_path / "out", jeton.pretrained("gpt2")))
-    with pytest.raises(SearchError, match="holds a line break"):
-        Needles((b"a\nb",))
+    with pytest.raises(SearchError, match="holds a line break, which is found in ids only"):
+        list(lines.lines_of([b"a\nb"], Needles((b"a\nb",))))
     with pytest.raises(SearchError, match="there is no needle"):
         Needles(())
     with pytest.raises(SearchError, match="a needle is empty"):
@@ -315,13 +319,23 @@ def test_a_manifest_of_another_kind_is_a_text(tmp_path: Path, content: str) -> N
     assert output("find", "cat", ".", folder=tmp_path) == "a.txt:1:3:a cat\n"
 
 
+@pytest.mark.parametrize("options", [(), ("-i",), ("-w",)])
+def test_needles_of_json_lines_may_have_line_breaks(folder: Path, options: tuple[str, ...]) -> None:
+    questions = ["here,\nbut", "zebra", "here,\nbut"]
+    objects = (json.dumps({"question": question}) + "\n" for question in questions)
+    (folder / "q.jsonl").write_text("".join(objects))
+    of = ("--needles", "q.jsonl", "--field", "question")
+    found = run("find", *of, *options, "out", folder=folder)
+    assert found.stderr.decode().strip() == "jeton: 1 of 2 needles are there"
+    assert found.stdout.decode().startswith("1\there,\\nbut\t")
+    assert "is found in ids only" in refusal("find", *of, "0.txt", folder=folder)
+    assert "text" in refusal("find", "--needles", "q.jsonl", "out", folder=folder)
+
+
 def test_refuses_what_it_would_look_through_in_vain(folder: Path) -> None:
     (folder / "packed").mkdir()
     (folder / "packed" / "a.parquet").write_bytes(b"PAR1")
     assert "is packed" in refusal("find", "cat", "packed", folder=folder)
-    (folder / "q.jsonl").write_text('{"question": "cat"}\n')
-    told = refusal("find", "--needles", "q.jsonl", "0.txt", folder=folder)
-    assert "q.jsonl has objects, and a needle is a plain line" in told
 
 
 def test_prints_json(folder: Path) -> None:

@@ -3,9 +3,10 @@
 import json
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as kept
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,11 @@ import jeton
 from jeton.cli.color import color_option
 from jeton.cli.files import BLOCK_BYTES, STDIN, blocks, bytes_of, read
 from jeton.cli.learning import quiet_option, say
+from jeton.cli.texts import field_option
 from jeton.cli.tokenizer import load, tokenizer_option
 from jeton.corpus import files as corpus_files
-from jeton.corpus.kinds import chunks
+from jeton.corpus import texts as corpus_texts
+from jeton.corpus.kinds import chunks, is_table
 from jeton.id_files import Dtype
 from jeton.search.lines import Line, lines_of
 from jeton.search.needles import Needles
@@ -47,7 +50,12 @@ MARK, RESET = "\x1b[1;31m", "\x1b[0m"
 
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="PATTERN [PATH]...")
-@click.option("--needles", metavar="FILE", help="Look for each line of a file, not for PATTERN.")
+@click.option(
+    "--needles",
+    metavar="FILE",
+    help="Look for each line of a file, or each text of a .jsonl or .parquet, not for PATTERN.",
+)
+@field_option
 @click.option("-w", "--whole-word", is_flag=True, help="Only where no word goes on beside it.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Letters of either case are the same.")
 @click.option("-c", "--count", "counted", is_flag=True, help="Print how often, for each file.")
@@ -87,6 +95,7 @@ def find(
     dtype: Dtype | None,
     as_json: bool,
     colored: bool,
+    field: str,
     quiet: bool,
 ) -> None:
     """Find PATTERN, a plain text, in each PATH (standard input by default).
@@ -96,7 +105,7 @@ def find(
     """
     if needles is None and not arguments:
         raise click.UsageError("Give PATTERN, or --needles.")
-    texts = [bytes_of(arguments[0])] if needles is None else needles_of(needles)
+    texts = [bytes_of(arguments[0])] if needles is None else needles_of(needles, field)
     paths = arguments[1:] if needles is None else arguments
     search = Search(
         Needles(tuple(texts), whole_word=whole_word, ignore_case=ignore_case),
@@ -116,11 +125,14 @@ def find(
         sys.exit(1)
 
 
-def needles_of(file: str) -> list[bytes]:
-    """Read needles, one a line; empty lines are none, and the same twice is one."""
-    if file.endswith(".jsonl"):
-        raise jeton.Error(f"{file} has objects, and a needle is a plain line; take the texts out")
-    lines = (line.removesuffix(b"\r") for line in read(file).removeprefix(BOM_UTF8).split(b"\n"))
+def needles_of(file: str, name: str) -> list[bytes]:
+    """Read needles, one a line or a field; empty ones are none, and the same twice is one."""
+    lines: Iterable[bytes]
+    if is_table(Path(file)):
+        lines = (text for _, text in corpus_texts([file], name))
+    else:
+        plain = read(file).removeprefix(BOM_UTF8)
+        lines = (line.removesuffix(b"\r") for line in plain.split(b"\n"))
     found = list(dict.fromkeys(line for line in lines if line))
     if not found:
         raise jeton.Error(f"{file} holds no needle; give one a line")
@@ -175,10 +187,10 @@ class Search:
     """What is looked for, and how what is found is told."""
 
     needles: Needles
-    name: str = field(kw_only=True)
-    dtype: Dtype | None = field(kw_only=True)
-    beside: int | None = field(kw_only=True)
-    progress: bool = field(kw_only=True)
+    name: str = kept(kw_only=True)
+    dtype: Dtype | None = kept(kw_only=True)
+    beside: int | None = kept(kw_only=True)
+    progress: bool = kept(kw_only=True)
 
     @cached_property
     def tokenizer(self) -> jeton.Tokenizer:

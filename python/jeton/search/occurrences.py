@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from jeton._engine import PhraseFinder, spell_phrase
 from jeton.cutting import readable
 from jeton.errors import SearchError
+from jeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from jeton.shards.reader import Tokens
-    from jeton.tokenizer import Tokenizer
 
 __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
@@ -221,8 +221,6 @@ def _place(each: Occurrence) -> tuple[int, int, int, int]:
 
 
 def _known(tokenizer: "Tokenizer") -> "Tokenizer":
-    from jeton.tokenizer import Tokenizer  # noqa: PLC0415 - it would import this.
-
     if not isinstance(tokenizer, Tokenizer):
         raise TypeError(f"first a tokenizer is given, not {_kind(tokenizer)}; jeton.load reads one")
     return tokenizer
