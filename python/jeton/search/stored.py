@@ -30,6 +30,9 @@ CHARACTER_BYTES_MAX = 4
 DECODED_IDS = 1 << 18
 """How many ids are decoded at a time, where that is needed."""
 
+BREAK = b"\xff"
+"""What no needle has whose case is ignored, as that is UTF-8, and no word."""
+
 
 class Place(NamedTuple):
     """Where a needle is among ids."""
@@ -240,7 +243,7 @@ def _near(source: Stored, places: range) -> bytes:
 def _by_decoding(
     source: Stored, needles: Needles, tell: Callable[[int], object]
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Find needles in the decoded text; a line break stands where a text ends or a special is."""
+    """Find needles in the decoded text; a break stands where a text ends or a special is."""
     lengths = _lengths(source.tokenizer)
     shared = needles.bytes_max + 2 * CHARACTER_BYTES_MAX
     for start in range(source.start, source.stop, DECODED_IDS):
@@ -256,7 +259,7 @@ def _by_decoding(
             edges = source.reader.starts
             inside = edges[np.searchsorted(edges, low) : np.searchsorted(edges, high)]
             begins[inside - low] = True
-        # Each id that is no text is a line break, and so is one more before the start of a text.
+        # Each id that is no text is a break, and one more is before the start of a text.
         ends = np.cumsum(np.where(is_text, sizes, 1) + begins)
         starts = ends - np.where(is_text, sizes, 1)
         text = b"".join(_segments(source.tokenizer, ids, is_text, begins))
@@ -276,9 +279,9 @@ def _segments(
             yield tokenizer.decode_bytes(ids[done:at])
         done = at
         if begins[at]:
-            yield b"\n"
+            yield BREAK
         if not is_text[at]:
-            yield b"\n"
+            yield BREAK
             done = at + 1
     yield tokenizer.decode_bytes(ids[done:])
 
