@@ -4,6 +4,7 @@ import gzip
 import json
 import lzma
 import re
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -30,12 +31,16 @@ TEXTS = [
 
 letters = st.sampled_from([*"aAb", "é", "中", " ", "-", "\n", "ab", "\x00"])
 small_texts = st.lists(letters, max_size=30).map("".join)
-small_needles = st.lists(
-    st.lists(st.sampled_from([*"aAb", "é", " ", "-"]), min_size=1, max_size=3).map("".join),
-    min_size=1,
-    max_size=3,
-    unique=True,
-)
+
+
+def needles_of(letters: list[str]) -> st.SearchStrategy[list[str]]:
+    """Draw a few short needles."""
+    needle = st.lists(st.sampled_from(letters), min_size=1, max_size=3).map("".join)
+    return st.lists(needle, min_size=1, max_size=3, unique=True)
+
+
+small_needles = needles_of([*"aAb", "é", " ", "-"])
+needles_with_breaks = needles_of([*"aAb", "é", " ", "-", "\n"])
 flags = st.fixed_dictionaries({"whole_word": st.booleans(), "ignore_case": st.booleans()})
 
 
@@ -115,7 +120,7 @@ def found_in(path: Path, tok: jeton.Tokenizer, needles: Needles) -> Iterator[tup
 @settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
     texts=st.lists(small_texts, min_size=1, max_size=5),
-    wanted=small_needles,
+    wanted=needles_with_breaks,
     flags=flags,
     format=st.sampled_from(["bin", "npy", "llmc", "megatron", "parquet"]),
     eos=st.sampled_from([None, "<|end|>"]),
@@ -198,8 +203,8 @@ def test_refuses_another_tokenizer_and_a_needle_with_a_line_break(tmp_path: Path
     written(tmp_path, ["ab"], "bin")
     with pytest.raises(ShardError, match="was made with another tokenizer"):
         list(stored.stored(tmp_path / "out", jeton.pretrained("gpt2")))
-    with pytest.raises(SearchError, match="holds a line break"):
-        Needles((b"a\nb",))
+    with pytest.raises(SearchError, match="holds a line break, which is found in ids only"):
+        list(lines.lines_of([b"a\nb"], Needles((b"a\nb",))))
     with pytest.raises(SearchError, match="there is no needle"):
         Needles(())
     with pytest.raises(SearchError, match="a needle is empty"):
@@ -278,6 +283,59 @@ def test_prints_places_of_shards(folder: Path) -> None:
     assert output("find", "-c", "-w", "cat", file, folder=folder) == f"{file}:3\n"
     assert output("find", "-c", "-i", "cat", "out", folder=folder) == f"{file}:6\n"
     assert run("find", "end|", "out", folder=folder).returncode == 1
+
+
+def test_prints_the_number_of_an_id_where_there_are_no_texts(folder: Path) -> None:
+    tok = jeton.load(folder / "tokenizer")
+    ids = tok.encode("a cat")
+    np.array(ids, np.uint16).tofile(folder / "bare.bin")
+    first = tok.token_at("a cat", 2).number
+    assert output("find", "cat", "bare.bin", folder=folder) == f"bare.bin:{first}:a cat\n"
+
+
+def test_lines_and_needles_of_windows_are_those_of_others(folder: Path) -> None:
+    (folder / "windows").write_bytes(b"a cat\r\nanother\r\n")
+    found = output("find", "cat", "windows", "-C", 1, folder=folder)
+    assert found == "windows:1:3:a cat\nwindows-2-another\n"
+    assert output("find", "t\r", "windows", folder=folder) == "windows:1:5:a cat\\r\n"
+    (folder / "marked").write_bytes(b"\xef\xbb\xbfanother\r\n")
+    found = output("find", "--needles", "marked", "windows", "--quiet", folder=folder)
+    assert found == "1\tanother\twindows:2:1\n"
+
+
+def test_shards_inside_of_a_folder_are_found(folder: Path) -> None:
+    (folder / "deep" / "er").mkdir(parents=True)
+    shutil.copytree(folder / "out", folder / "deep" / "er" / "out")
+    (folder / "deep" / "a.txt").write_text("a cat")
+    found = output("find", "-c", "cat", "deep", folder=folder).splitlines()
+    assert found == [f"{Path('deep/a.txt')}:1", f"{Path('deep/er/out/train_000000.bin')}:4"]
+
+
+@pytest.mark.parametrize("content", ['{"name": "another"}', "none"])
+def test_a_manifest_of_another_kind_is_a_text(tmp_path: Path, content: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "a.txt").write_text("a cat")
+    assert output("find", "cat", "a.txt", folder=tmp_path) == "a.txt:1:3:a cat\n"
+    assert output("find", "cat", ".", folder=tmp_path) == "a.txt:1:3:a cat\n"
+
+
+@pytest.mark.parametrize("options", [(), ("-i",), ("-w",)])
+def test_needles_of_json_lines_may_have_line_breaks(folder: Path, options: tuple[str, ...]) -> None:
+    questions = ["here,\nbut", "zebra", "here,\nbut"]
+    objects = (json.dumps({"question": question}) + "\n" for question in questions)
+    (folder / "q.jsonl").write_text("".join(objects))
+    of = ("--needles", "q.jsonl", "--field", "question")
+    found = run("find", *of, *options, "out", folder=folder)
+    assert found.stderr.decode().strip() == "jeton: 1 of 2 needles are there"
+    assert found.stdout.decode().startswith("1\there,\\nbut\t")
+    assert "is found in ids only" in refusal("find", *of, "0.txt", folder=folder)
+    assert "text" in refusal("find", "--needles", "q.jsonl", "out", folder=folder)
+
+
+def test_refuses_what_it_would_look_through_in_vain(folder: Path) -> None:
+    (folder / "packed").mkdir()
+    (folder / "packed" / "a.parquet").write_bytes(b"PAR1")
+    assert "is packed" in refusal("find", "cat", "packed", folder=folder)
 
 
 def test_prints_json(folder: Path) -> None:

@@ -93,6 +93,10 @@ class TestMerges:
         shown = output("show", "--merges", "whole", folder=folder).splitlines()
         assert shown[0] == "whole  word, a token that no merge reaches, id 260"
 
+    def test_shows_the_tokens_of_what_does_not_merge(self, folder: Path) -> None:
+        shown = output("show", "--merges", "é", folder=folder)
+        assert shown == "é  word, 2 tokens\n  \\xc3|\\xa9\n\n"
+
     def test_shows_a_piece_once(self, folder: Path) -> None:
         shown = output("show", "--merges", "low low low", folder=folder)
         assert shown.count("␣low  word") == 1

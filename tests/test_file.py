@@ -180,6 +180,8 @@ def test_a_tokenizer_is_frozen_and_says_what_it_is() -> None:
     with pytest.raises(AttributeError):
         TOK.anything = 1  # type: ignore[attr-defined]
     assert repr(TOK).startswith("<jeton.Tokenizer vocab_size=401, pattern=")
+    with_rules = jeton.Tokenizer(BYTES, rules=jeton.Rules(digits=1))
+    assert '256, rules=\'{"rules":1,"digits":1}\', specials' in repr(with_rules)
     assert "<|end|>" in repr(TOK)
 
 

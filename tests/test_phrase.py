@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import jeton
 from conftest import BYTES, odd_bytes, odd_text, patterns, vocabs
-from jeton import search
+from jeton import search, shards
 from jeton.errors import SearchError
 from jeton.reference import Vocab
 from jeton.search import occurrences as module
@@ -152,6 +153,26 @@ def test_refuses_an_empty_phrase_and_too_many_sequences(tok: jeton.Tokenizer) ->
     assert search.phrase(tok, "  ").count(tok.encode("a    b")) == 3
 
 
+def test_refuses_what_is_no_tokenizer_no_text_and_no_ids(tok: jeton.Tokenizer) -> None:
+    with pytest.raises(TypeError, match="texts are many, not one str; give a list"):
+        search.phrases(tok, "cat")
+    with pytest.raises(TypeError, match="a text is str or bytes, not list"):
+        search.phrase(tok, ["cat"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="first a tokenizer is given, not str; jeton"):
+        search.phrase("gpt2", "cat")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not str; encode a text first"):
+        search.phrase(tok, "cat").find_all("a cat")  # type: ignore[arg-type]
+
+
+def test_refuses_a_reader_in_place_of_its_tokens(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a cat")
+    shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+    reader = shards.open(tmp_path / "out")
+    with pytest.raises(TypeError, match="not Reader; give its tokens"):
+        search.phrase(tok, "cat").count(reader)  # type: ignore[arg-type]
+    assert search.phrase(tok, "cat").count(reader.tokens) == 1
+
+
 def test_a_phrase_is_a_value(tok: jeton.Tokenizer) -> None:
     cat = search.phrase(tok, "cat")
     assert cat == search.phrase(tok, b"cat")
@@ -162,3 +183,5 @@ def test_a_phrase_is_a_value(tok: jeton.Tokenizer) -> None:
     assert hash(again) == hash(cat)
     with pytest.raises(AttributeError):
         cat.text = b"dog"  # type: ignore[misc]
+    assert repr(search.phrases(tok, ["abcd"])) == "Phrases([b'abcd'])"
+    assert repr(search.phrases(tok, [*"abcd"])) == "Phrases([b'a', b'b', b'c', … 4 in all])"

@@ -125,8 +125,8 @@ KNOB = "is a knob of a base, and there is no base; leave it out, or give a base"
         ({"keep": ["a" * 1025]}, "has 1025 bytes; at most 1024 are allowed"),
         ({"keep": 3}, "keep is 3; it is a list of texts"),
         ({"keep": [3]}, "keep[0] is 3; it is a text"),
-        ({"digits": 0}, "digits is 0; it is a number from 1 to 16"),
-        ({"digits": True}, "digits is true; it is a number from 1 to 16"),
+        ({"digits": 0}, 'digits is 0; it is a number from 1 to 16, or "any"'),
+        ({"digits": True}, 'digits is true; it is a number from 1 to 16, or "any"'),
         ({"digits": "all"}, 'digits is "all"; it is a number from 1 to 16, or "any"'),
         (
             {"digits_from": "right"},
@@ -271,7 +271,10 @@ def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:
     assert f"{file}: line 14: isolate[1].nam is no rule; did you mean name?" in message(text)
     text = text.replace('nam = "x"\n', "")
     assert f'{file}: line 17: lexicon[0].words[1] "x" has' in message(text)
-    assert f"{file}: this is no TOML: Invalid value (at line 1, column 9)" in message("keep = [}")
+    assert f"{file}: line 1: this is no TOML: Invalid value at column 9" in message("keep = [}")
+    told = message('rules = 1\nisolate = "\\d+"')
+    assert told.startswith(f"{file}: line 2: this is no TOML: Unescaped '\\' in a string at column")
+    assert told.endswith(r"; write a regex as '\d+', in single quotes")
     file.write_bytes(b"keep = ['\xff']")
     with pytest.raises(RulesError, match="is not UTF-8 at byte 9"):
         Rules.load(file)

@@ -110,6 +110,36 @@ def test_words_are_many() -> None:
         rules.thai("คน")
 
 
+def test_a_word_of_other_scripts_is_a_whole_word(show: Shown) -> None:
+    made = rules.thai(["คน", "a", "c++"])
+    assert made.keep_words == ("a", "c++")
+    assert show(made, "a cat, c++ คนa") == "a| cat|,| |c++| |คน|a"
+
+
+def test_refuses_lines_that_keep_their_ends_and_lists_without_a_word() -> None:
+    with pytest.raises(RulesError, match=r'words\[1\] "รถ\\n" has white space at an end; strip it'):
+        rules.thai(["คน", "รถ\n"])
+    with pytest.raises(RulesError, match=r"words\[0\] is 3; it is a text"):
+        rules.thai([3])  # type: ignore[list-item]
+    with pytest.raises(RulesError, match="no word is all of the script Thai; give a list of such"):
+        rules.thai(["car", ""])
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("中国 1000 ns\n", r'line 1: "中国 1000 ns" is not one word; give a word a line'),
+        ("中国\r\n# two\r\n", 'line 2: "# two" is not one word'),
+        ("", "no word is all of the script Han"),
+    ],
+)
+def test_refuses_columns_and_remarks_among_words(tmp_path: Path, content: str, told: str) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text(content, newline="")
+    with pytest.raises(RulesError, match=f"words.txt: {told}"):
+        ready.named(f"chinese={path}")
+
+
 def test_names_of_the_command_line(tmp_path: Path) -> None:
     assert ready.named("code") == rules.code()
     assert ready.named("smiles") == rules.chemistry(smiles=True)

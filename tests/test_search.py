@@ -192,8 +192,21 @@ def test_many_are_replaced_by_a_list_or_a_mapping() -> None:
     assert finder.replace(text, ["NY", "old", ""]) == " NY, old "
     assert finder.replace(text, {"é": "e"}) == "e New York, New e"
     assert finder.replace(text, ["NY", "old", ""], 1) == " New York, New é"
-    with pytest.raises(ValueError, match="give what replaces each of the 3 needles"):
+    with pytest.raises(SearchError, match="give what replaces each of the 3 needles"):
         finder.replace(text, ["NY"])
+    with pytest.raises(SearchError, match="'York' is no needle; a mapping is from needles"):
+        finder.replace(text, {"York": "NY"})
+    for new in ("NY", len):
+        with pytest.raises(TypeError, match="replaced by a list or a mapping, not"):
+            finder.replace(text, new)  # type: ignore[arg-type]
+
+
+def test_a_start_that_is_none_is_the_first_place() -> None:
+    assert Finder("cat").find("a cat", None, None) == 2
+    assert Finder("cat").rfind("a cat", None) == 2
+    assert FinderMany(["cat"]).find("a cat", None) == (2, 5, 0)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        Finder("cat").find("a cat", "0")  # type: ignore[arg-type]
 
 
 ids = st.lists(st.sampled_from([7, 263, 1031, 65535]), max_size=60)

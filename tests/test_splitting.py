@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -176,7 +177,7 @@ class TestChecks:
             (lambda t: [t, "more"], jeton.errors.PatternError, "the text has nothing, the pieces "),
             (lambda _: [], jeton.errors.PatternError, "'one two'.*the pieces nothing"),
             (lambda t: [t, "\ud800"], jeton.errors.PatternError, "the text has nothing"),
-            (lambda t: t, TypeError, "returned str; return many pieces"),
+            (lambda t: t, TypeError, "returned str; give a list of pieces"),
             (lambda _: None, TypeError, "returned NoneType"),
             (lambda t: [t, 7], TypeError, "returned a piece of int"),
         ],
@@ -188,6 +189,10 @@ class TestChecks:
             made(split).encode("one two")
         with pytest.raises(error, match=line):
             jeton.train(["one two"], 260, split=split)
+
+    def test_texts_that_look_alike_are_told_apart(self) -> None:
+        with pytest.raises(jeton.errors.PatternError, match=r"has 'e\\u0301', the pieces '\\xe9'"):
+            made(lambda text: [unicodedata.normalize("NFC", text)]).encode("e\u0301")
 
     def test_a_refusal_is_one_line_that_names_the_function(self) -> None:
         with pytest.raises(jeton.errors.PatternError) as raised:

@@ -25,7 +25,8 @@ def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) ->
     if not isinstance(given, Rules):
         name = "pattern" if rules is None else "rules"
         raise TypeError(
-            f"{name} is jeton.Rules, not {type(given).__name__}; Rules.load reads a file"
+            f"{name} is jeton.Rules, not {type(given).__name__}; Rules.load reads a file, and "
+            "jeton.rules.code() and others are ready-made"
         )
     return given.spelled
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+from unicodedata import normalize
 
 from jeton._engine import (
     VERSION,
@@ -128,7 +129,9 @@ def _raw(piece: object, split: Split) -> bytes:
 
 def _returned(pieces: object, split: Split) -> Iterator[object]:
     if not isinstance(pieces, Iterable) or isinstance(pieces, (str, bytes)):
-        raise TypeError(f"the split {name_of(split)} returned {_kind(pieces)}; return many pieces")
+        raise TypeError(
+            f"the split {name_of(split)} returned {_kind(pieces)}; give a list of pieces"
+        )
     return iter(pieces)
 
 
@@ -137,6 +140,10 @@ def _lossy(split: Split, content: bytes, at: int, piece: bytes) -> PatternError:
     both = zip(content[at:], piece, strict=False)
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
     text, pieces = _excerpt(content[at + same :]), _excerpt(piece[same:])
+    if normalize("NFC", text) == normalize("NFC", pieces):  # They look alike.
+        text, pieces = (
+            each.encode("ascii", "backslashreplace").decode() for each in (text, pieces)
+        )
     return PatternError(
         f"the split {name_of(split)} does not return the text {_excerpt(content)}: after "
         f"{at + same} bytes the text has {text}, the pieces {pieces}; joined, pieces are the text"

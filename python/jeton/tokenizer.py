@@ -21,7 +21,7 @@ from jeton.cutting import chunk as cut_into_chunks
 from jeton.cutting import truncate as cut_to_fit
 from jeton.errors import Error, FileError, MissingFileError, file_error
 from jeton.files import given, read_whole, write_whole
-from jeton.pattern import pattern_text, plain_pattern
+from jeton.pattern import is_rules, pattern_text, plain_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -301,7 +301,8 @@ class Tokenizer(Engine):
         """Say what tells tokenizers apart at a glance."""
         specials = f", specials={list(self.specials)}" if len(self.specials) < 4 else ""
         pattern = self.pattern if len(self.pattern) <= 40 else self.pattern[:39] + "…"
-        return f"<jeton.Tokenizer vocab_size={self.vocab_size}, pattern={pattern!r}{specials}>"
+        name = "rules" if is_rules(self.pattern) else "pattern"
+        return f"<jeton.Tokenizer vocab_size={self.vocab_size}, {name}={pattern!r}{specials}>"
 
     def __hash__(self) -> int:
         """Hash what is cheap to read; equal tokenizers agree in it."""

@@ -140,9 +140,11 @@ def outcome(piece: Piece) -> str:
 
 
 def merges_of(piece: Piece, columns: int, *, colored: bool) -> Iterator[str]:
-    """Draw the merges of a piece: at first its bytes, then a line for each."""
+    """Draw the merges of a piece: at first its bytes, then a line for each; else its tokens."""
     shown = piece.merges[:MERGES_MAX]
     if not shown:
+        if len(piece.ids) > 1:
+            yield f"  {after(piece.tokens, 0, columns - 2, colored=colored)}"
         return
     pairs = [pair_of(merge) for merge in shown]
     rank_width = len(str(max(merge.rank for merge in shown)))

@@ -2,9 +2,11 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as kept
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +17,11 @@ import jeton
 from jeton.cli.color import color_option
 from jeton.cli.files import BLOCK_BYTES, STDIN, blocks, bytes_of, read
 from jeton.cli.learning import quiet_option, say
+from jeton.cli.texts import field_option
 from jeton.cli.tokenizer import load, tokenizer_option
 from jeton.corpus import files as corpus_files
-from jeton.corpus.kinds import chunks
+from jeton.corpus import texts as corpus_texts
+from jeton.corpus.kinds import chunks, is_table
 from jeton.id_files import Dtype
 from jeton.search.lines import Line, lines_of
 from jeton.search.needles import Needles
@@ -29,18 +33,29 @@ if TYPE_CHECKING:
 SHOWN_BYTES = 200
 """How much of a long line is shown before its first match, and after it."""
 
+PACKED_OTHERWISE = {".parquet", ".zip", ".bz2"}
+"""What is not unpacked here: nothing would be found in it, which would say too much."""
+
 TOKENS_BESIDE = 8
 """How many tokens are shown beside a match among ids, unless told otherwise."""
 
 PLACES = 3
 """How many places of each of many needles are told, unless told otherwise."""
 
+PLACE = ("line", "column", "text", "token")
+"""The numbers that people need; where there are no texts, that of the id."""
+
 MARK, RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 @click.command()
 @click.argument("arguments", nargs=-1, metavar="PATTERN [PATH]...")
-@click.option("--needles", metavar="FILE", help="Look for each line of a file, not for PATTERN.")
+@click.option(
+    "--needles",
+    metavar="FILE",
+    help="Look for each line of a file, or each text of a .jsonl or .parquet, not for PATTERN.",
+)
+@field_option
 @click.option("-w", "--whole-word", is_flag=True, help="Only where no word goes on beside it.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Letters of either case are the same.")
 @click.option("-c", "--count", "counted", is_flag=True, help="Print how often, for each file.")
@@ -80,6 +95,7 @@ def find(
     dtype: Dtype | None,
     as_json: bool,
     colored: bool,
+    field: str,
     quiet: bool,
 ) -> None:
     """Find PATTERN, a plain text, in each PATH (standard input by default).
@@ -89,7 +105,7 @@ def find(
     """
     if needles is None and not arguments:
         raise click.UsageError("Give PATTERN, or --needles.")
-    texts = [bytes_of(arguments[0])] if needles is None else needles_of(needles)
+    texts = [bytes_of(arguments[0])] if needles is None else needles_of(needles, field)
     paths = arguments[1:] if needles is None else arguments
     search = Search(
         Needles(tuple(texts), whole_word=whole_word, ignore_case=ignore_case),
@@ -109,9 +125,14 @@ def find(
         sys.exit(1)
 
 
-def needles_of(file: str) -> list[bytes]:
-    """Read needles, one a line; empty lines are none, and the same twice is one."""
-    lines = (line.removesuffix(b"\r") for line in read(file).split(b"\n"))
+def needles_of(file: str, name: str) -> list[bytes]:
+    """Read needles, one a line or a field; empty ones are none, and the same twice is one."""
+    lines: Iterable[bytes]
+    if is_table(Path(file)):
+        lines = (text for _, text in corpus_texts([file], name))
+    else:
+        plain = read(file).removeprefix(BOM_UTF8)
+        lines = (line.removesuffix(b"\r") for line in plain.split(b"\n"))
     found = list(dict.fromkeys(line for line in lines if line))
     if not found:
         raise jeton.Error(f"{file} holds no needle; give one a line")
@@ -127,11 +148,13 @@ class Entry:
     marks: list[tuple[int, int, int]]
     """Start, end and needle of each match; none in a line that is beside one."""
     places: list[dict[str, int]]
-    """Of each match; the first two numbers are what people need."""
+    """Of each match."""
 
     def place(self, number: int) -> str:
         """Say where a match is."""
-        return ":".join([visible(self.file), *map(str, list(self.places[number].values())[:2])])
+        numbers = self.places[number]
+        shown = [numbers[name] for name in PLACE if name in numbers] or [numbers["id"]]
+        return ":".join([visible(self.file), *map(str, shown)])
 
     def told(self, number: int, texts: tuple[bytes, ...]) -> dict[str, Any]:
         """Tell a match as plain values."""
@@ -164,10 +187,10 @@ class Search:
     """What is looked for, and how what is found is told."""
 
     needles: Needles
-    name: str = field(kw_only=True)
-    dtype: Dtype | None = field(kw_only=True)
-    beside: int | None = field(kw_only=True)
-    progress: bool = field(kw_only=True)
+    name: str = kept(kw_only=True)
+    dtype: Dtype | None = kept(kw_only=True)
+    beside: int | None = kept(kw_only=True)
+    progress: bool = kept(kw_only=True)
 
     @cached_property
     def tokenizer(self) -> jeton.Tokenizer:
@@ -176,17 +199,27 @@ class Search:
 
     def sources(self, paths: tuple[str, ...]) -> "Iterator[str | Stored]":
         """Yield the texts and the files of ids that paths stand for."""
-        from jeton.search.stored import is_stored, stored
+        from jeton.search.stored import is_stored, shards_in, stored
 
         for path in paths:
             if path == STDIN:
                 yield path
                 continue
-            for file in [Path(path)] if is_stored(Path(path)) else corpus_files([path]):
+            folders = shards_in(Path(path))
+            for file in corpus_files([path]):
+                if not set(folders).isdisjoint(file.parents):
+                    continue
                 if is_stored(file):
                     yield from stored(file, self.tokenizer, self.dtype)
+                elif file.suffix in PACKED_OTHERWISE:
+                    raise jeton.Error(
+                        f"{file} is packed, so its texts are not to be seen; unpack it, or find in "
+                        "the shards that `jeton shard` makes of it"
+                    )
                 else:
                     yield str(file)
+            for folder in folders:
+                yield from stored(folder, self.tokenizer, self.dtype)
 
     def entries(
         self, source: "str | Stored", is_shown: Callable[[int], bool] = lambda _: True
@@ -212,7 +245,10 @@ def of_text(file: str, line: Line) -> Entry:
     for start, _, _ in line.found:
         at = line.at + start
         places.append({"line": line.number, "column": at - line.start + 1, "offset": at})
-    return Entry(file, line.content, line.found, places or [{"line": line.number}])
+    content = line.content
+    if content.endswith(b"\r") and all(end < len(content) for _, end, _ in line.found):
+        content = content[:-1]
+    return Entry(file, content, line.found, places or [{"line": line.number}])
 
 
 def of_ids(source: "Stored", place: "Place", beside: int | None) -> Entry:

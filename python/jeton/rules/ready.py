@@ -8,6 +8,7 @@ from jeton.errors import RulesError
 from jeton.files import given, read_whole
 from jeton.rules.parts import Group, Isolate, Lexicon
 from jeton.rules.value import FILE_BYTES_MAX, Rules
+from jeton.rules.values import refuse, shown
 
 __all__ = ["chat", "chemistry", "chinese", "code", "dna", "logs", "named", "thai"]
 
@@ -123,13 +124,39 @@ def thai(words: Iterable[str], path: WordPath = "fewest") -> Rules:
 
 
 def _with_words(words: Iterable[str], script: str, path: WordPath) -> Rules:
-    """Make a lexicon; a word that is not all of the script is kept as it is, wherever it stands."""
+    """Make a lexicon; a word with other characters too is kept as it is, wherever it stands.
+
+    One with none of the script is kept as a whole word: a list may have `c++`, or `a`.
+    """
     if isinstance(words, str):
         raise TypeError("words is many words, not one text; give a list")
-    found = [word for word in dict.fromkeys(words) if word]
-    mixed = {word for word in found if set(scripts_of(word)) != {script}}
-    lexicon = Lexicon([word for word in found if word not in mixed], script, path)
-    return Rules(base="cl100k", keep=[word for word in found if word in mixed], lexicon=lexicon)
+    own, mixed, other = list[str](), list[str](), list[str]()
+    for at, word in enumerate(words):
+        if not isinstance(word, str):
+            refuse(("words", at), f"is {shown(word)}; it is a text")
+        if word != word.strip():
+            refuse(("words", at), f"{shown(word)} has white space at an end; strip it")
+        scripts = set(scripts_of(word))
+        if scripts:
+            (own if scripts == {script} else mixed if script in scripts else other).append(word)
+    if not own:
+        refuse((), f"no word is all of the script {script}; give a list of such words")
+    return Rules(base="cl100k", keep=mixed, keep_words=other, lexicon=Lexicon(own, script, path))
+
+
+def _words_of(path: str) -> list[str]:
+    """Read words, one a line; what has columns is refused, as numbers are no words."""
+    content = read_whole(given(path), FILE_BYTES_MAX)
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise RulesError(f"{path} is not UTF-8 at byte {error.start}; save it so") from None
+    for number, line in enumerate(lines, 1):
+        if len(line.split()) > 1:
+            raise RulesError(
+                f"{path}: line {number}: {shown(line)} is not one word; give a word a line"
+            )
+    return [line.strip() for line in lines]
 
 
 # ---- by name ----
@@ -153,11 +180,11 @@ def named(name: str) -> Rules:
     if kind in WITH_WORDS:
         if not is_with:
             raise RulesError(f"{name} needs words; give {name}=FILE, with a word a line")
-        content = read_whole(given(path), FILE_BYTES_MAX)
+        words = _words_of(path)
         try:
-            return WITH_WORDS[kind](content.decode("utf-8-sig").split())
-        except UnicodeDecodeError as error:
-            raise RulesError(f"{path} is not UTF-8 at byte {error.start}; save it so") from None
+            return WITH_WORDS[kind](words)
+        except RulesError as error:
+            raise RulesError(f"{path}: {error}") from None
     if not name.endswith((".json", ".toml")):
         listed = ", ".join([*WITHOUT_WORDS, *(f"{kind}=FILE" for kind in WITH_WORDS)])
         raise RulesError(f"there are no rules {name!r}; give a .toml or .json file, or {listed}")

@@ -83,7 +83,7 @@ def read(text: str, kind: Kind, names: Sequence[str]) -> dict[str, Any]:
             f"line {error.lineno}: this is no JSON: {error.msg} at column {error.colno}"
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise RulesError(f"this is no TOML: {error}") from None
+        raise RulesError(_told(error)) from None
     except (ValueError, RecursionError) as error:
         raise RulesError(f"this is no {kind.upper()} of rules: {error}") from None
     if not isinstance(found, dict):
@@ -96,6 +96,15 @@ def read(text: str, kind: Kind, names: Sequence[str]) -> dict[str, Any]:
         if value is None and name != "base":
             refuse((name,), "is null; leave it out")
     return found
+
+
+def _told(error: tomllib.TOMLDecodeError) -> str:
+    """Say where TOML is wrong, and how to write what people most often write wrong."""
+    what, line, column = str(error), "", ""
+    if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", what):
+        what, line, column = found[1], f"line {found[2]}: ", f" at column {found[3]}"
+    hint = r"; write a regex as '\d+', in single quotes" if "Unescaped" in what else ""
+    return f"{line}this is no TOML: {what}{column}{hint}"
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

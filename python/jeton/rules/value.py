@@ -24,7 +24,7 @@ from jeton.rules.taking import (
     lexicons,
     literals,
 )
-from jeton.rules.values import choice, flag, number, refuse, shown, text
+from jeton.rules.values import choice, flag, refuse, shown, text
 
 if TYPE_CHECKING:
     from jeton.tokenizer import Tokenizer
@@ -283,9 +283,9 @@ def _base(base: str | None, pattern: str | None) -> str | None:
 
 
 def _digits(digits: object) -> int:
-    if isinstance(digits, str):
+    if type(digits) is not int or not 1 <= digits <= DIGITS_MAX:
         refuse(("digits",), f'is {shown(digits)}; it is a number from 1 to {DIGITS_MAX}, or "any"')
-    return number(digits, ("digits",), 1, DIGITS_MAX)
+    return digits
 
 
 def _kind(path: Path) -> spelling.Kind:

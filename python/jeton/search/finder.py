@@ -46,14 +46,14 @@ class Finder:
         """Whether characters that differ by case alone are the same."""
         return self._ignore_case
 
-    def find(self, text: Text, start: int = 0, end: int | None = None) -> int:
+    def find(self, text: Text, start: int | None = 0, end: int | None = None) -> int:
         """Return where the needle first begins in `text[start:end]`, or -1.
 
         Whole words are judged in all of the text.
         """
         return self._one(text, start, end, from_end=False)
 
-    def rfind(self, text: Text, start: int = 0, end: int | None = None) -> int:
+    def rfind(self, text: Text, start: int | None = 0, end: int | None = None) -> int:
         """Return where the needle last begins in `text[start:end]`, or -1."""
         return self._one(text, start, end, from_end=True)
 
@@ -94,8 +94,8 @@ class Finder:
         found = self._engine.matches(text, 0, END, overlapping=False, from_end=False, limit=at_most)
         return put_together(text, ((start, end, new) for start, end in found))
 
-    def _one(self, text: Text, start: int, end: int | None, *, from_end: bool) -> int:
-        first, last = place(start, text), place(end, text)
+    def _one(self, text: Text, start: int | None, end: int | None, *, from_end: bool) -> int:
+        first, last = place(start, text), place(end, text, END)
         found = self._engine.matches(
             text, first, last, overlapping=True, from_end=from_end, limit=1
         )

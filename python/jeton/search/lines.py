@@ -47,6 +47,7 @@ class Stretch(NamedTuple):
 
 def lines_of(blocks: Iterable[bytes], needles: Needles, beside: int = 0) -> Iterator[Line]:
     """Yield the lines with matches, and so many lines before and after each."""
+    needles.refuse_line_breaks()
     before: deque[Line] = deque(maxlen=beside)
     after = 0
     for stretch in _stretches(blocks, needles.bytes_max):
@@ -70,6 +71,7 @@ def lines_of(blocks: Iterable[bytes], needles: Needles, beside: int = 0) -> Iter
 
 def count_in(blocks: Iterable[bytes], needles: Needles) -> list[int]:
     """Return how often each needle is in a text."""
+    needles.refuse_line_breaks()
     counts = [0] * len(needles.texts)
     for stretch in _stretches(blocks, needles.bytes_max):
         for _, _, needle in needles.every(stretch.text, stretch.first, stretch.last):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from jeton import _engine
+from jeton.errors import SearchError
 from jeton.search.needle import END, MATCHES_AT_ONCE, Needle, Text, kept, place, put_together
 
 __all__ = ["FinderMany", "Match"]
@@ -36,7 +37,7 @@ class FinderMany:
     ) -> None:
         """Make the tables of needles; the options are those of `Finder`."""
         if isinstance(needles, (str, bytes)):
-            raise TypeError(f"needles are many, not one {type(needles).__name__}; give a list")
+            raise TypeError(f"needles are many, not one {_kind(needles)}; give a list")
         self._needles = tuple(map(kept, needles))
         self._whole_word = bool(whole_word)
         self._ignore_case = bool(ignore_case)
@@ -57,7 +58,7 @@ class FinderMany:
         """Whether characters that differ by case alone are the same."""
         return self._ignore_case
 
-    def find(self, text: Text, start: int = 0) -> Match | None:
+    def find(self, text: Text, start: int | None = 0) -> Match | None:
         """Return the first match that begins at `start` or later: the longest of those."""
         first = place(start, text)
         found = self._engine.matches(text, first, overlapping=False, limit=1)
@@ -92,11 +93,15 @@ class FinderMany:
         news: Sequence[Text]
         if isinstance(new, Mapping):
             named = {kept(needle): other for needle, other in new.items()}
+            for needle in named.keys() - set(self._needles):
+                raise SearchError(f"{needle!r} is no needle; a mapping is from needles")
             news = [named.get(needle, needle) for needle in self._needles]
-        else:
+        elif isinstance(new, Sequence) and not isinstance(new, (str, bytes)):
             news = new
-        if isinstance(news, str) or len(news) != len(self._needles):
-            raise ValueError(f"give what replaces each of the {len(self._needles)} needles")
+        else:
+            raise TypeError(f"needles are replaced by a list or a mapping, not {_kind(new)}")
+        if len(news) != len(self._needles):
+            raise SearchError(f"give what replaces each of the {len(self._needles)} needles")
         at_most = min(count, END) if count >= 0 else END
         found = self._engine.matches(text, 0, overlapping=False, limit=at_most)
         return put_together(text, ((start, end, news[needle]) for start, end, needle in found))
@@ -124,3 +129,7 @@ class FinderMany:
 
     def _key(self) -> tuple[tuple[Needle, ...], bool, bool]:
         return self._needles, self._whole_word, self._ignore_case
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -32,10 +33,9 @@ def kept(needle: Text) -> Needle:
     return tuple(values)
 
 
-def place(given: int | None, text: Text) -> int:
+def place(given: int | None, text: Text, otherwise: int = 0) -> int:
     """Return a place as slices have it: from the end, if it is negative."""
-    if given is None:
-        return END
+    given = otherwise if given is None else index(given)
     if given >= 0:
         return min(given, END)
     return max(0, given + len(text))  # type: ignore[arg-type]

@@ -16,21 +16,27 @@ GROWTH = 4
 
 @dataclass(frozen=True)
 class Needles:
-    """Texts without line breaks, as bytes, and how they are to be found."""
+    """Texts, as bytes, and how they are to be found."""
 
     texts: tuple[bytes, ...]
     whole_word: bool = field(default=False, kw_only=True)
     ignore_case: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what is in no line."""
+        """Refuse what cannot be found."""
         if not self.texts:
             raise SearchError("there is no needle; give at least one")
+        _ = self._finder
+
+    def refuse_line_breaks(self) -> None:
+        """Refuse what is in no line."""
         for text in self.texts:
             if b"\n" in text:
                 told = visible(text[:40])
-                raise SearchError(f'the needle "{told}" holds a line break; give it line by line')
-        _ = self._finder
+                raise SearchError(
+                    f'the needle "{told}" holds a line break, which is found in ids only; texts '
+                    "are looked through line by line"
+                )
 
     @cached_property
     def bytes_max(self) -> int:

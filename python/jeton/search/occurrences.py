@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from jeton._engine import PhraseFinder, spell_phrase
 from jeton.cutting import readable
 from jeton.errors import SearchError
+from jeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from jeton.shards.reader import Tokens
-    from jeton.tokenizer import Tokenizer
 
 __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
@@ -32,6 +32,8 @@ SAMPLES, SAMPLE_IDS = 32, 512
 
 SEQUENCES_MAX = 1 << 16
 
+SHOWN = 3
+
 
 def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
     """Return a phrase that can be found in the ids of texts.
@@ -42,12 +44,14 @@ def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
     >>> [tuple(each) for each in phrase(tok, "cat").find_all(ids)]
     [(0, 1, 3, 0), (3, 4, 1, 0)]
     """
-    return Phrase(tokenizer, _checked(text))
+    return Phrase(_known(tokenizer), _checked(text))
 
 
 def phrases(tokenizer: "Tokenizer", texts: Iterable[str | bytes]) -> "Phrases":
     """Return phrases that can be found in one pass over the ids of texts."""
-    return Phrases(tokenizer, tuple(map(_checked, texts)))
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts are many, not one {_kind(texts)}; give a list")
+    return Phrases(_known(tokenizer), tuple(map(_checked, texts)))
 
 
 class Occurrence(NamedTuple):
@@ -132,16 +136,22 @@ class Phrase:
         return tuple(map(tuple, starts)), tuple(core), tuple(map(tuple, ends))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Phrases:
     """Many phrases, which are found in one pass over ids."""
 
-    tokenizer: "Tokenizer" = field(repr=False)
+    tokenizer: "Tokenizer"
     texts: tuple[bytes, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without what was made ready."""
         return Phrases, (self.tokenizer, self.texts)
+
+    def __repr__(self) -> str:
+        """Show the first few."""
+        shown = ", ".join(map(repr, self.texts[:SHOWN]))
+        more = f", … {len(self.texts)} in all" if len(self.texts) > SHOWN else ""
+        return f"Phrases([{shown}{more}])"
 
     def find_all(self, ids: Ids) -> list[Occurrence]:
         """Return where phrases are in ids, by their places."""
@@ -172,6 +182,9 @@ class Phrases:
 
     def _finder_for(self, ids: Ids) -> PhraseFinder:
         """Return what finds them, made by a sample of the first ids that are many."""
+        if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__") or hasattr(ids, "tokens"):
+            other = "give its tokens" if hasattr(ids, "tokens") else "encode a text first"
+            raise TypeError(f"ids are an array or a list, not {_kind(ids)}; {other}")
         known = self._finders
         wanted = SAMPLES * SAMPLE_IDS
         if not known or (len(ids) > BLOCK_IDS and wanted > known[-1][0]):
@@ -207,7 +220,19 @@ def _place(each: Occurrence) -> tuple[int, int, int, int]:
     return each.first, each.offset, each.end, each.phrase
 
 
+def _known(tokenizer: "Tokenizer") -> "Tokenizer":
+    if not isinstance(tokenizer, Tokenizer):
+        raise TypeError(f"first a tokenizer is given, not {_kind(tokenizer)}; jeton.load reads one")
+    return tokenizer
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
 def _checked(text: str | bytes) -> bytes:
+    if not isinstance(text, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a text is str or bytes, not {_kind(text)}")
     found = readable(text).encode() if isinstance(text, str) else bytes(text)
     if not found:
         raise SearchError("a needle is empty; give at least one character, byte or id")

@@ -1,5 +1,6 @@
 """Needles in files of ids: the shards of a folder, or bare arrays of ids."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,12 @@ from jeton.id_files import Dtype, dtype_of
 from jeton.search.needles import Needles
 from jeton.search.occurrences import Phrases
 from jeton.shards.formats.llmc import HEADER_INTS, MAGICS
-from jeton.shards.manifest import MANIFEST
+from jeton.shards.manifest import MANIFEST, is_manifest
 from jeton.shards.reader import Tokens
 from jeton.shards.writing import told_of
 from jeton.tokenizer import Tokenizer
 
-__all__ = ["Place", "Stored", "is_stored", "places_in", "stored"]
+__all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]
 
 SUFFIXES = {".bin", ".npy"}
 """What holds ids by its name, also without a manifest."""
@@ -28,6 +29,9 @@ CHARACTER_BYTES_MAX = 4
 
 DECODED_IDS = 1 << 18
 """How many ids are decoded at a time, where that is needed."""
+
+BREAK = b"\xff"
+"""What no needle has whose case is ignored, as that is UTF-8, and no word."""
 
 
 class Place(NamedTuple):
@@ -95,8 +99,19 @@ class Stored:
 def is_stored(path: Path) -> bool:
     """Tell whether a path is of ids: shards, one of their files, or a file that is named so."""
     if path.is_dir():
-        return (path / MANIFEST).is_file()
+        return is_manifest(path / MANIFEST)
     return path.suffix in SUFFIXES or _manifest(path) is not None
+
+
+def shards_in(path: Path) -> list[Path]:
+    """Return the folders of shards in a folder that is not hidden, itself included."""
+    found = []
+    for root, folders, _ in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if is_stored(Path(root)):
+            found.append(Path(root))
+            folders.clear()
+    return found
 
 
 def stored(path: Path, tokenizer: Tokenizer, dtype: Dtype | None = None) -> Iterator[Stored]:
@@ -139,7 +154,7 @@ def places_in(
 
 def _manifest(path: Path) -> shards.Manifest | None:
     """Return the manifest beside a file, if it knows the file."""
-    if not (path.parent / MANIFEST).is_file():
+    if not is_manifest(path.parent / MANIFEST):
         return None
     manifest = shards.Manifest.read(path.parent)
     known = {each["file"] for each in manifest.files()}
@@ -228,7 +243,7 @@ def _near(source: Stored, places: range) -> bytes:
 def _by_decoding(
     source: Stored, needles: Needles, tell: Callable[[int], object]
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Find needles in the decoded text; a line break stands where a text ends or a special is."""
+    """Find needles in the decoded text; a break stands where a text ends or a special is."""
     lengths = _lengths(source.tokenizer)
     shared = needles.bytes_max + 2 * CHARACTER_BYTES_MAX
     for start in range(source.start, source.stop, DECODED_IDS):
@@ -244,7 +259,7 @@ def _by_decoding(
             edges = source.reader.starts
             inside = edges[np.searchsorted(edges, low) : np.searchsorted(edges, high)]
             begins[inside - low] = True
-        # Each id that is no text is a line break, and so is one more before the start of a text.
+        # Each id that is no text is a break, and one more is before the start of a text.
         ends = np.cumsum(np.where(is_text, sizes, 1) + begins)
         starts = ends - np.where(is_text, sizes, 1)
         text = b"".join(_segments(source.tokenizer, ids, is_text, begins))
@@ -264,9 +279,9 @@ def _segments(
             yield tokenizer.decode_bytes(ids[done:at])
         done = at
         if begins[at]:
-            yield b"\n"
+            yield BREAK
         if not is_text[at]:
-            yield b"\n"
+            yield BREAK
             done = at + 1
     yield tokenizer.decode_bytes(ids[done:])
 
