@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,22 @@ nam = "x"
 words = ["中",
   "x"]
 """
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (Rules.from_json, "[" * 100_000),
+        (Rules.from_json, '{"keep": ' + "[" * 100_000),
+        (Rules.from_json, '{"keep": "' + '\\"' * 100_000),
+        (Rules.from_json, '{"isolate": {"a": 1, "a": 2}, "keep": "' + '\\"' * 100_000),
+        (Rules.from_toml, "keep = " + "[" * 100_000),
+        (Rules.from_toml, "[[isolate]]\nregex = 1\n" * 20_000),
+    ],
+)
+def test_what_is_long_or_deep_is_refused_at_once(read: Callable[[str], Rules], text: str) -> None:
+    with pytest.raises(RulesError):
+        read(text)
 
 
 def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ def test_files_are_trained_on_by_rules(engine: str | None, tmp_path: Path) -> No
         ({"isolate": ["a*"]}, "isolate[0]"),
         ({"isolate": [r"(a)\1"]}, "isolate[0]"),
         ({"pattern": "(a"}, "pattern"),
+        ({"keep": [f"{number:01000}" for number in range(17_000)]}, "keep: the needles have"),
     ],
 )
 def test_what_only_the_engine_knows_is_refused_with_its_place(
@@ -192,6 +193,11 @@ def test_what_only_the_engine_knows_is_refused_with_its_place(
     message = str(refused.value)
     assert message.startswith(where)
     assert "\n" not in message
+
+
+def test_rules_of_a_later_version_say_so_whatever_they_hold() -> None:
+    with pytest.raises(PatternError, match="rules: 2 is a version to come; update jeton"):
+        jeton.Tokenizer(BYTES, pattern='{"rules":2,"vowels":"apart"}')
 
 
 def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:

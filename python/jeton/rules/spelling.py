@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -118,9 +119,10 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 # ---- the line of a place ----
 
+# A string that never ends goes to the end of the text: no character is read often.
 TOKEN = re.compile(
-    r'''(?P<skip>\s+|\#[^\n]*)|(?P<string>"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\''''
-    r"""|"(?:[^"\\]|\\.)*"|'[^']*')|(?P<sign>[][{},:=])|(?P<word>[^][{},:=\s"'#]+)"""
+    r'''(?P<skip>\s+|\#[^\n]*)|(?P<string>"""(?s:.*?)(?:"""|\Z)|\'\'\'(?s:.*?)(?:\'\'\'|\Z)'''
+    r"""|"(?s:[^"\\]|\\.)*+"?|'[^']*+'?)|(?P<sign>[][{},:=])|(?P<word>[^][{},:=\s"'#]+)"""
 )
 
 Token: TypeAlias = tuple[str, int]
@@ -140,6 +142,8 @@ def where_of(message: str) -> Where:
 
 def line_of(text: str, kind: Kind, where: Where) -> int | None:
     """Return the line of a place in JSON or TOML, or of the nearest place around it."""
+    if not where:
+        return None
     places: dict[Where, int] = {}
     try:
         tokens = _Tokens(text)
@@ -147,7 +151,7 @@ def line_of(text: str, kind: Kind, where: Where) -> int | None:
             tokens.value((), places)
         else:
             tokens.tables(places)
-    except (IndexError, StopIteration):
+    except (IndexError, RecursionError):
         pass  # What was found until here is right.
     for length in range(len(where), 0, -1):
         if where[:length] in places:
@@ -195,12 +199,13 @@ class _Tokens:
     def tables(self, places: dict[Where, int]) -> None:
         """Take the pairs and headers of TOML."""
         table: Where = ()
+        counts: Counter[str] = Counter()
         while self.left:
             if self.next("["):
                 several = self.next("[")
                 name, at = self.key()
-                counts = sum(len(where) == 2 and where[0] == name for where in places)
-                table = (name, counts) if several else (name,)
+                table = (name, counts[name]) if several else (name,)
+                counts[name] += several
                 places.setdefault((name,), at)
                 places[table] = at
                 while self.next("]"):

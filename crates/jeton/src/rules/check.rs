@@ -12,15 +12,22 @@ use crate::error::Error;
 use crate::pattern::PATTERN_BYTES_MAX;
 use crate::unicode::script;
 
+/// Digits that a version has at most.
+const VERSION_DIGITS_MAX: usize = 9;
+
+/// Refuses rules of another version, before a field is met that this one does not know.
+pub(super) fn version(after_mark: &str) -> Result<(), Error> {
+    let version = after_mark.trim_start().split(|c: char| !c.is_ascii_digit()).next();
+    match version.unwrap_or_default() {
+        "" | "1" => Ok(()),
+        version if version.len() > VERSION_DIGITS_MAX => Err(refused("rules", "it is no version")),
+        version => Err(refused("rules", format!("{version} is a version to come; update jeton"))),
+    }
+}
+
 impl Rules {
     /// Refuses what contradicts itself or is too much.
     pub(super) fn check(&self) -> Result<(), Error> {
-        if self.rules != 1 {
-            return Err(refused(
-                "rules",
-                format!("{} is a version to come; update jeton", self.rules),
-            ));
-        }
         self.check_knobs()?;
         self.check_literals()?;
         if self.isolate.len() > ISOLATES_MAX {

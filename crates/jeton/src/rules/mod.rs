@@ -321,6 +321,7 @@ impl Rules {
                 format!("they have {} bytes, at most {RULES_BYTES_MAX}", text.len()),
             ));
         }
+        check::version(&text[MARK.len()..])?;
         let rules: Self = serde_json::from_str(text)
             .map_err(|error| refused("", error.to_string().replace(char::is_control, " ")))?;
         rules.check()?;

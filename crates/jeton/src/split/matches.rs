@@ -51,8 +51,9 @@ impl Matches {
         if rules.keep.is_empty() && rules.keep_words.is_empty() && rules.isolate.is_empty() {
             return Ok(None);
         }
-        let finder = |literals: &[String], whole_word| {
-            (!literals.is_empty()).then(|| Literals::new(literals, whole_word)).transpose()
+        let finder = |place, literals: &[String], whole_word| {
+            let some = (!literals.is_empty()).then(|| Literals::new(literals, whole_word));
+            some.transpose().map_err(|error| refused(place, error.to_string()))
         };
         let plain: Vec<Hir> = (rules.isolate.iter().enumerate())
             .map(|(at, isolate)| {
@@ -62,8 +63,8 @@ impl Matches {
         let edged = rules.isolate.iter().zip(&plain);
         let edged: Vec<Hir> = edged.map(|(one, hir)| one.with_edges(hir.clone())).collect();
         Ok(Some(Self {
-            keep: finder(&rules.keep, false)?,
-            keep_words: finder(&rules.keep_words, true)?,
+            keep: finder("keep", &rules.keep, false)?,
+            keep_words: finder("keep_words", &rules.keep_words, true)?,
             isolate: Isolates::of(&plain, &edged)?,
             takes_space: rules.keep_space,
             crossing: Crossing::of(rules, &edged),
