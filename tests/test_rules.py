@@ -336,3 +336,9 @@ def test_a_spelled_text_is_json() -> None:
     assert json.loads(SPELLED)["rules"] == 1
     assert Rules.of(r"\w+|\W") is None
     assert Rules.of('{"rules":1,"split":"f"}') is None
+
+
+@pytest.mark.parametrize("text", ["a" + ".a" * 100_000 + "=1", "[" + "a." * 100_000 + "a]"])
+def test_keys_within_keys_are_refused_at_once(text: str) -> None:
+    with pytest.raises(RulesError, match="not nested so deep"):
+        Rules.from_toml(text)

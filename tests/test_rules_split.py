@@ -237,3 +237,25 @@ def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:
 def test_real_text_splits_as_the_specification_says(name: str, rules: Rules) -> None:
     text = (SHARED / "dev" / name).read_bytes()[:30_000].decode(errors="ignore")
     assert jeton.Tokenizer(BYTES, rules=rules).split(text) == expected(text, rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        (Rules(isolate=["a", "a[^b]*b"]), "a" * 50_000),
+        (Rules(keep=["xa"], isolate=["a[^b]*b"]), "xa" * 25_000 + "b"),
+        (Rules(isolate=["(?s).*[^A-Z]|[A-Z]"]), "A" * 50_000),
+        (Rules(isolate=[Isolate(r"-+\w", whole_word=True)]), "-" * 50_000 + "ab"),
+    ],
+)
+def test_a_regex_that_reads_far_takes_linear_time(rules: Rules, text: str) -> None:
+    pieces = rules.split(text)
+    assert b"".join(pieces) == text.encode()
+
+
+def test_a_match_has_a_bound() -> None:
+    rules = Rules(base=None, isolate=["<[^>]*>", "=+"])
+    text = "<" + "é" * 2047 + ">" + "<" + "é" * 2048 + ">" + "=" * 5000
+    expected = reference_rules.split_by_rules(text, json.loads(rules.spelled))
+    assert rules.split(text) == expected
+    assert [len(piece) for piece in expected] == [4096, 4098, 4096, 904]

@@ -56,12 +56,16 @@ def split_by_rules(text: str, rules: Rules) -> list[bytes]:
 
 # ---- matches of keep, keep_words and isolate ----
 
+MATCH_BYTES_MAX = 4096
+"""The match of a regex has at most so many bytes: what is longer is not seen."""
+
 
 def matches(text: str, rules: Rules) -> Iterator[Span]:
     """Yield where text is kept whole: leftmost, then longest, then first listed.
 
     An `isolate` is the regex crate's. The package here finds the same, but for `$` before a last
-    newline, and where a part that can match nothing repeats, as in `(?:a??)+`.
+    newline, where a part that can match nothing repeats, as in `(?:a??)+`, and where a match is as
+    long as may be and depends on what follows it.
     """
     shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)  # What a regex sees; a literal does not.
     finders = [(regex.escape(literal), text) for literal in rules.get("keep", [])]
@@ -71,7 +75,7 @@ def matches(text: str, rules: Rules) -> Iterator[Span]:
         finders.append((whole_word(found) if isolate.get("whole_word") else found, shown))
     end = 0
     while True:
-        found = [regex.search(pattern, where, pos=end) for pattern, where in finders]
+        found = [find(pattern, where, end) for pattern, where in finders]
         spans = [match.span() for match in found if match]
         if not spans:
             return
@@ -80,6 +84,17 @@ def matches(text: str, rules: Rules) -> Iterator[Span]:
             start -= 1
         yield start, match_end
         end = match_end
+
+
+def find(pattern: str, text: str, start: int) -> "regex.Match[str] | None":
+    """Return the first match that has at most so many bytes, from a place on."""
+    found = regex.search(pattern, text, pos=start)
+    while found and len(found.group().encode("utf-8", "surrogateescape")) > MATCH_BYTES_MAX:
+        seen = text[found.start() :].encode("utf-8", "surrogateescape")[:MATCH_BYTES_MAX]
+        end = found.start() + len(seen.decode("utf-8", "ignore"))
+        shorter = regex.match(pattern, text, pos=found.start(), endpos=end)
+        found = shorter or regex.search(pattern, text, pos=found.start() + 1)
+    return found
 
 
 def whole_word(pattern: str) -> str:

@@ -16,6 +16,9 @@ VERSION = 1
 
 Kind: TypeAlias = Literal["json", "toml"]
 
+DOTS_MAX = 64
+KEY = re.compile(r"^[\w\-.\[ ]+", re.MULTILINE)
+
 
 def spell(rules: Mapping[str, Any]) -> str:
     """Write rules on one line."""
@@ -71,6 +74,9 @@ def _string(value: str) -> str:
 
 def read(text: str, kind: Kind, names: Sequence[str]) -> dict[str, Any]:
     """Read the fields of rules; a key that is none, or twice there, is refused."""
+    # For keys within keys, a reader of TOML takes memory for each and all that are around it.
+    if kind == "toml" and any(key.count(".") > DOTS_MAX for key in KEY.findall(text)):
+        raise RulesError(f"a key has more than {DOTS_MAX} dots; rules are not nested so deep")
     try:
         found = (
             json.loads(text, object_pairs_hook=_without_doubles)

@@ -14,7 +14,6 @@ use super::regex::{STAND_IN, readable};
 use crate::error::Error;
 use crate::rules::{Rules, refused};
 use crate::search::{Literals, Through};
-use crate::unicode::read_char;
 
 /// Bytes that the regexes take compiled, and that the tables take which are made as they run.
 const COMPILED_BYTES_MAX: usize = 1 << 24;
@@ -41,9 +40,9 @@ struct Isolates {
     without_edges: Option<Regex>,
 }
 
-/// Bytes that matches without edges, tried in vain, may have more than lie between them, before the edges are looked
-/// for everywhere: trying takes linear time.
-const TRIED_BYTES_MAX: usize = 1 << 12;
+/// Bytes that the match of a regex has at most. Without a bound, a regex that reads far and matches little takes
+/// quadratic time.
+pub(crate) const MATCH_BYTES_MAX: usize = 1 << 12;
 
 impl Matches {
     /// Reads rules; `None` if nothing is looked for.
@@ -155,35 +154,37 @@ impl Isolates {
 
     /// The first match from a place on: of the regexes that match there, the longest match.
     fn find(&self, text: &Readable, from: usize) -> Option<Found> {
-        let input = Input::new(text.read.as_ref()).range(text.to_read(from)..);
-        let (place, number) = self.find_read(input)?;
+        let (place, number) = self.find_read(text.read.as_ref(), text.to_read(from))?;
         Some((text.place(&place), Maker::Isolate(number)))
     }
 
-    fn find_read(&self, mut input: Input) -> Option<(Range<usize>, usize)> {
-        let (from, read) = (input.start(), input.end());
-        let mut tried = 0;
-        while let Some(without_edges) = &self.without_edges
-            && tried <= input.start() - from + TRIED_BYTES_MAX
-        {
-            let found = without_edges.search(&input)?;
-            if let Some(found) = self.longest_at(&input, found.start()) {
+    fn find_read(&self, text: &str, mut from: usize) -> Option<(Range<usize>, usize)> {
+        let regex = self.without_edges.as_ref().unwrap_or(&self.regex);
+        while from < text.len() {
+            // Matches that begin before `end` are seen whole.
+            let most = text.len().min(from + MATCH_BYTES_MAX);
+            let end = (from + 1..=most).rev().find(|&at| text.is_char_boundary(at))?;
+            let read = text.len().min(end + MATCH_BYTES_MAX);
+            let found = regex.search(&Input::new(text).range(from..read));
+            let start = found.map_or(end, |found| found.start());
+            if start >= end {
+                from = end;
+                continue;
+            }
+            if let Some(found) = self.longest_at(text, start) {
                 return Some(found);
             }
-            tried += found.len();
-            let rest = &input.haystack()[found.start()..];
-            let next = read_char(rest).map_or(1, |(_, length)| length);
-            input.set_range(found.start() + next..read);
+            from = start + text[start..].chars().next().map_or(1, char::len_utf8);
         }
-        let start = self.regex.search(&input)?.start();
-        self.longest_at(&input, start)
+        None
     }
 
     /// The longest match at a place, of the first regex that has it.
-    fn longest_at(&self, input: &Input, start: usize) -> Option<(Range<usize>, usize)> {
+    fn longest_at(&self, text: &str, start: usize) -> Option<(Range<usize>, usize)> {
+        let end = text.len().min(start + MATCH_BYTES_MAX);
         let found = (0..self.count).filter_map(|number| {
             let anchored = Anchored::Pattern(PatternID::must(number));
-            let there = input.clone().range(start..input.end()).anchored(anchored);
+            let there = Input::new(text).range(start..end).anchored(anchored);
             self.regex.search(&there).map(|found| (found.range(), number))
         });
         // The last of the greatest is returned: the first is wanted.
