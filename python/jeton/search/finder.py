@@ -3,22 +3,22 @@
 # ruff: noqa: FBT001, FBT002 - the order of the options is promised.
 
 from collections.abc import Iterator
-from functools import partial
 
 from jeton import _engine
+from jeton.search.made import Made
 from jeton.search.needle import END, MATCHES_AT_ONCE, Needle, Text, kept, place, put_together
 
 __all__ = ["Finder"]
 
 
-class Finder:
+class Finder(Made[Needle]):
     """Finds one needle: a `str` in strs, bytes in bytes, ids in arrays of ids.
 
     >>> Finder("cat", whole_word=True).find("concat cat")
     7
     """
 
-    __slots__ = ("_engine", "_ignore_case", "_needle", "_whole_word")
+    __slots__ = ("_engine",)
 
     def __init__(self, needle: Text, whole_word: bool = False, ignore_case: bool = False) -> None:
         """Make the tables of a needle.
@@ -26,25 +26,13 @@ class Finder:
         A match is a whole word if no character of a word is right before it or right after it.
         Where case is ignored, a match in bytes may be longer or shorter than the needle.
         """
-        self._needle = kept(needle)
-        self._whole_word = bool(whole_word)
-        self._ignore_case = bool(ignore_case)
-        self._engine = _engine.Finder(self._needle, self._whole_word, self._ignore_case)
+        super().__init__(kept(needle), whole_word=bool(whole_word), ignore_case=bool(ignore_case))
+        self._engine = _engine.Finder(*self._key())
 
     @property
     def needle(self) -> Needle:
         """What is looked for."""
-        return self._needle
-
-    @property
-    def whole_word(self) -> bool:
-        """Whether only whole words are found."""
-        return self._whole_word
-
-    @property
-    def ignore_case(self) -> bool:
-        """Whether characters that differ by case alone are the same."""
-        return self._ignore_case
+        return self._given
 
     def find(self, text: Text, start: int | None = 0, end: int | None = None) -> int:
         """Return where the needle first begins in `text[start:end]`, or -1.
@@ -100,25 +88,3 @@ class Finder:
             text, first, last, overlapping=True, from_end=from_end, limit=1
         )
         return found[0][0] if found else -1
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether both find the same in the same way."""
-        return self._key() == other._key() if isinstance(other, Finder) else NotImplemented
-
-    def __hash__(self) -> int:
-        """Return a number that equal ones share."""
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        """Show it as it is made."""
-        told = f"Finder({self._needle!r}"
-        told += ", whole_word=True" if self._whole_word else ""
-        return told + (", ignore_case=True)" if self._ignore_case else ")")
-
-    def __reduce__(self) -> tuple[object, tuple[object]]:
-        """Pickle what it was made of."""
-        made = partial(Finder, whole_word=self._whole_word, ignore_case=self._ignore_case)
-        return made, (self._needle,)
-
-    def _key(self) -> tuple[Needle, bool, bool]:
-        return self._needle, self._whole_word, self._ignore_case

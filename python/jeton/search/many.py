@@ -3,11 +3,11 @@
 # ruff: noqa: FBT001, FBT002 - the order of the options is promised.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from jeton import _engine
 from jeton.errors import SearchError
+from jeton.search.made import Made
 from jeton.search.needle import END, MATCHES_AT_ONCE, Needle, Text, kept, place, put_together
 
 __all__ = ["FinderMany", "Match"]
@@ -23,14 +23,14 @@ class Match(NamedTuple):
     needle: int
 
 
-class FinderMany:
+class FinderMany(Made[tuple[Needle, ...]]):
     """Finds many needles: strs in strs, bytes in bytes, ids in arrays of ids.
 
     >>> FinderMany(["New", "New York"]).find("in New York")
     Match(start=3, end=11, needle=1)
     """
 
-    __slots__ = ("_engine", "_ignore_case", "_needles", "_whole_word")
+    __slots__ = ("_engine",)
 
     def __init__(
         self, needles: Iterable[Text], whole_word: bool = False, ignore_case: bool = False
@@ -38,25 +38,15 @@ class FinderMany:
         """Make the tables of needles; the options are those of `Finder`."""
         if isinstance(needles, (str, bytes)):
             raise TypeError(f"needles are many, not one {_kind(needles)}; give a list")
-        self._needles = tuple(map(kept, needles))
-        self._whole_word = bool(whole_word)
-        self._ignore_case = bool(ignore_case)
-        self._engine = _engine.FinderMany(self._needles, self._whole_word, self._ignore_case)
+        super().__init__(
+            tuple(map(kept, needles)), whole_word=bool(whole_word), ignore_case=bool(ignore_case)
+        )
+        self._engine = _engine.FinderMany(*self._key())
 
     @property
     def needles(self) -> tuple[Needle, ...]:
         """What is looked for."""
-        return self._needles
-
-    @property
-    def whole_word(self) -> bool:
-        """Whether only whole words are found."""
-        return self._whole_word
-
-    @property
-    def ignore_case(self) -> bool:
-        """Whether characters that differ by case alone are the same."""
-        return self._ignore_case
+        return self._given
 
     def find(self, text: Text, start: int | None = 0) -> Match | None:
         """Return the first match that begins at `start` or later: the longest of those."""
@@ -93,42 +83,23 @@ class FinderMany:
         news: Sequence[Text]
         if isinstance(new, Mapping):
             named = {kept(needle): other for needle, other in new.items()}
-            for needle in named.keys() - set(self._needles):
+            for needle in named.keys() - set(self._given):
                 raise SearchError(f"{needle!r} is no needle; a mapping is from needles")
-            news = [named.get(needle, needle) for needle in self._needles]
+            news = [named.get(needle, needle) for needle in self._given]
         elif isinstance(new, Sequence) and not isinstance(new, (str, bytes)):
             news = new
         else:
             raise TypeError(f"needles are replaced by a list or a mapping, not {_kind(new)}")
-        if len(news) != len(self._needles):
-            raise SearchError(f"give what replaces each of the {len(self._needles)} needles")
+        if len(news) != len(self._given):
+            raise SearchError(f"give what replaces each of the {len(self._given)} needles")
         at_most = min(count, END) if count >= 0 else END
         found = self._engine.matches(text, 0, overlapping=False, limit=at_most)
         return put_together(text, ((start, end, news[needle]) for start, end, needle in found))
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether both find the same in the same way."""
-        return self._key() == other._key() if isinstance(other, FinderMany) else NotImplemented
-
-    def __hash__(self) -> int:
-        """Return a number that equal ones share."""
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        """Show it as it is made."""
-        shown = ", ".join(map(repr, self._needles[:SHOWN]))
-        more = f", … {len(self._needles)} in all" if len(self._needles) > SHOWN else ""
-        told = f"FinderMany([{shown}{more}]"
-        told += ", whole_word=True" if self._whole_word else ""
-        return told + (", ignore_case=True)" if self._ignore_case else ")")
-
-    def __reduce__(self) -> tuple[object, tuple[object]]:
-        """Pickle what it was made of."""
-        made = partial(FinderMany, whole_word=self._whole_word, ignore_case=self._ignore_case)
-        return made, (self._needles,)
-
-    def _key(self) -> tuple[tuple[Needle, ...], bool, bool]:
-        return self._needles, self._whole_word, self._ignore_case
+    def _shown(self) -> str:
+        shown = ", ".join(map(repr, self._given[:SHOWN]))
+        more = f", … {len(self._given)} in all" if len(self._given) > SHOWN else ""
+        return f"[{shown}{more}]"
 
 
 def _kind(value: object) -> str:

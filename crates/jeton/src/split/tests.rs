@@ -1,0 +1,178 @@
+use super::*;
+use crate::testing::{Random, patterns};
+
+/// Letters, marks, numbers, spaces and signs of every class, and the makings of contractions.
+const ALPHABET: [&str; 30] = [
+    "a", "A", "s", "S", "l", "L", "v", "e", "E", "ſ", "é", "É", "ǅ", "ʰ", "中", "\u{301}", "1",
+    "½", " ", " ", "\t", "\n", "\r", "\u{a0}", "'", "'", "/", "!", "😀", "\u{212A}",
+];
+
+fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
+    let mut pieces = Vec::new();
+    splitter.split(text, |piece| pieces.push(piece.to_vec())).unwrap();
+    pieces
+}
+
+/// The same pattern on the backtracking engine, whatever its grammar.
+fn by_regex(pattern: &str) -> Splitter {
+    let regex = Box::new(regex::Regex::new(pattern).unwrap());
+    let engine = Engine::Regex { regex, unfit: "" };
+    Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
+}
+
+/// Published patterns, and what people make of them by changing one rule.
+pub(crate) fn family() -> Vec<String> {
+    let changes = [
+        (r"\p{N}{1,3}", r"\p{N}{1,7}"),
+        (r"\p{N}{1,3}", r"\p{N}"),
+        (r"\p{N}{1,3}", r" ?\p{N}+"),
+        (r"[^\r\n\p{L}\p{N}]?+", " ?"),
+        (r"[^\r\n\p{L}\p{N}]?+", r"[^\s\p{L}\p{N}]?"),
+        (r"[^\r\n\p{L}\p{N}]?+", ""),
+        (r"[^\r\n\p{L}\p{N}]?", r"\s?"),
+        ("'(?i:[sdmt]|ll|ve|re)|", ""),
+        ("'(?i:[sdmt]|ll|ve|re)|", "'(?i:[sdmt]|ll|ve|re|em|til|know)|"),
+        ("'(?i:[sdmt]|ll|ve|re)|", "'s|'lle|"),
+        ("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),
+        ("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "(?:'s|'em)?"),
+        (r"[\r\n/]*", r"[\r\n]*"),
+        (r"[\r\n]*+", ""),
+        (r"[\r\n]*", r"[\r\n/]*"),
+        (r"\s*[\r\n]+|", ""),
+        (r"\s*[\r\n]|", ""),
+        (r"\s++$|", ""),
+        (r"|\s+(?!\S)", ""),
+        (r"\p{Lo}\p{M}]", r"\p{Lo}]"),
+    ];
+    let published: Vec<_> = patterns().into_values().collect();
+    let changed = published.iter().flat_map(|pattern| {
+        changes.iter().map(|(from, to)| pattern.replace(from, to)).collect::<Vec<_>>()
+    });
+    let mut all: Vec<String> = published.iter().cloned().chain(changed).collect();
+    all.sort();
+    all.dedup();
+    all.retain(|pattern| regex::Regex::new(pattern).is_ok());
+    all
+}
+
+#[test]
+fn the_scanner_agrees_with_the_regex_engine() {
+    let mut scanned = 0;
+    for pattern in family() {
+        let splitter = Splitter::new(&pattern).unwrap();
+        if splitter.grammar().is_none() {
+            continue;
+        }
+        scanned += 1;
+        let oracle = by_regex(&pattern);
+        let mut random = Random(7);
+        for round in 0..4000 {
+            let length = if round < 3000 { 1 + random.below(9) } else { random.below(60) };
+            let text: String = (0..length).map(|_| ALPHABET[random.below(30)]).collect();
+            let (found, expected) =
+                (pieces(&splitter, text.as_bytes()), pieces(&oracle, text.as_bytes()));
+            assert_eq!(found, expected, "{pattern} on {text:?}");
+        }
+    }
+    assert!(scanned > 60, "only {scanned} patterns of the family are recognised");
+}
+
+#[test]
+fn the_scanner_agrees_on_all_short_strings() {
+    for (name, pattern) in patterns() {
+        let (splitter, oracle) = (Splitter::new(&pattern).unwrap(), by_regex(&pattern));
+        let alphabet = ["a", "A", "中", "\u{301}", "1", " ", "\t", "\n", "'", "s", "l", "/", "!"];
+        let mut text = String::new();
+        for number in 0..13_usize.pow(4) {
+            text.clear();
+            let mut rest = number;
+            for _ in 0..4 {
+                text.push_str(alphabet[rest % 13]);
+                rest /= 13;
+            }
+            let (found, expected) =
+                (pieces(&splitter, text.as_bytes()), pieces(&oracle, text.as_bytes()));
+            assert_eq!(found, expected, "{name} on {text:?}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_signs_in_both_engines() {
+    let bytes =
+        [b'a', b' ', b'\n', b'\'', 0xC3, 0xA9, 0xE4, 0xB8, 0xAD, 0xFF, 0xED, 0xA0, 0x80, b'1'];
+    let mut random = Random(11);
+    for pattern in patterns().into_values() {
+        let (splitter, oracle) = (Splitter::new(&pattern).unwrap(), by_regex(&pattern));
+        for _ in 0..5000 {
+            let text: Vec<u8> = (0..random.below(12)).map(|_| bytes[random.below(14)]).collect();
+            let found = pieces(&splitter, &text);
+            assert_eq!(found, pieces(&oracle, &text), "{pattern} on {text:x?}");
+            assert_eq!(found.concat(), text);
+        }
+    }
+}
+
+#[test]
+fn parts_split_as_the_whole() {
+    let mut random = Random(13);
+    for pattern in family() {
+        let splitter = Splitter::new(&pattern).unwrap();
+        for _ in 0..300 {
+            let text: String = (0..200).map(|_| ALPHABET[random.below(30)]).collect();
+            let parts = splitter.parts(text.as_bytes(), 1 + random.below(20));
+            let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
+            assert_eq!(found, pieces(&splitter, text.as_bytes()), "{pattern} on {text:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_looked_at_for_a_cut_is_not_looked_at_again() {
+    let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+    // Nowhere but after the space, wherever it lies among the blocks.
+    for length in [1, 7, 8, 9, 63, 64, 65] {
+        for letter in ["a", "é", "中", "😀"] {
+            let text = letter.repeat(length) + " " + &letter.repeat(300);
+            let mut asked = 0;
+            let parts = splitter.parts_asking(text.as_bytes(), 16, || {
+                asked += 1;
+                Ok::<_, Error>(())
+            });
+            let parts = parts.unwrap();
+            assert_eq!(parts.concat(), text.as_bytes());
+            assert!(asked <= text.len() / 16 + 1, "{asked} for {}", text.len());
+            let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
+            assert_eq!(found, pieces(&splitter, text.as_bytes()));
+        }
+    }
+    let stopped = splitter.parts_asking(&[b'a'; 1000], 16, || Err(Error::Stopped));
+    assert_eq!(stopped, Err(Error::Stopped));
+}
+
+#[test]
+fn patterns_outside_the_family_stop_where_they_are_told_to() {
+    for pattern in [r"\w+|\W", r"(\w)\1*|\W"] {
+        let splitter = Splitter::new(pattern).unwrap();
+        assert!(splitter.grammar().is_none());
+        let mut found = 0;
+        let split = splitter.split(b"ab ".repeat(10_000).as_slice(), |_| {
+            found += 1;
+            found < 3
+        });
+        assert_eq!((split, found), (Ok(()), 3), "{pattern}");
+    }
+}
+
+#[test]
+fn refuses_a_pattern_that_drops_text() {
+    let message = |pattern| Splitter::new(pattern).unwrap_err().to_string();
+    assert_eq!(
+        message(r"\p{L}+|\p{N}+"),
+        r#"pattern "\\p{L}+|\\p{N}+" drops part of " "; a pattern must cover all text"#
+    );
+    assert!(message(r"\s+(?!\S)|\S+").contains("drops part of"));
+    assert!(message("x*|(?s:.)").contains("drops part of"));
+    assert!(message("(").contains("does not compile"));
+    assert!(message(&"a".repeat(PATTERN_BYTES_MAX + 1)).contains("at most 65536"));
+}
