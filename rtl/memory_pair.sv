@@ -1,0 +1,37 @@
+// Words in true dual-port block RAM: port 0 writes or reads, port 1 reads.
+//
+//   address_0 (write, write_data)  -->  words  -->  read_data_0      two reads, or a write and a read, per cycle
+//   address_1                      -->         -->  read_data_1      latency 1
+//
+// `read_data_0` holds while port 0 writes. A read by port 1 of the address that port 0 writes gives either word.
+// What was never written is unknown. One process a port and no `initial`: else synthesis makes no block RAM of it.
+
+`default_nettype none
+
+module memory_pair #(
+    parameter int WIDTH     = 36,
+    parameter int DEPTH_LOG = 10   // 2^DEPTH_LOG words.
+) (
+    input  wire                  clk,
+
+    input  wire                  write,
+    input  wire [DEPTH_LOG-1:0]  address_0,
+    input  wire [WIDTH-1:0]      write_data,
+    output logic [WIDTH-1:0]     read_data_0,
+
+    input  wire [DEPTH_LOG-1:0]  address_1,
+    output logic [WIDTH-1:0]     read_data_1
+);
+
+    (* no_rw_check, ram_style = "block" *) logic [WIDTH-1:0] words [0:2**DEPTH_LOG-1];
+
+    always_ff @(posedge clk) begin
+        if (write) words[address_0] <= write_data;
+        else       read_data_0 <= words[address_0];
+    end
+
+    always_ff @(posedge clk) read_data_1 <= words[address_1];
+
+endmodule
+
+`default_nettype wire
