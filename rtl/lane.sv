@@ -1,0 +1,194 @@
+// One lane: the bytes of texts become ids.
+//
+//   text --> pieces --> dispatch --> merge units --> reorder --> words      one byte per cycle
+//                                     |      ^
+//                                     +-> pairs
+//
+// The function `encode` of python/jeton/reference.py. What a unit cannot hold leaves raw, in its place,
+// for the host to merge. Words: {end of text, kind, payload}; docs/accelerator.md has the formats.
+
+`default_nettype none
+
+module lane #(
+    parameter int ID_BITS     = 17,
+    parameter int BANK_BITS   = 15,  // Of each of the four banks of `pairs`.
+    parameter int UNITS       = 12,
+    parameter int SLOTS       = 16,  // Bytes of the longest part that such a unit takes.
+    parameter int WIDE_UNITS  = 2,
+    parameter int WIDE_SLOTS  = 32,
+    parameter int BRIDGE_BITS = 16,
+    parameter int BYTES_LOG   = 11,  // Bytes between split and parts.
+    parameter int TICKET_BITS = 7,   // Parts in flight.
+    parameter int RING_BITS   = 9    // Bytes in flight.
+) (
+    input  wire         clk,
+    input  wire         rst,
+    output logic        idle,
+
+    input  wire         text_valid,
+    output wire         text_ready,
+    input  wire  [7:0]  text_byte,
+    input  wire         text_keep,
+    input  wire         text_last,
+    input  wire         text_mark,
+
+    output wire         word_valid,
+    input  wire         word_ready,
+    output wire  [27:0] word_data,
+
+    input  wire         table_write,
+    input  wire         table_read,
+    input  wire  [3:0]  table_select,
+    input  wire  [19:0] table_address,
+    input  wire  [39:0] table_data,
+    output wire  [39:0] table_answer,
+
+    output wire         count_byte,
+    output wire         count_piece,
+    output wire         count_bad,
+    output wire         count_id,
+    output wire         count_raw,
+    output wire  [1:0]  count_lookup
+);
+
+    localparam int ALL       = UNITS + WIDE_UNITS;
+    localparam int UNIT_BITS = $clog2(ALL + 1);
+    localparam int PART_MAX  = WIDE_UNITS > 0 && WIDE_SLOTS > SLOTS ? WIDE_SLOTS : SLOTS;
+    localparam int SLOT_BITS = $clog2(PART_MAX);
+    localparam int FROM_BITS = UNIT_BITS + SLOT_BITS;
+    localparam logic [2:0] ID = 0, BYTE = 1;
+
+    wire [39:0] pieces_answer, dispatch_answer, pairs_answer;
+    assign table_answer = pieces_answer | dispatch_answer | pairs_answer;
+
+    // Text to parts.
+    wire        byte_valid, byte_ready, record_valid, record_ready, record_last;
+    wire [7:0]  byte_data;
+    wire [2:0]  record_kind;
+    wire [23:0] record_payload;
+    wire        pieces_idle, dispatch_idle, reorder_idle;
+
+    pieces #(.PART_MAX(PART_MAX), .BRIDGE_BITS(BRIDGE_BITS), .BYTES_LOG(BYTES_LOG)) text_pieces (
+        .clk, .rst, .idle(pieces_idle),
+        .text_valid, .text_ready, .text_byte, .text_keep, .text_last, .text_mark,
+        .byte_valid, .byte_ready, .byte_data,
+        .record_valid, .record_ready, .record_kind, .record_payload, .record_last,
+        .table_write, .table_read, .table_select, .table_address, .table_data,
+        .table_answer(pieces_answer),
+        .count_byte, .count_piece, .count_bad
+    );
+
+    // Parts to units.
+    wire                 open_valid, open_ready, open_raw, open_end;
+    wire [6:0]           open_length;
+    wire [UNIT_BITS-1:0] open_unit;
+    wire                 raw_valid, raw_ready;
+    wire [27:0]          raw_word;
+    wire [ALL-1:0]       load_valid, released, done, out_last, drain;
+    wire [ID_BITS-1:0]   load_id;
+    wire                 load_last;
+    wire [ALL*ID_BITS-1:0] out_id;
+
+    dispatch #(.ID_BITS(ID_BITS), .UNITS(UNITS), .WIDE_UNITS(WIDE_UNITS), .SLOTS(SLOTS)) part_dispatch (
+        .clk, .rst, .idle(dispatch_idle),
+        .byte_valid, .byte_ready, .byte_data,
+        .record_valid, .record_ready, .record_kind, .record_payload, .record_last,
+        .open_valid, .open_ready, .open_raw, .open_end, .open_length, .open_unit,
+        .raw_valid, .raw_ready, .raw_word,
+        .released, .load_valid, .load_id, .load_last,
+        .table_write, .table_read, .table_select, .table_address, .table_data,
+        .table_answer(dispatch_answer)
+    );
+
+    // Units, and the pairs they ask for by two ports.
+    wire [ALL-1:0]             want       [2];
+    wire [ALL-1:0]             grant      [2];
+    wire [1:0]                 granted;
+    wire [UNIT_BITS-1:0]       granted_unit [2];
+    wire [ALL*ID_BITS-1:0]     unit_left  [2];
+    wire [ALL*ID_BITS-1:0]     unit_right [2];
+    wire [ALL*SLOT_BITS-1:0]   unit_slot  [2];
+    logic [1:0]                ask_valid;
+    logic [2*ID_BITS-1:0]      ask_left, ask_right;
+    logic [2*FROM_BITS-1:0]    ask_from;
+    wire [1:0]                 answer_valid, answer_hit;
+    wire [2*ID_BITS-1:0]       answer_id;
+    wire [2*FROM_BITS-1:0]     answer_from;
+
+    generate
+        for (genvar u = 0; u < ALL; u++) begin : unit
+            localparam int OWN_SLOTS = u < UNITS ? SLOTS : WIDE_SLOTS;
+            localparam int OWN_BITS  = $clog2(OWN_SLOTS);
+            wire [1:0]            own_want;
+            wire [2*ID_BITS-1:0]  own_left, own_right;
+            wire [2*OWN_BITS-1:0] own_slot;
+            wire [1:0]            own_answer;
+            wire                  own_idle;
+
+            merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS)) unit_merge (
+                .clk, .rst, .idle(own_idle),
+                .load_valid(load_valid[u]), .load_id, .load_last,
+                .want(own_want), .grant({grant[1][u], grant[0][u]}),
+                .ask_left(own_left), .ask_right(own_right), .ask_slot(own_slot),
+                .answer_valid(own_answer), .answer_hit, .answer_id,
+                .answer_slot({answer_from[FROM_BITS +: OWN_BITS], answer_from[0 +: OWN_BITS]}),
+                .done(done[u]), .out_id(out_id[u*ID_BITS +: ID_BITS]), .out_last(out_last[u]),
+                .drain(drain[u])
+            );
+
+            for (genvar p = 0; p < 2; p++) begin : port
+                assign want[p][u] = own_want[p];
+                assign unit_left[p][u*ID_BITS +: ID_BITS]     = own_left[p*ID_BITS +: ID_BITS];
+                assign unit_right[p][u*ID_BITS +: ID_BITS]    = own_right[p*ID_BITS +: ID_BITS];
+                assign unit_slot[p][u*SLOT_BITS +: SLOT_BITS] = SLOT_BITS'(own_slot[p*OWN_BITS +: OWN_BITS]);
+                assign own_answer[p] = answer_valid[p]
+                    && answer_from[p*FROM_BITS + SLOT_BITS +: UNIT_BITS] == UNIT_BITS'(u);
+            end
+        end
+
+        for (genvar p = 0; p < 2; p++) begin : port
+            wire [$clog2(ALL)-1:0] index;
+            arbiter #(.COUNT(ALL)) ask_arbiter (
+                .clk, .rst, .want(want[p]), .grant(grant[p]),
+                .grant_valid(granted[p]), .grant_index(index)
+            );
+            assign granted_unit[p] = UNIT_BITS'(index);
+            always_ff @(posedge clk) begin
+                ask_valid[p] <= granted[p] && !rst;
+                ask_left[p*ID_BITS +: ID_BITS]  <= unit_left[p][granted_unit[p]*ID_BITS +: ID_BITS];
+                ask_right[p*ID_BITS +: ID_BITS] <= unit_right[p][granted_unit[p]*ID_BITS +: ID_BITS];
+                ask_from[p*FROM_BITS +: FROM_BITS]
+                    <= {granted_unit[p], unit_slot[p][granted_unit[p]*SLOT_BITS +: SLOT_BITS]};
+            end
+        end
+    endgenerate
+
+    pairs #(.ID_BITS(ID_BITS), .BANK_BITS(BANK_BITS), .FROM_BITS(FROM_BITS)) pair_table (
+        .clk, .rst,
+        .ask_valid, .ask_left, .ask_right, .ask_from,
+        .answer_valid, .answer_hit, .answer_id, .answer_from,
+        .table_write, .table_read, .table_select, .table_address, .table_data,
+        .table_answer(pairs_answer)
+    );
+
+    // Units to words.
+    reorder #(
+        .ID_BITS(ID_BITS), .ALL(ALL), .PART_MAX(PART_MAX), .TICKET_BITS(TICKET_BITS), .RING_BITS(RING_BITS)
+    ) word_reorder (
+        .clk, .rst, .idle(reorder_idle),
+        .open_valid, .open_ready, .open_raw, .open_end, .open_length, .open_unit,
+        .raw_valid, .raw_ready, .raw_word,
+        .done, .out_id, .out_last, .drain, .released,
+        .word_valid, .word_ready, .word_data
+    );
+
+    always_ff @(posedge clk) idle <= !rst && pieces_idle && dispatch_idle && reorder_idle && !text_valid;
+
+    wire gone = word_valid && word_ready;
+    assign count_id     = gone && word_data[26:24] == ID;
+    assign count_raw    = gone && word_data[26:24] == BYTE;
+    assign count_lookup = {1'b0, granted[0]} + {1'b0, granted[1]};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,168 @@
+// The table of pairs: which id two neighbours merge to. Four banks of a cuckoo hash, two ports.
+//
+//   ask  -->  hash  -->  banks  -->  compare  -->  select  -->  answer     two per cycle, latency 5, never waits
+//
+// The line `vocab.get(left + right)` of `merge` in python/jeton/reference.py: ids stand for bytes,
+// and the merged id is the rank.
+//
+// A key is a pair (left, right). Bank b holds it at index right_high ^ H_b(left, right_low), with the
+// tag (left, right_low). From index and tag the pair can be computed back, so an entry whose tag
+// matches is that very pair: a short tag, and no false hit.
+
+`default_nettype none
+
+module pairs #(
+    parameter int ID_BITS   = 17,
+    parameter int BANK_BITS = 15,  // Each bank has 2^BANK_BITS entries; at most ID_BITS.
+    parameter int FROM_BITS = 8    // Who asked; comes back with the answer.
+) (
+    input  wire                    clk,
+    input  wire                    rst,
+
+    // Two asks per cycle; the lower bits are those of port 0.
+    input  wire  [1:0]             ask_valid,
+    input  wire  [2*ID_BITS-1:0]   ask_left,
+    input  wire  [2*ID_BITS-1:0]   ask_right,
+    input  wire  [2*FROM_BITS-1:0] ask_from,
+
+    output logic [1:0]             answer_valid,
+    output logic [1:0]             answer_hit,
+    output logic [2*ID_BITS-1:0]   answer_id,
+    output logic [2*FROM_BITS-1:0] answer_from,
+
+    // Tables 8 to 11, one a bank. Only while nothing is asked.
+    input  wire                    table_write,
+    input  wire                    table_read,
+    input  wire  [3:0]             table_select,
+    /* verilator lint_off UNUSEDSIGNAL */  // As wide as the widest table.
+    input  wire  [19:0]            table_address,
+    input  wire  [39:0]            table_data,
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic [39:0]            table_answer
+);
+
+    localparam int BANKS      = 4;
+    localparam int LOW        = ID_BITS - BANK_BITS;
+    localparam int TAG_BITS   = ID_BITS + LOW;
+    localparam int ENTRY_BITS = 1 + TAG_BITS + ID_BITS;
+
+    // Stage 1: the tag; the index of each bank, below.
+    logic [TAG_BITS-1:0]  tag       [2];
+    logic [BANK_BITS-1:0] high      [2];
+    // What passes along with the look-up, stage by stage.
+    logic [1:0]           valid_1, valid_2, valid_3, valid_4;
+    logic [TAG_BITS-1:0]  tag_1 [2], tag_2 [2], tag_3 [2];
+    logic [FROM_BITS-1:0] from_1 [2], from_2 [2], from_3 [2], from_4 [2];
+    logic [1:0]           hit;
+    logic [ID_BITS-1:0]   id [2];
+    // Stage 4, a bit and an id for each port and bank.
+    logic [BANKS-1:0]         bank_hit [2];
+    logic [BANKS*ID_BITS-1:0] bank_id  [2];
+
+    wire table_mine = table_select[3:2] == 2'b10;
+    logic [2:0] reading;       // A read of the table, stage by stage.
+    logic [1:0] reading_bank;  // Held from one read to the next.
+    logic [BANKS*ENTRY_BITS-1:0] entry_0;
+
+    always_comb begin
+        for (int p = 0; p < 2; p++) begin
+            high[p] = ask_right[p*ID_BITS + LOW +: BANK_BITS];
+        end
+    end
+
+    generate
+        for (genvar p = 0; p < 2; p++) begin : tags
+            if (LOW > 0) begin : some
+                assign tag[p] = {ask_left[p*ID_BITS +: ID_BITS], ask_right[p*ID_BITS +: LOW]};
+            end else begin : none
+                assign tag[p] = ask_left[p*ID_BITS +: ID_BITS];
+            end
+        end
+
+        for (genvar b = 0; b < BANKS; b++) begin : bank
+            logic [BANK_BITS-1:0]  index   [2];
+            logic [BANK_BITS-1:0]  address [2];
+            logic                  write;
+            logic [ENTRY_BITS-1:0] write_data;
+            logic [ENTRY_BITS-1:0] read    [2];
+            logic [ENTRY_BITS-1:0] entry   [2];
+
+            for (genvar i = 0; i < BANK_BITS; i++) begin : hashed
+                localparam logic [63:0] ROW = hash::row(b, i);
+                assign index[0][i] = high[0][i] ^ (^(tag[0] & ROW[TAG_BITS-1:0]));
+                assign index[1][i] = high[1][i] ^ (^(tag[1] & ROW[TAG_BITS-1:0]));
+            end
+
+            always_ff @(posedge clk) begin
+                // The table's own accesses go by port 0.
+                address[0] <= table_write || table_read ? table_address[BANK_BITS-1:0] : index[0];
+                address[1] <= index[1];
+                write      <= table_write && table_mine && table_select[1:0] == 2'(b);
+                write_data <= table_data[ENTRY_BITS-1:0];
+                entry[0]   <= read[0];
+                entry[1]   <= read[1];
+                for (int p = 0; p < 2; p++) begin
+                    bank_hit[p][b] <= entry[p][ENTRY_BITS-1] && entry[p][ID_BITS +: TAG_BITS] == tag_3[p];
+                    bank_id[p][b*ID_BITS +: ID_BITS] <= entry[p][ID_BITS-1:0];
+                end
+                if (rst) write <= 1'b0;
+            end
+
+            memory_pair #(.WIDTH(ENTRY_BITS), .DEPTH_LOG(BANK_BITS)) entries (
+                .clk, .write, .write_data,
+                .address_0(address[0]), .read_data_0(read[0]),
+                .address_1(address[1]), .read_data_1(read[1])
+            );
+
+            assign entry_0[b*ENTRY_BITS +: ENTRY_BITS] = entry[0];
+        end
+    endgenerate
+
+    // A key is in one bank at most, so the ids of the others are masked out.
+    always_comb begin
+        for (int p = 0; p < 2; p++) begin
+            hit[p] = bank_hit[p] != '0;
+            id[p]  = '0;
+            for (int b = 0; b < BANKS; b++) begin
+                id[p] = id[p] | ({ID_BITS{bank_hit[p][b]}} & bank_id[p][b*ID_BITS +: ID_BITS]);
+            end
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        valid_1 <= ask_valid;
+        valid_2 <= valid_1;
+        valid_3 <= valid_2;
+        valid_4 <= valid_3;
+        answer_valid <= valid_4;
+        answer_hit   <= hit;
+        for (int p = 0; p < 2; p++) begin
+            tag_1[p]  <= tag[p];
+            tag_2[p]  <= tag_1[p];
+            tag_3[p]  <= tag_2[p];
+            from_1[p] <= ask_from[p*FROM_BITS +: FROM_BITS];
+            from_2[p] <= from_1[p];
+            from_3[p] <= from_2[p];
+            from_4[p] <= from_3[p];
+            answer_from[p*FROM_BITS +: FROM_BITS] <= from_4[p];
+            answer_id[p*ID_BITS +: ID_BITS]       <= id[p];
+        end
+
+        reading      <= {reading[1:0], table_read && table_mine};
+        if (table_read) reading_bank <= table_select[1:0];
+        table_answer <= reading[2] ? 40'(entry_0[reading_bank*ENTRY_BITS +: ENTRY_BITS]) : '0;
+
+        if (rst) begin
+            valid_1      <= '0;
+            valid_2      <= '0;
+            valid_3      <= '0;
+            valid_4      <= '0;
+            answer_valid <= '0;
+            reading      <= '0;
+            table_answer <= '0;
+        end
+    end
+
+endmodule
+
+`default_nettype wire
