@@ -1,0 +1,1 @@
+"""Tests of the accelerator: each block in a simulator, then lanes and the whole, proofs, lints."""

