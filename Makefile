@@ -1,4 +1,4 @@
-# Every command there is. CI runs `make ray check test`, no more and no less.
+# Every command there is. CI runs `make ray check test rtl-test`, no more and no less.
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,12 +25,20 @@ train: build ## Train a tokenizer on CORPUS (default: Python's standard library)
 	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"
 
 .PHONY: test
-test: dev ## Run every test: Rust, Python, examples in the docs.
+test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share of the accelerator's.
 	cargo test --workspace --release
 	pytest -q
 
+.PHONY: rtl-test
+rtl-test: dev rtl ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
+	pytest -q -m "" tests/rtl
+
+.PHONY: rtl-lint
+rtl-lint: dev rtl ## Lint the accelerator in Verilator and slang.
+	pytest -q tests/rtl/test_lint.py
+
 .PHONY: check
-check: dev ## Formatting, lints and types, in both languages.
+check: dev rtl ## Formatting, lints and types, in both languages.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --release -- -D warnings
 	ruff format --check .
@@ -61,7 +69,10 @@ dev: build $(VENV)/dev ## Install what tests, checks and benchmarks need.
 .PHONY: ray
 ray: $(VENV)/ray ## Install Ray; without it, the tests of many machines are skipped, and say so.
 
-# What running needs, what testing needs, Ray, the peers of the benchmark; all pinned by version and hash.
+.PHONY: rtl
+rtl: $(VENV)/rtl ## Install what the accelerator's tests need: simulator, proofs, lints.
+
+# What running needs, what testing needs, Ray, the accelerator's tools, the peers of the benchmark; pinned by version and hash.
 $(VENV)/core: requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
@@ -75,6 +86,10 @@ $(VENV)/ray: requirements/ray.txt $(VENV)/dev
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
+$(VENV)/rtl: requirements/rtl.txt $(VENV)/dev
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
@@ -82,7 +97,7 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 .PHONY: lock
 lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
-	cd requirements && for name in core dev ray bench; do \
+	cd requirements && for name in core dev ray rtl bench; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
 	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 

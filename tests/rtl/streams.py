@@ -1,7 +1,8 @@
-"""Drives valid/ready streams in a simulator: `start`, `offer` with random gaps, `take` with random stalls.
+"""Drives valid/ready streams in a simulator, with random gaps and random stalls.
 
-A stream `text` has `text_valid`, `text_ready` and its fields `text_byte`, `text_last`, … Signals are read and written right
-after a rising edge: what is read is what the edge saw, what is written is seen by the next.
+A stream `text` has `text_valid`, `text_ready` and its fields: `text_byte`, `text_last`, …
+Signals are read and written right after a rising edge: what is read is what the edge saw,
+what is written is what the next one sees.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ def seeded(name: str = "") -> random.Random:
 
 
 async def start(dut: Any, **inputs: int) -> None:
-    """Start the clock and reset, with every `*_valid` and `*_ready` input low and others as given."""
+    """Start the clock and reset, with inputs as given."""
     for name, value in inputs.items():
         getattr(dut, name).value = value
-    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    Clock(dut.clk, 10, unit="ns").start()
     await reset(dut)
 
 
@@ -70,14 +71,15 @@ async def take(
     dut: Any,
     name: str,
     fields: tuple[str, ...] = ("data",),
+    *,
     count: int | None = None,
     stall: float = 0.0,
     rng: random.Random | None = None,
     into: list[Any] | None = None,
 ) -> list[Any]:
-    """Take `count` items (without it: all there ever are), each a tuple of fields, or the value of an only one.
+    """Take `count` items (without it: all there ever are), as tuples of fields, or plain if of one.
 
-    Each cycle is not ready with probability `stall`. What is offered and not taken must stay as it is.
+    A cycle is not ready with probability `stall`. What is offered and not taken must stay as it is.
     """
     rng = rng or seeded(name)
     taken = [] if into is None else into
