@@ -113,7 +113,7 @@ class Configuration:
 
 CONFIGURATIONS = {
     "default": Configuration(),
-    "large": Configuration(id_bits=18, bank_bits=16),
+    "large": Configuration(id_bits=18, bank_bits=16, bridge_bits=18),
     "small": Configuration(id_bits=13, bank_bits=11, bridge_bits=14),
 }
 """Cards by name: for vocabularies of 100,000 tokens, of 200,000, and of 8,000."""
