@@ -377,7 +377,7 @@ module registers (
             struct {
                 logic [3:0] next;
                 logic load_next;
-            } table_;
+            } kind;
         } TABLE_SELECT;
         struct {
             struct {
@@ -429,7 +429,7 @@ module registers (
         struct {
             struct {
                 logic [3:0] value;
-            } table_;
+            } kind;
         } TABLE_SELECT;
         struct {
             struct {
@@ -629,29 +629,29 @@ module registers (
         end
     end
     assign hwif_out.TABLE_LANE.index.value = field_storage.TABLE_LANE.index.value;
-    // Field: registers.TABLE_SELECT.table
+    // Field: registers.TABLE_SELECT.kind
     always_comb begin
         automatic logic [3:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.TABLE_SELECT.table_.value;
+        next_c = field_storage.TABLE_SELECT.kind.value;
         load_next_c = '0;
         if(decoded_reg_strb.TABLE_SELECT && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.TABLE_SELECT.table_.value & ~decoded_wr_biten[3:0]) | (decoded_wr_data[3:0] & decoded_wr_biten[3:0]);
+            next_c = (field_storage.TABLE_SELECT.kind.value & ~decoded_wr_biten[3:0]) | (decoded_wr_data[3:0] & decoded_wr_biten[3:0]);
             load_next_c = '1;
         end
-        field_combo.TABLE_SELECT.table_.next = next_c;
-        field_combo.TABLE_SELECT.table_.load_next = load_next_c;
+        field_combo.TABLE_SELECT.kind.next = next_c;
+        field_combo.TABLE_SELECT.kind.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.TABLE_SELECT.table_.value <= 4'h0;
+            field_storage.TABLE_SELECT.kind.value <= 4'h0;
         end else begin
-            if(field_combo.TABLE_SELECT.table_.load_next) begin
-                field_storage.TABLE_SELECT.table_.value <= field_combo.TABLE_SELECT.table_.next;
+            if(field_combo.TABLE_SELECT.kind.load_next) begin
+                field_storage.TABLE_SELECT.kind.value <= field_combo.TABLE_SELECT.kind.next;
             end
         end
     end
-    assign hwif_out.TABLE_SELECT.table_.value = field_storage.TABLE_SELECT.table_.value;
+    assign hwif_out.TABLE_SELECT.kind.value = field_storage.TABLE_SELECT.kind.value;
     // Field: registers.TABLE_ADDRESS.entry
     always_comb begin
         automatic logic [19:0] next_c;
@@ -761,7 +761,7 @@ module registers (
             readback_data_var[7:0] = field_storage.TABLE_LANE.index.value;
         end
         if(rd_mux_addr == 8'h24) begin
-            readback_data_var[3:0] = field_storage.TABLE_SELECT.table_.value;
+            readback_data_var[3:0] = field_storage.TABLE_SELECT.kind.value;
         end
         if(rd_mux_addr == 8'h28) begin
             readback_data_var[19:0] = field_storage.TABLE_ADDRESS.entry.value;

@@ -384,10 +384,10 @@ package registers_pkg;
 
     typedef struct {
         logic [3:0] value;
-    } registers__TABLE_SELECT__table__out_t;
+    } registers__TABLE_SELECT__kind__out_t;
 
     typedef struct {
-        registers__TABLE_SELECT__table__out_t table_;
+        registers__TABLE_SELECT__kind__out_t kind;
     } registers__TABLE_SELECT__out_t;
 
     typedef struct {

@@ -95,7 +95,7 @@ TABLE_LANE_INDEX: Final = Field(0, 8)
 
 TABLE_SELECT: Final = 0x24
 """The table that is read."""
-TABLE_SELECT_TABLE: Final = Field(0, 4)
+TABLE_SELECT_KIND: Final = Field(0, 4)
 """0 blocks, 1 classes, 2 split, 3 bridges, 4 bytes, 5 options, 8 to 11 banks of pairs."""
 
 TABLE_ADDRESS: Final = 0x28

@@ -1,0 +1,253 @@
+// The accelerator: lanes behind one stream of text, one stream of words, and registers.
+//
+//   text_axis  --+-->  frames  -->  lanes  -->  gather  -->  word_axis
+//                +-->  loader  -->  tables of all lanes
+//   control_axil  -->  registers                                             one byte per cycle and lane
+//
+// docs/accelerator.md has the formats of both streams, docs/accelerator-registers.md the registers. Everything but the
+// tables and what registers were told is reset by CONTROL.reset; meanwhile the text stream is taken and dropped.
+
+`default_nettype none
+
+module top #(
+    parameter int LANES       = 1,   // At most 16.
+    parameter int ID_BITS     = 17,
+    parameter int BANK_BITS   = 15,
+    parameter int UNITS       = 12,
+    parameter int SLOTS       = 16,
+    parameter int WIDE_UNITS  = 2,
+    parameter int WIDE_SLOTS  = 32,
+    parameter int BRIDGE_BITS = 16,
+    parameter int BYTES_LOG   = 11,
+    parameter int FRAMES_LOG  = 9    // Words of 8 bytes that wait for a lane.
+) (
+    input  wire         clk,
+    input  wire         rst,
+
+    input  wire         text_axis_tvalid,
+    output wire         text_axis_tready,
+    input  wire  [63:0] text_axis_tdata,
+    input  wire         text_axis_tlast,
+
+    output wire         word_axis_tvalid,
+    input  wire         word_axis_tready,
+    output wire  [31:0] word_axis_tdata,
+    output wire         word_axis_tlast,
+
+    input  wire         control_axil_awvalid,
+    output wire         control_axil_awready,
+    input  wire  [7:0]  control_axil_awaddr,
+    input  wire  [2:0]  control_axil_awprot,
+    input  wire         control_axil_wvalid,
+    output wire         control_axil_wready,
+    input  wire  [31:0] control_axil_wdata,
+    input  wire  [3:0]  control_axil_wstrb,
+    output wire         control_axil_bvalid,
+    input  wire         control_axil_bready,
+    output wire  [1:0]  control_axil_bresp,
+    input  wire         control_axil_arvalid,
+    output wire         control_axil_arready,
+    input  wire  [7:0]  control_axil_araddr,
+    input  wire  [2:0]  control_axil_arprot,
+    output wire         control_axil_rvalid,
+    input  wire         control_axil_rready,
+    output wire  [31:0] control_axil_rdata,
+    output wire  [1:0]  control_axil_rresp
+);
+
+    localparam int RESET_CYCLES = 16;
+    localparam int QUIET_CYCLES = 4;                     // Lanes that say so for so long are idle.
+    localparam int COUNTERS     = 9;
+    localparam int STEP_BITS    = $clog2(2 * LANES + 1); // A lane looks up to two pairs up at once.
+
+    registers_pkg::registers__in_t  registers_in;
+    registers_pkg::registers__out_t registers_out;
+
+    // Reset by a register, for some cycles.
+    logic [$clog2(RESET_CYCLES):0] reset_left;
+    wire  resetting = reset_left != '0;
+    wire  reset     = rst || resetting;
+
+    always_ff @(posedge clk) begin
+        if (registers_out.CONTROL.reset.value) reset_left <= ($clog2(RESET_CYCLES) + 1)'(RESET_CYCLES);
+        else if (resetting)                    reset_left <= reset_left - 1'b1;
+        if (rst) reset_left <= '0;
+    end
+
+    // The text stream goes to frames, or to the loader.
+    wire load = registers_out.CONTROL.load.value;
+    wire frames_ready, loader_ready;
+
+    assign text_axis_tready = resetting || (load ? loader_ready : frames_ready);
+
+    // Text to lanes.
+    wire [LANES-1:0]    text_valid, text_ready, text_keep, text_last, text_mark;
+    wire [LANES*8-1:0]  text_byte;
+    wire [LANES-1:0]    word_valid, word_ready, lane_idle;
+    wire [LANES*28-1:0] word_data;
+    wire                frames_idle, gather_idle, loader_idle, bad_frame;
+
+    frames #(.LANES(LANES), .DEPTH_LOG(FRAMES_LOG)) text_frames (
+        .clk, .rst(reset), .idle(frames_idle), .bad(bad_frame),
+        .in_valid(text_axis_tvalid && !load), .in_ready(frames_ready),
+        .in_data(text_axis_tdata), .in_last(text_axis_tlast),
+        .text_valid, .text_ready, .text_byte, .text_keep, .text_last, .text_mark
+    );
+
+    // Lanes.
+    wire              table_write;
+    wire [LANES-1:0]  table_read;
+    wire [3:0]        table_select;
+    wire [19:0]       table_address;
+    wire [39:0]       table_data;
+    wire [39:0]       lane_answer [LANES];
+    logic [39:0]      table_answer;
+
+    wire [LANES-1:0]   count_byte, count_piece, count_bad, count_id, count_raw;
+    wire [2*LANES-1:0] count_lookup;
+
+    generate
+        for (genvar l = 0; l < LANES; l++) begin : lanes
+            lane #(
+                .ID_BITS(ID_BITS), .BANK_BITS(BANK_BITS), .UNITS(UNITS), .SLOTS(SLOTS),
+                .WIDE_UNITS(WIDE_UNITS), .WIDE_SLOTS(WIDE_SLOTS), .BRIDGE_BITS(BRIDGE_BITS), .BYTES_LOG(BYTES_LOG)
+            ) text_lane (
+                .clk, .rst(reset), .idle(lane_idle[l]),
+                .text_valid(text_valid[l]), .text_ready(text_ready[l]), .text_byte(text_byte[l*8 +: 8]),
+                .text_keep(text_keep[l]), .text_last(text_last[l]), .text_mark(text_mark[l]),
+                .word_valid(word_valid[l]), .word_ready(word_ready[l]), .word_data(word_data[l*28 +: 28]),
+                .table_write, .table_read(table_read[l]), .table_select, .table_address, .table_data,
+                .table_answer(lane_answer[l]),
+                .count_byte(count_byte[l]), .count_piece(count_piece[l]), .count_bad(count_bad[l]),
+                .count_id(count_id[l]), .count_raw(count_raw[l]), .count_lookup(count_lookup[2*l +: 2])
+            );
+        end
+    endgenerate
+
+    always_comb begin
+        table_answer = '0;
+        for (int l = 0; l < LANES; l++) table_answer = table_answer | lane_answer[l];
+    end
+
+    // Lanes to words.
+    gather #(.LANES(LANES)) word_gather (
+        .clk, .rst(reset), .idle(gather_idle),
+        .word_valid, .word_ready, .word_data,
+        .out_valid(word_axis_tvalid), .out_ready(word_axis_tready),
+        .out_data(word_axis_tdata), .out_last(word_axis_tlast)
+    );
+
+    // Nothing is under way. An item between two blocks is seen by neither for a cycle: so lanes have to be quiet for some.
+    logic [QUIET_CYCLES-1:0] quiet;
+    wire streams_idle = frames_idle && (&quiet) && gather_idle && !resetting;
+
+    always_ff @(posedge clk) begin
+        quiet <= {quiet[QUIET_CYCLES-2:0], frames_idle && (&lane_idle)};
+        if (reset) quiet <= '0;
+    end
+
+    // Tables.
+    wire        refused, load_clear, load_start, loading, answer_valid;
+    wire [39:0] answer;
+    logic       read_start;
+
+    always_ff @(posedge clk) read_start <= registers_out.TABLE_ADDRESS.entry.swmod && !rst;
+
+    loader #(.LANES(LANES)) table_loader (
+        .clk, .rst(reset), .idle(loader_idle), .others_idle(streams_idle), .refused,
+        .load, .load_clear, .load_start, .loading,
+        .in_valid(text_axis_tvalid), .in_ready(loader_ready),
+        .in_data(text_axis_tdata), .in_last(text_axis_tlast),
+        .read_start, .read_lane(registers_out.TABLE_LANE.index.value),
+        .read_select(registers_out.TABLE_SELECT.kind.value),
+        .read_address(registers_out.TABLE_ADDRESS.entry.value),
+        .answer_valid, .answer,
+        .table_write, .table_read, .table_select, .table_address, .table_data, .table_answer
+    );
+
+    // Counters, in the order of the registers.
+    logic [COUNTERS*STEP_BITS-1:0] steps;
+    wire  [COUNTERS*64-1:0]        counts;
+
+    function automatic [STEP_BITS-1:0] how_many(input [LANES-1:0] bits);
+        how_many = '0;
+        for (int l = 0; l < LANES; l++) how_many = how_many + STEP_BITS'(bits[l]);
+    endfunction
+
+    logic [STEP_BITS-1:0] lookups;
+
+    always_comb begin
+        lookups = '0;
+        for (int l = 0; l < LANES; l++) lookups = lookups + STEP_BITS'(count_lookup[2*l +: 2]);
+    end
+
+    always_ff @(posedge clk) begin
+        steps <= {
+            STEP_BITS'(word_axis_tvalid && !word_axis_tready),
+            STEP_BITS'(text_axis_tvalid && !text_axis_tready),
+            lookups,
+            how_many(count_bad),
+            how_many(count_raw),
+            how_many(count_piece),
+            how_many(count_id),
+            how_many(count_byte),
+            STEP_BITS'(1'b1)
+        };
+        if (reset) steps <= '0;
+    end
+
+    counters #(.COUNTERS(COUNTERS), .STEP_BITS(STEP_BITS)) all_counters (
+        .clk, .rst(reset), .steps, .snapshot(registers_out.SNAPSHOT.take.value), .copy(counts)
+    );
+
+    // Registers.
+    assign registers_in.SHAPE_0.lanes.next       = 8'(LANES);
+    assign registers_in.SHAPE_0.units.next       = 8'(UNITS);
+    assign registers_in.SHAPE_0.wide_units.next  = 8'(WIDE_UNITS);
+    assign registers_in.SHAPE_0.id_bits.next     = 8'(ID_BITS);
+    assign registers_in.SHAPE_1.slots.next       = 8'(SLOTS);
+    assign registers_in.SHAPE_1.wide_slots.next  = 8'(WIDE_SLOTS);
+    assign registers_in.SHAPE_1.bank_bits.next   = 8'(BANK_BITS);
+    assign registers_in.SHAPE_1.bridge_bits.next = 8'(BRIDGE_BITS);
+
+    assign registers_in.CONTROL.load.hwclr    = load_clear;
+    assign registers_in.STATUS.idle.next      = streams_idle && loader_idle;
+    assign registers_in.STATUS.loading.next   = load || loading;
+    assign registers_in.STATUS.frame.hwset    = bad_frame && !resetting;
+    assign registers_in.STATUS.frame.hwclr    = resetting;
+    assign registers_in.STATUS.busy.hwset     = refused && !resetting;
+    assign registers_in.STATUS.busy.hwclr     = resetting;
+    assign registers_in.IMAGE_0.digest.hwclr  = load_start;
+    assign registers_in.IMAGE_1.digest.hwclr  = load_start;
+    assign registers_in.TABLE_LOW.data.next   = answer[31:0];
+    assign registers_in.TABLE_HIGH.data.next  = answer[39:32];
+    assign registers_in.TABLE_HIGH.valid.next = answer_valid;
+
+    assign {registers_in.CYCLES.HIGH.value.next,     registers_in.CYCLES.LOW.value.next}     = counts[0*64 +: 64];
+    assign {registers_in.BYTES.HIGH.value.next,      registers_in.BYTES.LOW.value.next}      = counts[1*64 +: 64];
+    assign {registers_in.IDS.HIGH.value.next,        registers_in.IDS.LOW.value.next}        = counts[2*64 +: 64];
+    assign {registers_in.PIECES.HIGH.value.next,     registers_in.PIECES.LOW.value.next}     = counts[3*64 +: 64];
+    assign {registers_in.RAW_BYTES.HIGH.value.next,  registers_in.RAW_BYTES.LOW.value.next}  = counts[4*64 +: 64];
+    assign {registers_in.BAD_BYTES.HIGH.value.next,  registers_in.BAD_BYTES.LOW.value.next}  = counts[5*64 +: 64];
+    assign {registers_in.LOOKUPS.HIGH.value.next,    registers_in.LOOKUPS.LOW.value.next}    = counts[6*64 +: 64];
+    assign {registers_in.STALLS_IN.HIGH.value.next,  registers_in.STALLS_IN.LOW.value.next}  = counts[7*64 +: 64];
+    assign {registers_in.STALLS_OUT.HIGH.value.next, registers_in.STALLS_OUT.LOW.value.next} = counts[8*64 +: 64];
+
+    registers control_registers (
+        .clk, .rst,
+        .s_axil_awvalid(control_axil_awvalid), .s_axil_awready(control_axil_awready),
+        .s_axil_awaddr(control_axil_awaddr), .s_axil_awprot(control_axil_awprot),
+        .s_axil_wvalid(control_axil_wvalid), .s_axil_wready(control_axil_wready),
+        .s_axil_wdata(control_axil_wdata), .s_axil_wstrb(control_axil_wstrb),
+        .s_axil_bvalid(control_axil_bvalid), .s_axil_bready(control_axil_bready),
+        .s_axil_bresp(control_axil_bresp),
+        .s_axil_arvalid(control_axil_arvalid), .s_axil_arready(control_axil_arready),
+        .s_axil_araddr(control_axil_araddr), .s_axil_arprot(control_axil_arprot),
+        .s_axil_rvalid(control_axil_rvalid), .s_axil_rready(control_axil_rready),
+        .s_axil_rdata(control_axil_rdata), .s_axil_rresp(control_axil_rresp),
+        .hwif_in(registers_in), .hwif_out(registers_out)
+    );
+
+endmodule
+
+`default_nettype wire
