@@ -16,7 +16,7 @@ package hash;
             x = x ^ (x >> 7);
             x = x ^ (x << 17);
         end
-        return x;
+        row = x;
     endfunction
 
 endpackage

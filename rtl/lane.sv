@@ -123,10 +123,9 @@ module lane #(
             wire [2*ID_BITS-1:0]  own_left, own_right;
             wire [2*OWN_BITS-1:0] own_slot;
             wire [1:0]            own_answer;
-            wire                  own_idle;
 
             merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS)) unit_merge (
-                .clk, .rst, .idle(own_idle),
+                .clk, .rst,
                 .load_valid(load_valid[u]), .load_id, .load_last,
                 .want(own_want), .grant({grant[1][u], grant[0][u]}),
                 .ask_left(own_left), .ask_right(own_right), .ask_slot(own_slot),

@@ -21,8 +21,7 @@ module merge #(
     input  wire                    clk,
     input  wire                    rst,
 
-    // In: the ids of a piece's bytes. Only while `idle`, or until the one that is `last`.
-    output wire                    idle,
+    // In: the ids of a piece's bytes, up to the one that is `last`; then none until all were drained.
     input  wire                    load_valid,
     input  wire  [ID_BITS-1:0]     load_id,
     input  wire                    load_last,
@@ -76,7 +75,6 @@ module merge #(
     assign ask_left  = {left[1], left[0]};
     assign ask_right = {right[1], right[0]};
     assign ask_slot  = {slot[1], slot[0]};
-    assign idle      = state == LOAD && count == 0;
     assign done      = state == OUT;
     assign out_id    = id[0];
     assign out_last  = count == 1;
@@ -90,17 +88,21 @@ module merge #(
             assign tree_slot[SLOTS-1+i] = SLOT_BITS'(i);
         end
         for (genvar i = 0; i < SLOTS - 1; i++) begin : node
-            // The left one wins a tie.
-            wire lower = tree_rank[2*i+2] < tree_rank[2*i+1];
             if (i == 0) begin : root
-                assign tree_rank[i] = lower ? tree_rank[2*i+2] : tree_rank[2*i+1];
-                assign tree_slot[i] = lower ? tree_slot[2*i+2] : tree_slot[2*i+1];
+                wire lower = tree_rank[2] < tree_rank[1];  // The left one wins a tie.
+                assign tree_rank[0] = lower ? tree_rank[2] : tree_rank[1];
+                assign tree_slot[0] = lower ? tree_slot[2] : tree_slot[1];
             end else begin : inner
                 logic [RANK_BITS-1:0] kept_rank;
                 logic [SLOT_BITS-1:0] kept_slot;
-                always_ff @(posedge clk) begin
-                    kept_rank <= lower ? tree_rank[2*i+2] : tree_rank[2*i+1];
-                    kept_slot <= lower ? tree_slot[2*i+2] : tree_slot[2*i+1];
+                always_ff @(posedge clk) if (state == TREE) begin
+                    if (tree_rank[2*i+2] < tree_rank[2*i+1]) begin
+                        kept_rank <= tree_rank[2*i+2];
+                        kept_slot <= tree_slot[2*i+2];
+                    end else begin
+                        kept_rank <= tree_rank[2*i+1];
+                        kept_slot <= tree_slot[2*i+1];
+                    end
                 end
                 assign tree_rank[i] = kept_rank;
                 assign tree_slot[i] = kept_slot;
