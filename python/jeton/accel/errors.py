@@ -3,23 +3,23 @@
 * jeton.Error
   + AcceleratorError   catches all below                              (also a ValueError)
     - ShapeError         no card can be built with these parameters
+    - BuildError         the simulated card cannot be built
     - FitError           a tokenizer does not fit on the card, and why
     - DeviceError        the card did not do what it was asked        (also an OSError)
-      . TimeoutError       it did not answer in time                  (also a TimeoutError)
+      . DeviceTimeoutError it did not answer in time                  (also a TimeoutError)
       . AnswerError        it answered what no card can answer
 """
-
-import builtins
 
 from jeton.errors import Error
 
 __all__ = [
     "AcceleratorError",
     "AnswerError",
+    "BuildError",
     "DeviceError",
+    "DeviceTimeoutError",
     "FitError",
     "ShapeError",
-    "TimeoutError",
 ]
 
 
@@ -31,6 +31,10 @@ class ShapeError(AcceleratorError):
     """A card cannot be built with such parameters."""
 
 
+class BuildError(AcceleratorError):
+    """The simulated card cannot be built: a tool is not there, or refuses the RTL."""
+
+
 class FitError(AcceleratorError):
     """A tokenizer does not fit on the card; the sizes needed and available are in the message."""
 
@@ -39,7 +43,7 @@ class DeviceError(AcceleratorError, OSError):
     """The card did not do what it was asked, or is gone; `Device.reset` may bring it back."""
 
 
-class TimeoutError(DeviceError, builtins.TimeoutError):  # noqa: A001 - in a tree of its own.
+class DeviceTimeoutError(DeviceError, TimeoutError):
     """The card did not answer in time."""
 
 
