@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jeton.accel.configuration import BANKS, Configuration
-from jeton.accel.errors import FitError
+from jeton.accel.errors import AnswerError, FitError
 from jeton.accel.hashes import hash_many
 
-__all__ = ["pair_banks", "pairs_of"]
+__all__ = ["pair_banks", "pairs_of", "spell"]
 
 Numbers = NDArray[np.uint64]
 
@@ -54,6 +54,23 @@ def pairs_of(
     right = (indexes.astype(np.uint64) ^ hashed) << low | tags & ((one << low) - one)
     ids = found & ((one << id_bits) - one)
     return dict(zip(zip(left.tolist(), right.tolist(), strict=True), ids.tolist(), strict=True))
+
+
+def spell(spelled: dict[int, bytes], merges: dict[tuple[int, int], int]) -> dict[int, bytes]:
+    """Return the bytes of all ids that merges reach from bytes; none may lead nowhere."""
+    waiting = sorted(merges.items(), key=lambda merge: merge[1])
+    while waiting:
+        left_over = []
+        for (left, right), id_ in waiting:
+            if left in spelled and right in spelled:
+                spelled[id_] = spelled[left] + spelled[right]
+            else:
+                left_over.append(((left, right), id_))
+        if len(left_over) == len(waiting):
+            (left, right), id_ = waiting[0]
+            raise AnswerError(f"the card merges {left} and {right} to {id_}, and spells not both")
+        waiting = left_over
+    return spelled
 
 
 def _settle(places: NDArray[np.int64], bank_size: int) -> NDArray[np.int64]:

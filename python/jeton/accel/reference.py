@@ -54,8 +54,6 @@ class Lane:
         words = [*chain.from_iterable(self._records(text))] or [Kind.NOTHING << 24]
         return [*words[:-1], words[-1] | END]
 
-    # ---- classify ----
-
     def _characters(self, text: bytes) -> Iterator[tuple[int, int, int]]:
         """Yield where each character begins, how long it is, and its class; the end is the last."""
         options = self.entry(Table.OPTIONS, 0)
@@ -74,8 +72,6 @@ class Lane:
             index = 2048 + (point >> 7 & 511) if point >> 16 == 14 else OTHER_PLANES
         block = self.entry(Table.BLOCKS, index)
         return self.entry(Table.CLASSES, block * BLOCK_POINTS + point % BLOCK_POINTS)
-
-    # ---- split ----
 
     def _records(self, text: bytes) -> Iterator[list[int]]:
         """Yield the words of each piece; of one that outgrows the FIFO, as they come."""
@@ -107,8 +103,6 @@ class Lane:
     def _raw(self, content: bytes) -> list[int]:
         self.counters["raw_bytes"] += len(content)
         return [Kind.BYTE << 24 | byte for byte in content]
-
-    # ---- parts, merge ----
 
     def _piece(self, piece: bytes) -> list[int]:
         """Return the ids of the parts of a piece; a part that no unit takes leaves raw."""
@@ -172,8 +166,7 @@ class ReferenceTransport:
 
     def __init__(self, configuration: Configuration) -> None:
         """Make a card that has no tables yet; all its lanes are one."""
-        self.configuration = configuration
-        self._lane = Lane(configuration)
+        self.configuration, self._lane = configuration, Lane(configuration)
         self._words: deque[int] = deque()
         self._batches = 0
         self._registers = {
@@ -183,11 +176,14 @@ class ReferenceTransport:
             registers.SHAPE_1: _bytes(
                 "slots", "wide_slots", "bank_bits", "bridge_bits", of=configuration
             ),
-            registers.STATUS: registers.STATUS_IDLE.put(1),
+            registers.CONTROL: 0,
         }
 
     def read32(self, address: int) -> int:
         """Read a register."""
+        if address == registers.STATUS:
+            loading = registers.STATUS_LOADING.put(self._registers[registers.CONTROL] != 0)
+            return loading | registers.STATUS_IDLE.put(1)
         return self._registers.get(address, 0)
 
     def write32(self, address: int, value: int) -> None:
@@ -196,8 +192,11 @@ class ReferenceTransport:
             self._words.clear()
             self._batches = 0
         elif address == registers.CONTROL and registers.CONTROL_LOAD.of(value):
-            cleared = {registers.IMAGE_0: 0, registers.IMAGE_1: 0}
-            self._registers |= cleared | {registers.CONTROL: value}
+            self._registers |= {
+                registers.CONTROL: value,
+                registers.IMAGE_0: 0,
+                registers.IMAGE_1: 0,
+            }
         elif address == registers.SNAPSHOT:
             for name, low in registers.COUNTERS.items():
                 self._registers[low] = self._lane.counters[name] & 0xFFFFFFFF
@@ -234,8 +233,8 @@ class ReferenceTransport:
 
     def receive(self, words_max: int, timeout: float) -> "Words":  # noqa: ARG002 - it has no clock.
         """Return words that there are."""
-        count = min(words_max, len(self._words))
-        return np.array([self._words.popleft() for _ in range(count)], np.uint32)
+        words = [self._words.popleft() for _ in range(min(words_max, len(self._words)))]
+        return np.array(words, np.uint32)
 
     def reset(self) -> None:
         """Drop what was not received."""
