@@ -65,6 +65,62 @@ module fifo #(
         end
     end
 
+`ifdef FORMAL
+    // Any one word is followed: it leaves as the same one in the count of words, unchanged. So all do.
+    logic                follow;   // Free: the word that enters now is the one.
+    logic                followed;
+    logic [WIDTH-1:0]    word;     // The one,
+    logic [DEPTH_LOG:0]  place;    // how many leave until it has left, itself included; zero before and after,
+    logic [WIDTH-1:0]    found;    // and what is at its place.
+    logic [1:0]          waited;   // Cycles with words inside and none offered.
+    logic                past_valid;
+
+    wire [DEPTH_LOG:0]   stored   = write_pointer - read_pointer;
+    wire [DEPTH_LOG:0]   fetched  = (DEPTH_LOG + 1)'(fetched_valid) + (DEPTH_LOG + 1)'(out_valid);
+    wire [DEPTH_LOG:0]   in_store = read_pointer + place - fetched - 1'b1;
+
+    always_comb begin
+        if (out_valid && place == 1)              found = out_data;
+        else if (place != 0 && place <= fetched)  found = fetched_data;
+        else                                      found = store.words[in_store[DEPTH_LOG-1:0]];
+    end
+
+    initial past_valid = 1'b0;
+
+    always_ff @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (!past_valid) assume (rst);
+
+        if (put && follow && !followed) begin
+            followed <= 1'b1;
+            word     <= in_data;
+            place    <= level_next;
+        end else if (take && place != 0) begin
+            place <= place - 1'b1;
+        end
+        waited <= level != 0 && !out_valid ? waited + 1'b1 : '0;
+        if (rst) begin
+            followed <= 1'b0;
+            place    <= '0;
+            waited   <= '0;
+        end
+
+        if (past_valid) begin
+            // Nothing is lost, made up or turned around.
+            if (place == 1 && take) assert (out_data == word);
+            if (place != 0) assert (found == word && place <= level && followed);
+            assert (stored <= level && level == stored + fetched && level <= (DEPTH_LOG + 1)'(2**DEPTH_LOG));
+            // No room is held back, and no word.
+            assert (!in_ready || !level[DEPTH_LOG]);
+            if (!$past(rst)) assert (in_ready || level[DEPTH_LOG]);
+            assert (waited <= 2);
+            // What is offered stays until it is taken.
+            if (!$past(rst) && $past(out_valid && !out_ready)) assert (out_valid && out_data == $past(out_data));
+        end
+        cover (past_valid && followed && place == 0 && level[DEPTH_LOG]);
+    end
+`endif
+
 endmodule
 
 `default_nettype wire
