@@ -51,8 +51,8 @@ module merge #(
     localparam logic [2:0] LOAD = 0, JOIN = 1, TREE = 2, WAIT = 3, OUT = 4;
     logic [2:0] state;
 
-    logic [ID_BITS-1:0]   id   [SLOTS];
-    logic [RANK_BITS-1:0] rank [SLOTS];
+    logic [SLOTS*ID_BITS-1:0]   ids;    // The leftmost slot in the lowest bits.
+    logic [SLOTS*RANK_BITS-1:0] ranks;
     logic [SLOT_BITS:0]   count;    // Slots in use.
     logic                 loaded;   // The last byte is here.
     logic [SLOT_BITS:0]   issued;   // Of the first pairs, those asked for.
@@ -76,7 +76,7 @@ module merge #(
     assign ask_right = {right[1], right[0]};
     assign ask_slot  = {slot[1], slot[0]};
     assign done      = state == OUT;
-    assign out_id    = id[0];
+    assign out_id    = ids[ID_BITS-1:0];
     assign out_last  = count == 1;
 
     // The tree over all slots: node 0 is the root, the leaves are the last SLOTS nodes.
@@ -84,7 +84,7 @@ module merge #(
     logic [SLOT_BITS-1:0] tree_slot [2*SLOTS-1];
     generate
         for (genvar i = 0; i < SLOTS; i++) begin : leaf
-            assign tree_rank[SLOTS-1+i] = rank[i];
+            assign tree_rank[SLOTS-1+i] = ranks[i*RANK_BITS +: RANK_BITS];
             assign tree_slot[SLOTS-1+i] = SLOT_BITS'(i);
         end
         for (genvar i = 0; i < SLOTS - 1; i++) begin : node
@@ -135,8 +135,8 @@ module merge #(
     wire                  joining  = state == JOIN;
     wire [SLOT_BITS-1:0]  at_left  = joining ? best_slot - SLOT_BITS'(1) : issued[SLOT_BITS-1:0];
     wire [SLOT_BITS-1:0]  at_right = joining ? best_slot + SLOT_BITS'(2) : issued[SLOT_BITS-1:0] + SLOT_BITS'(1);
-    wire [ID_BITS-1:0]    id_left  = id[at_left];
-    wire [ID_BITS-1:0]    id_right = id[at_right];
+    wire [ID_BITS-1:0]    id_left  = ids[at_left*ID_BITS +: ID_BITS];
+    wire [ID_BITS-1:0]    id_right = ids[at_right*ID_BITS +: ID_BITS];
     wire [ID_BITS-1:0]    joined   = best_rank[ID_BITS-1:0];
     wire                  has_left  = best_slot != '0;
     wire                  has_right = {1'b0, best_slot} + (SLOT_BITS+1)'(2) < count;
@@ -174,6 +174,10 @@ module merge #(
     wire [1:0] asked = join_now && !join_last ? {1'b0, has_left} + {1'b0, has_right} : {1'b0, issue};
     wire [SLOT_BITS+1:0] awaited_next = awaited + (SLOT_BITS+2)'(asked) - (SLOT_BITS+2)'(heard);
 
+    // All slots moved one to the left; nothing comes after the last.
+    wire [SLOTS*ID_BITS-1:0]   ids_moved   = ids >> ID_BITS;
+    wire [SLOTS*RANK_BITS-1:0] ranks_moved = {NONE, ranks[SLOTS*RANK_BITS-1:RANK_BITS]};
+
     always_ff @(posedge clk) begin
         ask     <= ask_next;
         awaited <= awaited_next;
@@ -181,7 +185,7 @@ module merge #(
             left[p]  <= left_next[p];
             right[p] <= right_next[p];
             slot[p]  <= slot_next[p];
-            if (answer_valid[p]) rank[heard_slot[p]] <= heard_rank[p];
+            if (answer_valid[p]) ranks[heard_slot[p]*RANK_BITS +: RANK_BITS] <= heard_rank[p];
         end
         best_rank <= lowest_rank;
         best_slot <= lowest_slot;
@@ -190,7 +194,7 @@ module merge #(
         case (state)
             LOAD: begin
                 if (load_valid) begin
-                    id[count[SLOT_BITS-1:0]] <= load_id;
+                    ids[count[SLOT_BITS-1:0]*ID_BITS +: ID_BITS] <= load_id;
                     count  <= count + (SLOT_BITS+1)'(1);
                     loaded <= load_last;
                 end
@@ -208,15 +212,14 @@ module merge #(
                     best_rank <= NONE;
                     best_slot <= '1;
                     for (int i = 0; i < SLOTS; i++) begin
-                        if (i < SLOTS - 1 && SLOT_BITS'(i) > best_slot) begin
-                            id[i]   <= id[i+1 < SLOTS ? i+1 : i];
-                            rank[i] <= rank[i+1 < SLOTS ? i+1 : i];
+                        if (SLOT_BITS'(i) > best_slot) begin
+                            ids[i*ID_BITS +: ID_BITS]       <= ids_moved[i*ID_BITS +: ID_BITS];
+                            ranks[i*RANK_BITS +: RANK_BITS] <= ranks_moved[i*RANK_BITS +: RANK_BITS];
                         end
-                        if (SLOT_BITS'(i) == best_slot) begin
-                            id[i]   <= joined;
-                            rank[i] <= NONE;
+                        if (SLOT_BITS'(i) == best_slot) ids[i*ID_BITS +: ID_BITS] <= joined;
+                        if (SLOT_BITS'(i) == best_slot || SLOT_BITS'(i + 1) == best_slot) begin
+                            ranks[i*RANK_BITS +: RANK_BITS] <= NONE;
                         end
-                        if (i == SLOTS - 1 || SLOT_BITS'(i + 1) == best_slot) rank[i] <= NONE;
                     end
                 end
             end
@@ -231,14 +234,14 @@ module merge #(
             WAIT: if (awaited_next == '0) state <= JOIN;
             default: if (drain) begin
                 count <= count - (SLOT_BITS+1)'(1);
-                for (int i = 0; i < SLOTS - 1; i++) id[i] <= id[i+1];
+                ids   <= ids_moved;
                 if (out_last) begin
                     state     <= LOAD;
                     loaded    <= 1'b0;
                     issued    <= '0;
                     best_rank <= NONE;
                     best_slot <= '1;
-                    for (int i = 0; i < SLOTS; i++) rank[i] <= NONE;
+                    ranks     <= '1;
                 end
             end
         endcase
@@ -252,7 +255,7 @@ module merge #(
             ask       <= '0;
             best_rank <= NONE;
             best_slot <= '1;
-            for (int i = 0; i < SLOTS; i++) rank[i] <= NONE;
+            ranks     <= '1;
         end
     end
 
