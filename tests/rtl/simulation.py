@@ -91,6 +91,8 @@ def build(top: str, parameters: Mapping[str, int], simulator: str = "verilator")
             parameters=parameters,
             build_dir=folder,
             timescale=("1ns", "1ps"),
+            # Arrays that a bench can see are not taken apart, so some look like loops.
+            build_args=["-Wno-UNOPTFLAT"] if simulator == "verilator" else [],
             log_file=log,
         )
     except RuntimeError as error:

@@ -100,3 +100,26 @@ async def take(
             taken.append(item[0] if len(item) == 1 else tuple(item))
     ready.value = 0
     return taken
+
+
+async def write_table(dut: Any, select: int, entries: Iterable[int], first: int = 0) -> None:
+    """Write entries of a table to addresses that follow one another."""
+    dut.table_select.value, dut.table_write.value = select, 1
+    for address, entry in enumerate(entries, first):
+        dut.table_address.value, dut.table_data.value = address, int(entry)
+        await RisingEdge(dut.clk)
+    dut.table_write.value = 0
+
+
+async def read_table(dut: Any, select: int, address: int) -> int:
+    """Read an entry of a table: it is there for one cycle, the fourth after the strobe."""
+    dut.table_select.value, dut.table_address.value, dut.table_read.value = select, address, 1
+    await RisingEdge(dut.clk)
+    dut.table_read.value = 0
+    answers = []
+    for _ in range(6):
+        await RisingEdge(dut.clk)
+        answers.append(int(dut.table_answer.value))
+    entry = answers.pop(3)
+    assert answers == [0] * 5, "an answer comes at its time and at no other"
+    return entry

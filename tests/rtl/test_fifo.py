@@ -1,7 +1,5 @@
 """fifo against a Python list: what enters leaves, in order, once."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

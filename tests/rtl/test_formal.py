@@ -1,7 +1,5 @@
 """Proofs: the stream rules, queues, orders and the arbiter hold in every run there is."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every file of rtl/ is in the design, and two linters have nothing to say about it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,0 +1,35 @@
+"""arbiter against the rule: after a grant, those behind the granted one come first."""
+
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from rtl.simulation import simulate
+from rtl.streams import seeded, start
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def grants_in_turn(dut: Any) -> None:
+    rng = seeded()
+    count = len(dut.want)
+    await start(dut, want=0)
+    await RisingEdge(dut.clk)
+    granted, expected = -1, None
+    for _ in range(2000):
+        share = rng.choice([0.05, 0.5, 1.0])
+        wants = [asker for asker in range(count) if rng.random() < share]
+        dut.want.value = sum(1 << asker for asker in wants)
+        await RisingEdge(dut.clk)
+        assert int(dut.grant_valid.value) == int(expected is not None)
+        assert int(dut.grant.value) == (0 if expected is None else 1 << expected)
+        if expected is not None:
+            assert int(dut.grant_index.value) == expected
+        expected = min(wants, key=lambda asker: (asker - granted - 1) % count, default=None)
+        granted = granted if expected is None else expected
+
+
+@pytest.mark.parametrize("count", [1, 3, pytest.param(14, marks=pytest.mark.long)])
+def test_arbiter(count: int) -> None:
+    simulate(__name__, "arbiter", {"COUNT": count})

@@ -1,0 +1,78 @@
+"""pairs against a Python dict: every merge is found, nothing else is."""
+
+import random
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from jeton.accel.configuration import Configuration
+from jeton.accel.pairs import pair_banks
+from rtl.simulation import simulate
+from rtl.streams import read_table, seeded, start, write_table
+
+LATENCY = 5
+FROM_BITS = 8
+PAIRS_0 = 8  # The table of bank 0.
+
+
+def draw_merges(rng: random.Random, configuration: Configuration) -> dict[tuple[int, int], int]:
+    """Draw pairs that fill three quarters of the banks."""
+    ids, count = 1 << configuration.id_bits, 3 * configuration.pairs_max // 4
+    return {(rng.randrange(ids), rng.randrange(ids)): rng.randrange(ids) for _ in range(count)}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def finds_every_merge_and_nothing_else(dut: Any) -> None:
+    rng = seeded()
+    id_bits, bank_bits = int(dut.ID_BITS.value), int(dut.BANK_BITS.value)
+    configuration = Configuration(id_bits=id_bits, bank_bits=bank_bits)
+    merges = draw_merges(rng, configuration)
+    banks = pair_banks(merges, configuration)
+
+    await start(dut, ask_valid=0, table_write=0, table_read=0)
+    for bank, entries in enumerate(banks):
+        await write_table(dut, PAIRS_0 + bank, entries.tolist())
+    for bank, entries in enumerate(banks):
+        for address in rng.sample(range(len(entries)), 5):
+            assert await read_table(dut, PAIRS_0 + bank, address) == entries[address]
+
+    # All merges, as many pairs that are none, and some that are asked for on both ports at once.
+    asks = [*merges, *((right, left) for left, right in merges), *rng.choices([*merges], k=99)]
+    rng.shuffle(asks)
+    waiting: list[list[tuple[int, int, int, int]]] = []
+    heard = 0
+    while asks or any(waiting):
+        valid, left, right, sender = 0, 0, 0, 0
+        expected = []
+        for port in range(2):
+            if asks and rng.random() < 0.8:
+                pair, name = asks.pop(), rng.randrange(1 << FROM_BITS)
+                valid |= 1 << port
+                left |= pair[0] << port * id_bits
+                right |= pair[1] << port * id_bits
+                sender |= name << port * FROM_BITS
+                expected.append((port, name, int(pair in merges), merges.get(pair, 0)))
+        dut.ask_valid.value, dut.ask_from.value = valid, sender
+        dut.ask_left.value, dut.ask_right.value = left, right
+        waiting.append(expected)
+        await RisingEdge(dut.clk)
+        due = waiting.pop(0) if len(waiting) > LATENCY else []
+        assert int(dut.answer_valid.value) == sum(1 << port for port, *_ in due)
+        for port, name, hit, merged in due:
+            assert slice_of(dut.answer_from, port, FROM_BITS) == name
+            assert slice_of(dut.answer_hit, port, 1) == hit
+            assert not hit or slice_of(dut.answer_id, port, id_bits) == merged
+            heard += 1
+    assert heard == 2 * len(merges) + 99
+
+
+def slice_of(signal: Any, at: int, bits: int) -> int:
+    return int(signal.value) >> at * bits & (1 << bits) - 1
+
+
+@pytest.mark.parametrize(("id_bits", "bank_bits"), [(9, 6), (9, 9)])
+def test_pairs(id_bits: int, bank_bits: int) -> None:
+    parameters = {"ID_BITS": id_bits, "BANK_BITS": bank_bits, "FROM_BITS": FROM_BITS}
+    simulate(__name__, "pairs", parameters)
