@@ -107,16 +107,16 @@ class Lane:
     def _piece(self, piece: bytes) -> list[int]:
         """Return the ids of the parts of a piece; a part that no unit takes leaves raw."""
         words = []
-        for part in self._parts(piece):
+        for part in self.parts(piece):
             if len(part) > self.configuration.part_max:
                 words += [*self._raw(part), Kind.CLOSE << 24]
             else:
-                ids = self._merge(part)
+                ids = self.merge(part)
                 self.counters["ids"] += len(ids)
                 words += [Kind.ID << 24 | id_ for id_ in ids]
         return words
 
-    def _parts(self, piece: bytes) -> Iterator[bytes]:
+    def parts(self, piece: bytes) -> Iterator[bytes]:
         """Cut a piece where no token bridges two characters."""
         used = self.entry(Table.OPTIONS, 0) >> 16 & 1
         at = start = 0
@@ -137,7 +137,7 @@ class Lane:
         bit = hash_one(function, self.configuration.bridge_bits, key)
         return self.entry(Table.BRIDGES, bit >> 5) >> (bit & 31) & 1
 
-    def _merge(self, part: bytes) -> list[int]:
+    def merge(self, part: bytes) -> list[int]:
         """Join the pair that merges to the lowest id, leftmost first, until none does."""
         ids = [self.entry(Table.BYTES, byte) for byte in part]
         while len(ids) > 1:

@@ -92,16 +92,22 @@ def sizes_needed(tokenizer: "Tokenizer") -> dict[str, int]:
 def class_tables(class_of: bytes) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the blocks of 128 code points by index, and the classes of all blocks."""
     points = np.frombuffer(class_of, dtype=np.uint8)
-    blocks, numbers = np.unique(points.reshape(-1, BLOCK_POINTS), axis=0, return_inverse=True)
-    if len(blocks) > BLOCKS_MAX:
+    starts = range(0, len(class_of), BLOCK_POINTS)
+    numbers: dict[bytes, int] = {}
+    for start in starts:
+        numbers.setdefault(class_of[start : start + BLOCK_POINTS], len(numbers))
+    if len(numbers) > BLOCKS_MAX:
         raise FitError(
-            f"the classes of its characters make {len(blocks)} different blocks of {BLOCK_POINTS} "
+            f"the classes of its characters make {len(numbers)} different blocks of {BLOCK_POINTS} "
             f"code points; the card has {BLOCKS_MAX}"
         )
     index = np.zeros(BLOCKS_INDEXED, dtype=np.uint64)
-    index[block_index(np.arange(0, len(points), BLOCK_POINTS))] = numbers.ravel()
+    index[block_index(np.array(starts))] = [
+        numbers[class_of[start : start + BLOCK_POINTS]] for start in starts
+    ]
     classes = np.zeros(BLOCKS_MAX * BLOCK_POINTS, dtype=np.uint64)
-    classes[: blocks.size] = blocks.ravel()
+    used = np.frombuffer(b"".join(numbers), dtype=np.uint8)
+    classes[: len(used)] = used
     every = np.arange(len(points))
     addresses = index[block_index(every)].astype(np.int64) * BLOCK_POINTS + every % BLOCK_POINTS
     if differ := np.flatnonzero(classes[addresses] != points).size:
