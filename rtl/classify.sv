@@ -67,12 +67,9 @@ module classify #(
     wire known = window_valid[0] && (!is_byte[0]
         || window_valid[1] && (!is_byte[1] || window_valid[2] && (!is_byte[2] || window_valid[3])));
 
-    // Which places take what is in the next one.
-    wire [3:0] moves;
-    assign moves[0] = !window_valid[0] || advance && known;
-    assign moves[1] = !window_valid[1] || moves[0];
-    assign moves[2] = !window_valid[2] || moves[1];
-    assign moves[3] = !window_valid[3] || moves[2];
+    // A place takes what is in the next one when the oldest leaves, or there is room before.
+    wire leaves = advance && known;
+    wire [3:0] moves = {4{leaves}} | ~{&window_valid, &window_valid[2:0], &window_valid[1:0], window_valid[0]};
 
     // An end enters after a last byte, while the text waits.
     logic ending;
