@@ -5,16 +5,17 @@
 //
 // The loop over pieces in `encode` of python/jeton/reference.py. A part of more than SLOTS bytes needs
 // a wide unit; if none is free it leaves raw rather than hold up the text, and the host merges it.
+// A shorter one takes a wide unit only when no other is free.
 
 `default_nettype none
 
 module dispatch #(
     parameter int ID_BITS    = 17,
     parameter int UNITS      = 12,  // Units of SLOTS slots, at least 1; unit numbers begin with them.
-    parameter int WIDE_UNITS = 2,   // Wider ones after them; 0 for none.
+    parameter int WIDE_UNITS = 4,   // Wider ones after them; 0 for none.
     parameter int SLOTS      = 16,
     localparam int ALL       = UNITS + WIDE_UNITS,
-    localparam int UNIT_BITS = $clog2(ALL + 1)
+    localparam int UNIT_BITS = ALL > 1 ? $clog2(ALL) : 1
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -90,6 +91,7 @@ module dispatch #(
     // What is done with the record at the head.
     logic [5:0] at;           // Bytes of it that are gone.
     logic       raw_part;     // The part at the head leaves raw: kept from its first byte on.
+    logic       wide_part;    // It goes to a wide unit: likewise.
     logic       closing;      // A part left raw; its CLOSE is still to be said.
     logic       closing_end;
     logic       stretch;      // A raw stretch is open.
@@ -99,8 +101,9 @@ module dispatch #(
     wire is_raw   = record_valid && !closing && record_kind == RAW;
     wire is_word  = record_valid && !closing && record_kind != PART && record_kind != RAW;
     wire is_wide  = record_payload > 24'(SLOTS);
-    wire part_raw = first ? is_wide && !wide_valid : raw_part;
-    wire has_unit = is_wide ? wide_valid : narrow_valid;
+    wire part_raw  = first ? is_wide && !wide_valid : raw_part;
+    wire part_wide = first ? is_wide || !narrow_valid : wide_part;
+    wire has_unit  = part_wide ? wide_valid : narrow_valid;
     wire last     = 24'(at) + 24'd1 == record_payload;
 
     // A ticket is opened with the first byte of a part, and with the first word of a raw stretch.
@@ -117,19 +120,22 @@ module dispatch #(
     assign open_raw     = !load;
     assign open_end     = record_last;
     assign open_length  = record_payload[6:0];
-    assign open_unit    = is_wide ? wide_unit : narrow_unit;
+    assign open_unit    = part_wide ? wide_unit : narrow_unit;
     assign raw_valid    = say_byte || say_word || say_close;
     assign raw_word     = say_byte ? {1'b0, BYTE, 16'd0, byte_data}
                         : say_close ? {closing_end, CLOSE, 24'd0}
                         : {record_last, record_kind, record_payload};
     assign idle         = !record_valid && !closing && !stretch;
 
-    assign narrow_used = load && last && !is_wide;
-    assign wide_used   = load && last && is_wide;
+    assign narrow_used = load && last && !part_wide;
+    assign wide_used   = load && last && part_wide;
 
     always_ff @(posedge clk) begin
         if (load || say_byte) at <= last ? '0 : at + 6'd1;
-        if (is_part && first && (load || say_byte)) raw_part <= part_raw;
+        if (is_part && first && (load || say_byte)) begin
+            raw_part  <= part_raw;
+            wide_part <= part_wide;
+        end
         if (say_byte && is_part && last) begin
             closing     <= 1'b1;
             closing_end <= record_last;

@@ -14,7 +14,7 @@ module lane #(
     parameter int BANK_BITS   = 15,  // Of each of the four banks of `pairs`.
     parameter int UNITS       = 12,
     parameter int SLOTS       = 16,  // Bytes of the longest part that such a unit takes.
-    parameter int WIDE_UNITS  = 2,
+    parameter int WIDE_UNITS  = 4,
     parameter int WIDE_SLOTS  = 32,
     parameter int BRIDGE_BITS = 16,
     parameter int BYTES_LOG   = 11,  // Bytes between split and parts.
@@ -52,7 +52,7 @@ module lane #(
 );
 
     localparam int ALL       = UNITS + WIDE_UNITS;
-    localparam int UNIT_BITS = $clog2(ALL + 1);
+    localparam int UNIT_BITS = ALL > 1 ? $clog2(ALL) : 1;
     localparam int PART_MAX  = WIDE_UNITS > 0 && WIDE_SLOTS > SLOTS ? WIDE_SLOTS : SLOTS;
     localparam int SLOT_BITS = $clog2(PART_MAX);
     localparam int FROM_BITS = UNIT_BITS + SLOT_BITS;
@@ -146,12 +146,12 @@ module lane #(
         end
 
         for (genvar p = 0; p < 2; p++) begin : port
-            wire [$clog2(ALL)-1:0] index;
+            wire [UNIT_BITS-1:0] index;
             arbiter #(.COUNT(ALL)) ask_arbiter (
                 .clk, .rst, .want(want[p]), .grant(grant[p]),
                 .grant_valid(granted[p]), .grant_index(index)
             );
-            assign granted_unit[p] = UNIT_BITS'(index);
+            assign granted_unit[p] = index;
             always_ff @(posedge clk) begin
                 ask_valid[p] <= granted[p] && !rst;
                 ask_left[p*ID_BITS +: ID_BITS]  <= unit_left[p][granted_unit[p]*ID_BITS +: ID_BITS];

@@ -11,11 +11,11 @@
 
 module reorder #(
     parameter int ID_BITS     = 17,
-    parameter int ALL         = 14,  // Units.
+    parameter int ALL         = 16,  // Units.
     parameter int PART_MAX    = 32,  // Bytes of the longest part that has a unit.
     parameter int TICKET_BITS = 7,
     parameter int RING_BITS   = 9,
-    localparam int UNIT_BITS  = $clog2(ALL + 1)
+    localparam int UNIT_BITS  = ALL > 1 ? $clog2(ALL) : 1
 ) (
     input  wire                    clk,
     input  wire                    rst,
