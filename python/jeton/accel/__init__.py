@@ -9,6 +9,7 @@
 [257, 101, 114]
 """
 
+import sys
 from typing import TYPE_CHECKING, Literal
 
 from jeton.accel.configuration import CONFIGURATIONS, Configuration, configuration
@@ -49,19 +50,22 @@ def open(  # noqa: A001 - as gzip.open and others.
     *,
     timeout: float = 60.0,
     fallback: bool | Literal["software"] = False,
+    progress: bool | None = None,
     **parameters: int,
 ) -> Device:
     """Open a card: "sim", the RTL as a program, which is built if need be, or "reference".
 
     `config` names a configuration, and parameters change it: `open("sim", "large", lanes=4)`. The
     reference is a card in Python, slow and short. For another card, give a `Device` its transport.
+    The building shows its progress, unless told otherwise, where there is a terminal.
     """
     chosen = configuration(config, **parameters)
     transport: Transport
     if name == "sim":
         from jeton.accel.sim import SimTransport  # noqa: PLC0415 - it compiles.
 
-        transport = SimTransport(chosen)
+        shown = sys.stderr.isatty() if progress is None else progress
+        transport = SimTransport(chosen, progress=shown)
     elif name == "reference":
         from jeton.accel.reference import ReferenceTransport  # noqa: PLC0415
 

@@ -48,7 +48,8 @@ class Link:
         words = self._call(lambda: self.transport.receive(RECEIVE_WORDS, self.timeout))
         if not words.size:
             raise DeviceTimeoutError(
-                f"the card sent no word in {self.timeout:g} seconds ({self._status()}); reset it"
+                f"the card owes words and sends none ({self._status()}), though it had "
+                f"{self.timeout:g} seconds; reset it"
             )
         return words
 
