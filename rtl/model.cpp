@@ -34,7 +34,7 @@ struct Model {
     std::size_t batches = 0;                        // Ends of batches among those words.
     bool offered = false;                           // A word is offered, and stays until it is taken.
     std::uint64_t cycles = 0;
-    std::uint64_t quiet = 0;                        // Cycles in which no stream moved, up to now.
+    std::uint64_t quiet = 0;                        // Cycles of this wait in which no stream moved, up to now.
     unsigned gap_percent = 0, stall_percent = 0;
     std::uint32_t random = 1;
 
@@ -83,7 +83,6 @@ struct Model {
         words.clear();
         words_at = batches = 0;
         offered = false;
-        quiet = 0;
     }
 
     std::size_t give(std::uint32_t* into, std::size_t count) {
@@ -138,7 +137,6 @@ void model_forget(Model* model) { model->forget(); }
 // Queues a packet of at least one word.
 void model_send(Model* model, const std::uint64_t* words, std::size_t count) {
     model->packets.push_back(Packet{std::vector<std::uint64_t>(words, words + count)});
-    model->quiet = 0;
 }
 
 // Gives up to `count` words. Runs until there are so many or a batch has ended, for at most so many cycles; stops early
@@ -146,6 +144,7 @@ void model_send(Model* model, const std::uint64_t* words, std::size_t count) {
 std::size_t model_receive(
     Model* model, std::uint32_t* into, std::size_t count, std::uint64_t cycles_max, std::uint64_t quiet_max
 ) {
+    model->quiet = 0;
     for (std::uint64_t cycle = 0; cycle < cycles_max && model->quiet < quiet_max; ++cycle) {
         if (model->batches > 0 || model->words.size() - model->words_at >= count) break;
         model->settle();

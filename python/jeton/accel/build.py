@@ -144,6 +144,7 @@ def _build(
             VERILATOR_ROOT=str(tools.root),
         )
         parts = _parts(work, tools, model)
+        bar.set_postfix_str("g++")
         bar.reset(total=len(parts) + 2)
         bar.update()
         include = [f"-I{work}", f"-I{tools.root / 'include'}", f"-I{tools.root / 'include/vltstd'}"]

@@ -77,13 +77,15 @@ class SimTransport:
         """Return at least one word of the card, in order; none if so many seconds pass without.
 
         None, too, when nothing has moved for `quiet_cycles`: to wait longer would change nothing.
+        With a timeout of 0 the clock stands still.
         """
         card = self._card()
         words = np.empty(words_max, np.uint32)
+        cycles = max(SLICE_CYCLES, self._quiet_cycles) if timeout > 0 else 0
         end = time.monotonic() + timeout
         while True:
             count = self._functions.model_receive(
-                card, words.ctypes.data, words_max, SLICE_CYCLES, self._quiet_cycles
+                card, words.ctypes.data, words_max, cycles, self._quiet_cycles
             )
             quiet = self._functions.model_quiet(card) >= self._quiet_cycles
             if count or quiet or time.monotonic() >= end:
