@@ -135,7 +135,7 @@ module lane #(
                 .drain(drain[u])
             );
 
-            for (genvar p = 0; p < 2; p++) begin : port
+            for (genvar p = 0; p < 2; p++) begin : own_port
                 assign want[p][u] = own_want[p];
                 assign unit_left[p][u*ID_BITS +: ID_BITS]     = own_left[p*ID_BITS +: ID_BITS];
                 assign unit_right[p][u*ID_BITS +: ID_BITS]    = own_right[p*ID_BITS +: ID_BITS];

@@ -89,9 +89,9 @@ module merge #(
         end
         for (genvar i = 0; i < SLOTS - 1; i++) begin : node
             if (i == 0) begin : root
-                wire lower = tree_rank[2] < tree_rank[1];  // The left one wins a tie.
-                assign tree_rank[0] = lower ? tree_rank[2] : tree_rank[1];
-                assign tree_slot[0] = lower ? tree_slot[2] : tree_slot[1];
+                wire right_lower = tree_rank[2] < tree_rank[1];  // The left one wins a tie.
+                assign tree_rank[0] = right_lower ? tree_rank[2] : tree_rank[1];
+                assign tree_slot[0] = right_lower ? tree_slot[2] : tree_slot[1];
             end else begin : inner
                 logic [RANK_BITS-1:0] kept_rank;
                 logic [SLOT_BITS-1:0] kept_slot;
