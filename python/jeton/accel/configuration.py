@@ -32,7 +32,7 @@ class Configuration:
     """Narrow merge units of a lane."""
     slots: int = 16
     """Bytes that a narrow merge unit takes."""
-    wide_units: int = 2
+    wide_units: int = 4
     """Wide merge units of a lane."""
     wide_slots: int = 32
     """Bytes that a wide merge unit takes."""
