@@ -31,15 +31,15 @@ module dispatch #(
     input  wire  [23:0]          record_payload,
     input  wire                  record_last,
 
-    // To `reorder`: a ticket for each part and each raw stretch.
-    output wire                  open_valid,
-    input  wire                  open_ready,
+    // To `reorder`: a ticket for each part and each raw stretch. `now` is only said where there is `room`.
+    output wire                  open_now,
+    input  wire                  open_room,
     output wire                  open_raw,
     output wire                  open_end,
     output wire  [6:0]           open_length,
     output wire  [UNIT_BITS-1:0] open_unit,
-    output wire                  raw_valid,
-    input  wire                  raw_ready,
+    output wire                  raw_now,
+    input  wire                  raw_room,
     output wire  [27:0]          raw_word,
 
     // To the units. `released`: a unit gave its last id.
@@ -108,20 +108,20 @@ module dispatch #(
 
     // A ticket is opened with the first byte of a part, and with the first word of a raw stretch.
     wire opens    = is_part ? first : !stretch;
-    wire may_open = !opens || open_ready;
+    wire may_open = !opens || open_room;
     wire load     = is_part && byte_valid && !part_raw && may_open && (!first || has_unit);
-    wire say_byte = (is_raw || is_part && part_raw) && byte_valid && may_open && raw_ready;
-    wire say_word = is_word && may_open && raw_ready;
-    wire say_close = closing && raw_ready;
+    wire say_byte = (is_raw || is_part && part_raw) && byte_valid && may_open && raw_room;
+    wire say_word = is_word && may_open && raw_room;
+    wire say_close = closing && raw_room;
 
     assign byte_ready   = load || say_byte;
     assign record_ready = (load || say_byte) && last || say_word;
-    assign open_valid   = (load || say_byte || say_word) && opens;
+    assign open_now   = (load || say_byte || say_word) && opens;
     assign open_raw     = !load;
     assign open_end     = record_last;
     assign open_length  = record_payload[6:0];
     assign open_unit    = part_wide ? wide_unit : narrow_unit;
-    assign raw_valid    = say_byte || say_word || say_close;
+    assign raw_now    = say_byte || say_word || say_close;
     assign raw_word     = say_byte ? {1'b0, BYTE, 16'd0, byte_data}
                         : say_close ? {closing_end, CLOSE, 24'd0}
                         : {record_last, record_kind, record_payload};

@@ -79,10 +79,10 @@ module lane #(
     );
 
     // Parts to units.
-    wire                 open_valid, open_ready, open_raw, open_end;
+    wire                 open_now, open_room, open_raw, open_end;
     wire [6:0]           open_length;
     wire [UNIT_BITS-1:0] open_unit;
-    wire                 raw_valid, raw_ready;
+    wire                 raw_now, raw_room;
     wire [27:0]          raw_word;
     wire [ALL-1:0]       load_valid, released, done, out_last, drain;
     wire [ID_BITS-1:0]   load_id;
@@ -93,8 +93,8 @@ module lane #(
         .clk, .rst, .idle(dispatch_idle),
         .byte_valid, .byte_ready, .byte_data,
         .record_valid, .record_ready, .record_kind, .record_payload, .record_last,
-        .open_valid, .open_ready, .open_raw, .open_end, .open_length, .open_unit,
-        .raw_valid, .raw_ready, .raw_word,
+        .open_now, .open_room, .open_raw, .open_end, .open_length, .open_unit,
+        .raw_now, .raw_room, .raw_word,
         .released, .load_valid, .load_id, .load_last,
         .table_write, .table_read, .table_select, .table_address, .table_data,
         .table_answer(dispatch_answer)
@@ -175,8 +175,8 @@ module lane #(
         .ID_BITS(ID_BITS), .ALL(ALL), .PART_MAX(PART_MAX), .TICKET_BITS(TICKET_BITS), .RING_BITS(RING_BITS)
     ) word_reorder (
         .clk, .rst, .idle(reorder_idle),
-        .open_valid, .open_ready, .open_raw, .open_end, .open_length, .open_unit,
-        .raw_valid, .raw_ready, .raw_word,
+        .open_now, .open_room, .open_raw, .open_end, .open_length, .open_unit,
+        .raw_now, .raw_room, .raw_word,
         .done, .out_id, .out_last, .drain, .released,
         .word_valid, .word_ready, .word_data
     );

@@ -21,15 +21,15 @@ module reorder #(
     input  wire                    rst,
     output wire                    idle,
 
-    // Tickets, and raw words, in the order of the text.
-    input  wire                    open_valid,
-    output logic                   open_ready,
+    // Tickets, and raw words, in the order of the text; `now` comes only where there is `room`.
+    input  wire                    open_now,
+    output logic                   open_room,
     input  wire                    open_raw,
     input  wire                    open_end,     // The text ends with this part.
     input  wire  [6:0]             open_length,  // Bytes of the part.
     input  wire  [UNIT_BITS-1:0]   open_unit,
-    input  wire                    raw_valid,
-    output wire                    raw_ready,
+    input  wire                    raw_now,
+    output wire                    raw_room,
     input  wire  [27:0]            raw_word,
 
     // The units that are done, and their next ids.
@@ -107,7 +107,7 @@ module reorder #(
     wire raw_more  = raw_next[26:24] == BYTE || raw_next[26:24] == CUT;
     wire retire    = collect && (head_raw ? !raw_more : collected == ids[head]);
     wire [RING_BITS:0] freed = retire && !head_raw ? (RING_BITS+1)'(head_length) : '0;
-    wire [RING_BITS:0] taken = open_valid && !open_raw ? (RING_BITS+1)'(open_length) : '0;
+    wire [RING_BITS:0] taken = open_now && !open_raw ? (RING_BITS+1)'(open_length) : '0;
 
     memory #(.WIDTH(ID_BITS), .DEPTH_LOG(RING_BITS)) ring (
         .clk,
@@ -120,7 +120,7 @@ module reorder #(
     wire [9:0] raw_level;
     fifo #(.WIDTH(28), .DEPTH_LOG(9)) raw_words (
         .clk, .rst,
-        .in_valid(raw_valid), .in_ready(raw_ready), .in_data(raw_word),
+        .in_valid(raw_now), .in_ready(raw_room), .in_data(raw_word),
         .out_valid(raw_there), .out_ready(collect && head_raw), .out_data(raw_next),
         .level(raw_level)
     );
@@ -129,7 +129,7 @@ module reorder #(
 
     always_ff @(posedge clk) begin
         // Open.
-        if (open_valid) begin
+        if (open_now) begin
             opened[tail] <= {open_raw, open_end, open_length};
             tail         <= tail + TICKET_BITS'(1);
             ring_tail    <= ring_tail + taken[RING_BITS-1:0];
@@ -138,10 +138,10 @@ module reorder #(
                 unit_start[open_unit]  <= ring_tail;
             end
         end
-        tickets    <= tickets + (TICKET_BITS+1)'(open_valid) - (TICKET_BITS+1)'(retire);
+        tickets    <= tickets + (TICKET_BITS+1)'(open_now) - (TICKET_BITS+1)'(retire);
         ring_used  <= ring_used + taken - freed;
         // Room for the part that may be opened in this very cycle, and for one more.
-        open_ready <= tickets < (TICKET_BITS+1)'(TICKETS - 2)
+        open_room <= tickets < (TICKET_BITS+1)'(TICKETS - 2)
             && ring_used <= (RING_BITS+1)'(RING - 3 * PART_MAX);
 
         // Drain.
@@ -184,7 +184,7 @@ module reorder #(
             ring_head  <= '0;
             ring_tail  <= '0;
             ring_used  <= '0;
-            open_ready <= 1'b0;
+            open_room <= 1'b0;
             finished   <= '0;
             draining   <= 1'b0;
             collected  <= '0;
