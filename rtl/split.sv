@@ -14,7 +14,7 @@
 `default_nettype none
 
 module split #(
-    parameter int BYTES_LOG = 11   // 2^BYTES_LOG bytes fit behind this block, at least 2^8.
+    parameter int BYTES_LOG = 11   // 2^BYTES_LOG bytes fit behind this block, at least 2^7.
 ) (
     input  wire         clk,
     input  wire         rst,
@@ -167,6 +167,7 @@ module split #(
 
         if (rst) begin
             valid_1  <= 1'b0;
+            steps_1  <= 1'b0;
             valid_2  <= 1'b0;
             here     <= '0;
             start    <= '0;
