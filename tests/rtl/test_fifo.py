@@ -1,6 +1,5 @@
 """fifo against a Python list: what enters leaves, in order, once."""
 
-import os
 from typing import Any
 
 import cocotb
@@ -14,8 +13,9 @@ WIDTH = 12
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
-async def gives_back_what_it_took(dut: Any) -> None:
-    gap, stall = REGIMES[os.environ["REGIME"]]
+@cocotb.parametrize(regime=[*REGIMES])
+async def gives_back_what_it_took(dut: Any, regime: str) -> None:
+    gap, stall = REGIMES[regime]
     words = [seeded().randrange(1 << WIDTH) for _ in range(600)]
     await start(dut, in_valid=0, out_ready=0)
     cocotb.start_soon(offer(dut, "in", words, gap))
@@ -66,8 +66,7 @@ async def forgets_all_at_a_reset(dut: Any) -> None:
     assert await take(dut, "out", count=3) == [7, 8, 9]
 
 
-@pytest.mark.parametrize("regime", REGIMES)
 @pytest.mark.parametrize("depth_log", [1, 4])
-def test_fifo(depth_log: int, regime: str) -> None:
+def test_fifo(depth_log: int) -> None:
     parameters = {"WIDTH": WIDTH, "DEPTH_LOG": depth_log}
-    simulate(__name__, "fifo", parameters, environment={"REGIME": regime})
+    simulate(__name__, "fifo", parameters)
