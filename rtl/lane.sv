@@ -105,9 +105,9 @@ module lane #(
     wire [ALL-1:0]             grant      [2];
     wire [1:0]                 granted;
     wire [UNIT_BITS-1:0]       granted_unit [2];
-    wire [ALL*ID_BITS-1:0]     unit_left  [2];
-    wire [ALL*ID_BITS-1:0]     unit_right [2];
-    wire [ALL*SLOT_BITS-1:0]   unit_slot  [2];
+    wire [ALL-1:0][ID_BITS-1:0]   unit_left  [2];
+    wire [ALL-1:0][ID_BITS-1:0]   unit_right [2];
+    wire [ALL-1:0][SLOT_BITS-1:0] unit_slot  [2];
     logic [1:0]                ask_valid;
     logic [2*ID_BITS-1:0]      ask_left, ask_right;
     logic [2*FROM_BITS-1:0]    ask_from;
@@ -137,9 +137,9 @@ module lane #(
 
             for (genvar p = 0; p < 2; p++) begin : own_port
                 assign want[p][u] = own_want[p];
-                assign unit_left[p][u*ID_BITS +: ID_BITS]     = own_left[p*ID_BITS +: ID_BITS];
-                assign unit_right[p][u*ID_BITS +: ID_BITS]    = own_right[p*ID_BITS +: ID_BITS];
-                assign unit_slot[p][u*SLOT_BITS +: SLOT_BITS] = SLOT_BITS'(own_slot[p*OWN_BITS +: OWN_BITS]);
+                assign unit_left[p][u]  = own_left[p*ID_BITS +: ID_BITS];
+                assign unit_right[p][u] = own_right[p*ID_BITS +: ID_BITS];
+                assign unit_slot[p][u]  = SLOT_BITS'(own_slot[p*OWN_BITS +: OWN_BITS]);
                 assign own_answer[p] = answer_valid[p]
                     && answer_from[p*FROM_BITS + SLOT_BITS +: UNIT_BITS] == UNIT_BITS'(u);
             end
@@ -154,10 +154,10 @@ module lane #(
             assign granted_unit[p] = index;
             always_ff @(posedge clk) begin
                 ask_valid[p] <= granted[p] && !rst;
-                ask_left[p*ID_BITS +: ID_BITS]  <= unit_left[p][granted_unit[p]*ID_BITS +: ID_BITS];
-                ask_right[p*ID_BITS +: ID_BITS] <= unit_right[p][granted_unit[p]*ID_BITS +: ID_BITS];
+                ask_left[p*ID_BITS +: ID_BITS]  <= unit_left[p][granted_unit[p]];
+                ask_right[p*ID_BITS +: ID_BITS] <= unit_right[p][granted_unit[p]];
                 ask_from[p*FROM_BITS +: FROM_BITS]
-                    <= {granted_unit[p], unit_slot[p][granted_unit[p]*SLOT_BITS +: SLOT_BITS]};
+                    <= {granted_unit[p], unit_slot[p][granted_unit[p]]};
             end
         end
     endgenerate

@@ -51,8 +51,8 @@ module merge #(
     localparam logic [2:0] LOAD = 0, JOIN = 1, TREE = 2, WAIT = 3, OUT = 4;
     logic [2:0] state;
 
-    logic [SLOTS*ID_BITS-1:0]   ids;    // The leftmost slot in the lowest bits.
-    logic [SLOTS*RANK_BITS-1:0] ranks;
+    logic [SLOTS-1:0][ID_BITS-1:0]   ids;
+    logic [SLOTS-1:0][RANK_BITS-1:0] ranks;
     logic [SLOT_BITS:0]   count;    // Slots in use.
     logic                 loaded;   // The last byte is here.
     logic [SLOT_BITS:0]   issued;   // Of the first pairs, those asked for.
@@ -76,7 +76,7 @@ module merge #(
     assign ask_right = {right[1], right[0]};
     assign ask_slot  = {slot[1], slot[0]};
     assign done      = state == OUT;
-    assign out_id    = ids[ID_BITS-1:0];
+    assign out_id    = ids[0];
     assign out_last  = count == 1;
 
     // The tree over all slots: node 0 is the root, the leaves are the last SLOTS nodes.
@@ -84,7 +84,7 @@ module merge #(
     logic [SLOT_BITS-1:0] tree_slot [2*SLOTS-1];
     generate
         for (genvar i = 0; i < SLOTS; i++) begin : leaf
-            assign tree_rank[SLOTS-1+i] = ranks[i*RANK_BITS +: RANK_BITS];
+            assign tree_rank[SLOTS-1+i] = ranks[i];
             assign tree_slot[SLOTS-1+i] = SLOT_BITS'(i);
         end
         for (genvar i = 0; i < SLOTS - 1; i++) begin : node
@@ -135,8 +135,8 @@ module merge #(
     wire                  joining  = state == JOIN;
     wire [SLOT_BITS-1:0]  at_left  = joining ? best_slot - SLOT_BITS'(1) : issued[SLOT_BITS-1:0];
     wire [SLOT_BITS-1:0]  at_right = joining ? best_slot + SLOT_BITS'(2) : issued[SLOT_BITS-1:0] + SLOT_BITS'(1);
-    wire [ID_BITS-1:0]    id_left  = ids[at_left*ID_BITS +: ID_BITS];
-    wire [ID_BITS-1:0]    id_right = ids[at_right*ID_BITS +: ID_BITS];
+    wire [ID_BITS-1:0]    id_left  = ids[at_left];
+    wire [ID_BITS-1:0]    id_right = ids[at_right];
     wire [ID_BITS-1:0]    joined   = best_rank[ID_BITS-1:0];
     wire                  has_left  = best_slot != '0;
     wire                  has_right = {1'b0, best_slot} + (SLOT_BITS+1)'(2) < count;
@@ -175,8 +175,8 @@ module merge #(
     wire [SLOT_BITS+1:0] awaited_next = awaited + (SLOT_BITS+2)'(asked) - (SLOT_BITS+2)'(heard);
 
     // All slots moved one to the left; nothing comes after the last.
-    wire [SLOTS*ID_BITS-1:0]   ids_moved   = ids >> ID_BITS;
-    wire [SLOTS*RANK_BITS-1:0] ranks_moved = {NONE, ranks[SLOTS*RANK_BITS-1:RANK_BITS]};
+    wire [SLOTS-1:0][ID_BITS-1:0]   ids_moved   = ids >> ID_BITS;
+    wire [SLOTS-1:0][RANK_BITS-1:0] ranks_moved = {NONE, ranks[SLOTS-1:1]};
 
     always_ff @(posedge clk) begin
         ask     <= ask_next;
@@ -185,7 +185,7 @@ module merge #(
             left[p]  <= left_next[p];
             right[p] <= right_next[p];
             slot[p]  <= slot_next[p];
-            if (answer_valid[p]) ranks[heard_slot[p]*RANK_BITS +: RANK_BITS] <= heard_rank[p];
+            if (answer_valid[p]) ranks[heard_slot[p]] <= heard_rank[p];
         end
         best_rank <= lowest_rank;
         best_slot <= lowest_slot;
@@ -194,7 +194,7 @@ module merge #(
         case (state)
             LOAD: begin
                 if (load_valid) begin
-                    ids[count[SLOT_BITS-1:0]*ID_BITS +: ID_BITS] <= load_id;
+                    ids[count[SLOT_BITS-1:0]] <= load_id;
                     count  <= count + (SLOT_BITS+1)'(1);
                     loaded <= load_last;
                 end
@@ -213,12 +213,12 @@ module merge #(
                     best_slot <= '1;
                     for (int i = 0; i < SLOTS; i++) begin
                         if (SLOT_BITS'(i) > best_slot) begin
-                            ids[i*ID_BITS +: ID_BITS]       <= ids_moved[i*ID_BITS +: ID_BITS];
-                            ranks[i*RANK_BITS +: RANK_BITS] <= ranks_moved[i*RANK_BITS +: RANK_BITS];
+                            ids[i]   <= ids_moved[i];
+                            ranks[i] <= ranks_moved[i];
                         end
-                        if (SLOT_BITS'(i) == best_slot) ids[i*ID_BITS +: ID_BITS] <= joined;
+                        if (SLOT_BITS'(i) == best_slot) ids[i] <= joined;
                         if (SLOT_BITS'(i) == best_slot || SLOT_BITS'(i + 1) == best_slot) begin
-                            ranks[i*RANK_BITS +: RANK_BITS] <= NONE;
+                            ranks[i] <= NONE;
                         end
                     end
                 end

@@ -56,13 +56,13 @@ module pairs #(
     logic [1:0]           hit;
     logic [ID_BITS-1:0]   id [2];
     // Stage 4, a bit and an id for each port and bank.
-    logic [BANKS-1:0]         bank_hit [2];
-    logic [BANKS*ID_BITS-1:0] bank_id  [2];
+    logic [BANKS-1:0]              bank_hit [2];
+    logic [BANKS-1:0][ID_BITS-1:0] bank_id [2];
 
     wire table_mine = table_select[3:2] == 2'b10;
     logic [2:0] reading;       // A read of the table, stage by stage.
     logic [1:0] reading_bank;  // Held from one read to the next.
-    logic [BANKS*ENTRY_BITS-1:0] entry_0;
+    logic [BANKS-1:0][ENTRY_BITS-1:0] entry_0;
 
     always_comb begin
         for (int p = 0; p < 2; p++) begin
@@ -103,7 +103,7 @@ module pairs #(
                 entry[1]   <= read[1];
                 for (int p = 0; p < 2; p++) begin
                     bank_hit[p][b] <= entry[p][ENTRY_BITS-1] && entry[p][ID_BITS +: TAG_BITS] == tag_3[p];
-                    bank_id[p][b*ID_BITS +: ID_BITS] <= entry[p][ID_BITS-1:0];
+                    bank_id[p][b] <= entry[p][ID_BITS-1:0];
                 end
                 if (rst) write <= 1'b0;
             end
@@ -114,7 +114,7 @@ module pairs #(
                 .address_1(address[1]), .read_data_1(read[1])
             );
 
-            assign entry_0[b*ENTRY_BITS +: ENTRY_BITS] = entry[0];
+            assign entry_0[b] = entry[0];
         end
     endgenerate
 
@@ -124,7 +124,7 @@ module pairs #(
             hit[p] = bank_hit[p] != '0;
             id[p]  = '0;
             for (int b = 0; b < BANKS; b++) begin
-                id[p] = id[p] | ({ID_BITS{bank_hit[p][b]}} & bank_id[p][b*ID_BITS +: ID_BITS]);
+                id[p] = id[p] | ({ID_BITS{bank_hit[p][b]}} & bank_id[p][b]);
             end
         end
     end
@@ -150,7 +150,7 @@ module pairs #(
 
         reading      <= {reading[1:0], table_read && table_mine};
         if (table_read) reading_bank <= table_select[1:0];
-        table_answer <= reading[2] ? 40'(entry_0[reading_bank*ENTRY_BITS +: ENTRY_BITS]) : '0;
+        table_answer <= reading[2] ? 40'(entry_0[reading_bank]) : '0;
 
         if (rst) begin
             valid_1      <= '0;

@@ -68,6 +68,7 @@ module reorder #(
     logic                   next_found;
     logic [UNIT_BITS-1:0]   next_unit;
     wire                    drain_end = draining && out_last[drained];
+    wire [ALL-1:0][ID_BITS-1:0] unit_id = out_id;
 
     always_comb begin
         next_found = 1'b0;
@@ -112,7 +113,7 @@ module reorder #(
     memory #(.WIDTH(ID_BITS), .DEPTH_LOG(RING_BITS)) ring (
         .clk,
         .write(draining), .write_address(unit_start[drained] + RING_BITS'(drained_ids)),
-        .write_data(out_id[drained*ID_BITS +: ID_BITS]),
+        .write_data(unit_id[drained]),
         .read(collect && !head_raw), .read_address(ring_head + RING_BITS'(collected)),
         .read_data(ring_id)
     );
