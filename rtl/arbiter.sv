@@ -49,6 +49,34 @@ module arbiter #(
         end
     end
 
+`ifdef FORMAL
+    // One asker at will, always the same, is granted before it has waited for COUNT cycles in a row.
+    logic [INDEX_BITS-1:0]    asker;
+    logic [$clog2(COUNT+1):0] waited;
+    logic                     past_valid;
+
+    initial past_valid = 1'b0;
+
+    always_ff @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (!past_valid) assume (rst);
+        assume (asker < COUNT);
+        asker  <= asker;
+        waited <= want[asker] && !picked[asker] && !rst ? waited + 1'b1 : '0;
+
+        if (past_valid) begin
+            assert (waited < COUNT);
+            // One grant, to one who wanted it, and to nobody only if nobody did.
+            assert ((grant & (grant - 1'b1)) == 0);
+            assert (grant_valid == (grant != 0));
+            if ($past(rst)) assert (grant == 0);
+            else            assert ((grant & ~$past(want)) == 0 && grant_valid == ($past(want) != 0));
+            if (grant_valid) assert (grant_index < COUNT && grant[grant_index]);
+        end
+        cover (past_valid && waited == COUNT - 1);
+    end
+`endif
+
 endmodule
 
 `default_nettype wire
