@@ -446,6 +446,7 @@ def test_refuses_what_its_tables_cannot_hold(
     [
         ({"lanes": 17}, "lanes is 17; give a number from 1 to 16"),
         ({"units": 0}, "units is 0; give a number from 1 to 64"),
+        ({"slots": 24}, "slots is 24; give a power of two"),
         ({"id_bits": 15, "bank_bits": 16}, "an index of a bank has no more bits than an id"),
         ({"id_bits": 20}, "a pair has 46 bits with id_bits 20 and bank_bits 15"),
         ({"colour": 1}, "there is no parameter 'colour'; there are lanes, id_bits"),

@@ -68,7 +68,7 @@ class TestMain:
     def test_lists_the_commands_in_the_order_of_the_data(self) -> None:
         names = re.findall(r"^  ([a-z]+)  ", output("--help").split("Commands:")[1], re.MULTILINE)
         data = ["train", "learn", "encode", "decode", "count", "truncate", "chunk", "shard"]
-        assert names == [*data, "find", "eval", "show", "info"]
+        assert names == [*data, "find", "eval", "show", "info", "accel"]
 
     def test_help_imports_neither_numpy_nor_tqdm(self) -> None:
         command = [sys.executable, "-X", "importtime", "-m", "jeton", "--help"]

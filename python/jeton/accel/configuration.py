@@ -48,16 +48,20 @@ class Configuration:
             "id_bits": (9, 20),
             "bank_bits": (4, 19),
             "units": (1, 64),
-            "slots": (2, 128),
+            "slots": (2, 64),
             "wide_units": (0, 64),
-            "wide_slots": (2, 128),
-            "bridge_bits": (5, 20),
+            "wide_slots": (2, 64),
+            "bridge_bits": (6, 20),
             "bytes_log": (7, 16),
         }
         for name, (least, most) in limits.items():
             value = getattr(self, name)
             if not isinstance(value, int) or not least <= value <= most:
                 raise ShapeError(f"{name} is {value!r}; give a number from {least} to {most}")
+        for name in ("slots", "wide_slots"):
+            value = getattr(self, name)
+            if value & value - 1:
+                raise ShapeError(f"{name} is {value}; give a power of two")
         if self.bank_bits > self.id_bits:
             raise ShapeError(
                 f"bank_bits is {self.bank_bits} and id_bits {self.id_bits}; "

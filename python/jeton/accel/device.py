@@ -1,7 +1,7 @@
 """The card that people hold: load a tokenizer, encode texts, read back what it has."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
@@ -14,7 +14,16 @@ from jeton.accel.link import Link
 from jeton.accel.pairs import pairs_of, spell
 from jeton.accel.tables import Table
 from jeton.accel.texts import Specials, Text, bytes_of, grouped, names, stretches
-from jeton.accel.words import BATCH, TEXT_BYTES_MAX, Dealt, Kind, Vocab, deal, read_words
+from jeton.accel.words import (
+    BATCH,
+    TEXT_BYTES_MAX,
+    Dealt,
+    Kind,
+    Vocab,
+    bytes_of_words,
+    deal,
+    read_words,
+)
 
 if TYPE_CHECKING:
     from jeton.accel.transport import Transport, Words
@@ -84,6 +93,8 @@ class Device:
         self._batches = 0
         self._failure: DeviceError | None = None
         self._texts = self._software_texts = self._software_bytes = 0
+        self.listener: Callable[[int], object] = lambda _: None
+        """Whom to tell of how many bytes of text words have come."""
         self._configuration = self._link.identify()
         self._link.reset()
 
@@ -283,7 +294,7 @@ class Device:
         """Receive all words of the oldest batch, or lose all that are on their way."""
         batch = self._flight[0]
         try:
-            words = self._words(batch.dealt.words_max)
+            words = self._words(batch)
             batch.answer = read_words(words, batch.dealt, batch.vocab)
         except DeviceError as error:
             self._fail(error)
@@ -293,7 +304,7 @@ class Device:
         if self._early and not self._flight:
             self._fail(AnswerError("the card sent words after its last batch; reset it"))
 
-    def _words(self, words_max: int) -> "Words":
+    def _words(self, batch: _Batch) -> "Words":
         """Return the words of a batch without the one that ends it; those after it are kept."""
         found: list[Words] = []
         count = 0
@@ -303,8 +314,10 @@ class Device:
             end = int(ends[0]) if ends.size else len(words)
             found.append(words[:end])
             count += end
-            if count > words_max:
-                raise AnswerError(f"{count} words came for a batch that has at most {words_max}")
+            if count > batch.dealt.words_max:
+                most = batch.dealt.words_max
+                raise AnswerError(f"{count} words came for a batch that has at most {most}")
+            self.listener(bytes_of_words(words[:end], batch.vocab))
             if ends.size:
                 break
         if end + 1 < len(words):

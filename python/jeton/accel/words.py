@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from jeton.accel.transport import Words
     from jeton.tokenizer import Tokenizer
 
-__all__ = ["BATCH", "FRAME_BYTES", "TEXT_BYTES_MAX", "Dealt", "Kind", "Vocab", "deal", "read_words"]
+__all__ = [
+    "BATCH",
+    "FRAME_BYTES",
+    "TEXT_BYTES_MAX",
+    "Dealt",
+    "Kind",
+    "Vocab",
+    "bytes_of_words",
+    "deal",
+    "read_words",
+]
 
 FRAME_BYTES = 2048
 """Bytes of a frame at most: short ones let lanes run together."""
@@ -123,6 +133,14 @@ def read_words(words: "Words", dealt: Dealt, vocab: Vocab) -> list[list[int]]:
         for at, end in zip(mine, ends.tolist(), strict=True):
             ids[at], start = listed[start:end], end
     return ids
+
+
+def bytes_of_words(words: "Words", vocab: Vocab) -> int:
+    """Return how many bytes of text words stand for, those that make sense."""
+    kinds = words >> np.uint32(24) & np.uint32(7)
+    ids = words[kinds == Kind.ID] & np.uint32(0xFFFFFF)
+    known = ids[ids < len(vocab.lengths)]
+    return int(vocab.lengths[known].sum()) + int(np.count_nonzero(kinds == Kind.BYTE))
 
 
 def _read_lane(words: "Words", sizes: Numbers, vocab: Vocab) -> tuple[Numbers, Numbers]:

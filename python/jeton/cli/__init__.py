@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 import jeton
+from jeton.cli.accel import accel
 from jeton.cli.chunk import chunk
 from jeton.cli.count import count
 from jeton.cli.decode import decode
@@ -78,5 +79,6 @@ for command in (
     evaluate,
     show,
     info,
+    accel,
 ):
     main.add_command(command)

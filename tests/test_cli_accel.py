@@ -1,0 +1,118 @@
+"""`jeton accel` as a user meets it: ids on stdout, rates on stderr."""
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from jeton.accel import CONFIGURATIONS, Configuration
+from jeton.cli.accel import PARAMETERS
+from test_accel_device import SHAPE, needs_tools, trained
+
+NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat <|x|> " + b"z" * 100
+CARD = [
+    part
+    for name, value in dataclasses.asdict(SHAPE).items()
+    for part in (f"--{name.replace('_', '-')}", str(value))
+]
+
+
+def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "jeton", "accel", *map(str, arguments)]
+    environment = os.environ | {"JETON_CACHE": str(ROOT / "target" / "models")}
+    return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
+
+
+def done(*arguments: object, stdin: bytes = b"") -> tuple[str, str]:
+    """Run a command that ends well, and return what it says on both streams."""
+    ended = run(*arguments, stdin=stdin)
+    assert ended.returncode == 0, ended.stderr.decode()
+    return ended.stdout.decode(), ended.stderr.decode()
+
+
+def refusal(*arguments: object) -> str:
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    (line,) = ended.stderr.decode().splitlines()
+    return line
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("accel")
+    trained().save(folder / "tok.jeton")
+    (folder / "one").write_bytes(NOT_UTF_8)
+    (folder / "two").write_text("the second 中文")
+    return folder
+
+
+def test_encodes_files_as_the_tokenizer_does(folder: Path) -> None:
+    options = ("-t", folder / "tok.jeton", "--card", "reference", "--config", "small")
+    ids, said = done("encode", folder / "one", folder / "two", *options)
+    expected = [trained().encode(NOT_UTF_8), trained().encode("the second 中文")]
+    assert [list(map(int, line.split())) for line in ids.splitlines()] == expected
+    size = len(NOT_UTF_8) + len("the second 中文".encode())
+    assert said == f"raw        {100 * 101 / size:.2f} % of {size} bytes\n"
+
+
+def test_encodes_standard_input_with_specials_into_json(folder: Path) -> None:
+    options = ("-t", folder / "tok.jeton", "--card", "reference", "--config", "small", "--json")
+    ids, _ = done("encode", *options, "--special", "<|x|>", stdin=NOT_UTF_8)
+    assert json.loads(ids) == trained().encode(NOT_UTF_8, specials=["<|x|>"])
+
+
+@needs_tools
+def test_says_both_rates_of_the_simulated_card(folder: Path) -> None:
+    options = ("-t", folder / "tok.jeton", *CARD, "--clock", 250)
+    ids, said = done("encode", folder / "one", *options)
+    assert list(map(int, ids.split())) == trained().encode(NOT_UTF_8)
+    rates = re.fullmatch(
+        r"card       (\d\.\d{3}) bytes per cycle, (\d+\.\d) MB/s at 250 MHz \(simulated\)\n"
+        r"simulator  ([\d,]+) cycles per second of CPU, \d+\.\d{3} MB/s\n"
+        rf"raw        \d+\.\d\d % of {len(NOT_UTF_8)} bytes\n",
+        said,
+    )
+    assert rates is not None, said
+    assert float(rates[1]) * 250 == pytest.approx(float(rates[2]), rel=0.05)
+
+
+def test_says_which_cards_there_are_and_what_fits(folder: Path) -> None:
+    said, silent = done("info", "-t", folder / "tok.jeton", "-t", "o200k_base")
+    lines = said.splitlines()
+    assert silent == ""
+    assert [line.split()[0] for line in lines[:3]] == list(CONFIGURATIONS)
+    assert "12 merge units of 16 bytes" in lines[0]
+    assert lines[3].endswith("fits default, large, small")
+    assert lines[4] == f"{'o200k_base':<15} fits large"
+    assert "not default: its largest id is 199,997" in lines[5]
+
+
+def test_says_the_same_in_json(folder: Path) -> None:
+    said = json.loads(done("info", "-t", folder / "tok.jeton", "--json")[0])
+    assert Configuration(**said["cards"]["default"]) == CONFIGURATIONS["default"]
+    assert said["tokenizers"] == {
+        str(folder / "tok.jeton"): {"default": None, "large": None, "small": None}
+    }
+
+
+def test_refuses_in_one_line(folder: Path) -> None:
+    tokenizer = ("-t", folder / "tok.jeton")
+    said = refusal("encode", folder / "one", *tokenizer, "--config", "huge")
+    assert said == "jeton: there is no configuration 'huge'; there are default, large, small"
+    said = refusal("encode", folder / "one", *tokenizer, "--card", "reference", "--slots", 24)
+    assert said == "jeton: slots is 24; give a power of two"
+    options = ("--card", "reference", "--config", "small")
+    said = refusal("encode", folder / "one", "-t", "gpt2", *options)
+    assert said.startswith("jeton: its largest id is 50,255, which takes 16 bits")
+    assert "nowhere" in refusal("encode", folder / "nowhere", *tokenizer, *options)
+
+
+def test_every_parameter_has_an_option() -> None:
+    fields = [field.name for field in dataclasses.fields(Configuration)]
+    assert sorted(PARAMETERS) == sorted(fields)
