@@ -1,13 +1,13 @@
-// Reads UTF-8: passes on each byte, and with a character's first its class, its length and whether a piece may be cut
-// before it.
+// Reads UTF-8: passes on each byte, and with a character's first its class, its length and whether a piece may be
+// cut before it.
 //
 //   text  -->  window of four  -->  character  -->  block  -->  class      one byte per cycle, latency 9
 //                                           \-->  bridges  -->  cut
 //
-// `read_char` in crates/jeton/src/unicode/mod.rs: a byte at which no valid sequence starts is a character of its own, of
-// the class of bad bytes. To know that takes the three bytes that follow: a byte leaves the window when they are there, or
-// the end of its text is. The end follows the last byte as an item of its own: a text takes a cycle more than its bytes.
-// Tables 0 (blocks of 128 points), 1 (their classes), 3 (bridges) and 5 (options), written while idle.
+// `read_char` in crates/jeton/src/unicode/mod.rs: a byte at which no valid sequence starts is a character of its own,
+// of the class of bad bytes. To know that takes the three bytes that follow: a byte leaves the window when they are
+// there, or the end of its text is. The end follows the last byte as an item of its own: a text takes a cycle more
+// than its bytes. Tables 0 (blocks of 128 points), 1 (their classes), 3 (bridges) and 5 (options), written while idle.
 
 `default_nettype none
 
@@ -61,7 +61,9 @@ module classify #(
     logic [1:0] window_kind [0:3];
     logic [7:0] window_byte [0:3];
 
-    wire [3:0] is_byte = {window_kind[3] == BYTE, window_kind[2] == BYTE, window_kind[1] == BYTE, window_kind[0] == BYTE};
+    wire [3:0] is_byte = {
+        window_kind[3] == BYTE, window_kind[2] == BYTE, window_kind[1] == BYTE, window_kind[0] == BYTE
+    };
 
     // All about the oldest is known when three more are there, or as many as its text has.
     wire known = window_valid[0] && (!is_byte[0]
@@ -171,19 +173,20 @@ module classify #(
 
     // All blocks in planes 0 to 3 and 14; one for the rest, which holds no assigned point.
     wire [4:0]  plane = point_1[20:16];
-    wire [11:0] block_address = plane < 5'd4 ? {1'b0, point_1[17:7]} : plane == 5'd14 ? {3'b100, point_1[15:7]} : 12'hA00;
+    wire [11:0] block_address = plane < 5'd4 ? {1'b0, point_1[17:7]}
+        : plane == 5'd14 ? {3'b100, point_1[15:7]} : 12'hA00;
     wire [7:0]  block_2;
     logic [7:0] block_3;
     logic [6:0] low_2, low_3;
     wire [4:0]  class_4;
 
     memory #(.WIDTH(8), .DEPTH_LOG(12)) blocks (
-        .clk(clk),
+        .clk,
         .write(write_blocks), .write_address(access_address[11:0]), .write_data(access_data),
         .read(advance), .read_address(read_blocks ? access_address[11:0] : block_address), .read_data(block_2)
     );
     memory #(.WIDTH(5), .DEPTH_LOG(15)) classes (
-        .clk(clk),
+        .clk,
         .write(write_classes), .write_address(access_address), .write_data(access_data[4:0]),
         .read(advance), .read_address(read_classes ? access_address : {block_3, low_3}), .read_data(class_4)
     );
@@ -217,12 +220,12 @@ module classify #(
 
     wire [39:0] bridges_answer;
     bridges #(.BRIDGE_BITS(BRIDGE_BITS)) bridges_of_characters (
-        .clk(clk), .rst(rst), .advance(advance), .used(bridges_used),
+        .clk, .rst, .advance, .used(bridges_used),
         .char_valid(valid_1), .char_is_byte(kind_1 == BYTE), .char_byte(byte_of_1),
         .char_first(first_1), .char_bad(bad_1), .char_point(point_1),
         .cut(item_cut),
-        .table_write(table_write), .table_read(table_read), .table_select(table_select),
-        .table_address(table_address), .table_data(table_data), .table_answer(bridges_answer)
+        .table_write, .table_read, .table_select,
+        .table_address, .table_data, .table_answer(bridges_answer)
     );
 
     // ---- Answers: from the memory's register into ours.

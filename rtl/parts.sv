@@ -1,10 +1,11 @@
 // Cuts pieces into parts that merge alone, and tells those that fit a merge unit from those that leave raw.
 //
-//   bytes      -->  count  -->  bytes        one byte per cycle, latency 1
-//   records    -->         -->  records      one per cycle, after their bytes
+//   bytes    -->  count  -->  bytes        one byte per cycle, latency 1
+//   records  -->         -->  records      one per cycle, no earlier than their last byte
 //
-// `cuts` in crates/jeton/src/merge/bridges.rs says why a part's ids are the piece's. A part of more than PART_MAX bytes becomes
-// RAW records of at most 64 bytes each and a CLOSE; that takes a cycle more. What `split` spilled passes likewise.
+// `cuts` in crates/jeton/src/merge/bridges.rs: the ids of a piece are those of its parts. A part of more than PART_MAX
+// bytes becomes RAW records of at most 64 bytes and a CLOSE, which takes a cycle more. What `split` spilled passes
+// likewise.
 
 `default_nettype none
 

@@ -2,9 +2,8 @@
 //
 //   text  -->  classify  -->  split  -->  bytes, records  -->  parts  -->  bytes, records      one byte per cycle
 //
-// `split` in python/jeton/reference.py. What leaves: bytes, and records that say what they are, in the same order; all bytes of
-// a record are there before it, or follow without anything that the taker does.
-// Tables 0, 1, 2, 3 and 5, written while idle.
+// `split` in python/jeton/reference.py. What leaves: bytes, and records that say what they are, in the same order; the
+// bytes of a record follow whether or not records are taken. Tables 0, 1, 2, 3 and 5, written while idle.
 
 `default_nettype none
 
@@ -25,8 +24,8 @@ module pieces #(
     input  wire         text_last,
     input  wire         text_mark,
 
-    // Out: bytes, and 0 PART (its length), 1 RAW (so many bytes), 2 CUT (place in the raw stretch), 3 CLOSE (of the stretch),
-    // 4 NOTHING (an empty text), 7 MARK. One record of each text is its last.
+    // Out: bytes, and 0 PART (its length), 1 RAW (so many bytes), 2 CUT (place in the raw stretch), 3 CLOSE (of the
+    // stretch), 4 NOTHING (an empty text), 7 MARK. One record of each text is its last.
     output wire         byte_valid,
     input  wire         byte_ready,
     output wire  [7:0]  byte_data,
@@ -63,14 +62,14 @@ module pieces #(
     wire        classify_idle;
 
     classify #(.BRIDGE_BITS(BRIDGE_BITS)) classify_bytes (
-        .clk(clk), .rst(rst), .idle(classify_idle),
-        .text_valid(text_valid), .text_ready(text_ready), .text_byte(text_byte),
-        .text_keep(text_keep), .text_last(text_last), .text_mark(text_mark),
-        .item_valid(item_valid), .item_ready(item_ready), .item_kind(item_kind), .item_byte(item_byte),
-        .item_first(item_first), .item_more(item_more), .item_class(item_class), .item_cut(item_cut),
-        .table_write(table_write), .table_read(table_read), .table_select(table_select),
-        .table_address(table_address), .table_data(table_data), .table_answer(classify_answer),
-        .count_bad(count_bad)
+        .clk, .rst, .idle(classify_idle),
+        .text_valid, .text_ready, .text_byte,
+        .text_keep, .text_last, .text_mark,
+        .item_valid, .item_ready, .item_kind, .item_byte,
+        .item_first, .item_more, .item_class, .item_cut,
+        .table_write, .table_read, .table_select,
+        .table_address, .table_data, .table_answer(classify_answer),
+        .count_bad
     );
 
     // ---- Characters to pieces.
@@ -84,15 +83,15 @@ module pieces #(
     wire                   split_idle;
 
     split #(.BYTES_LOG(BYTES_LOG)) split_characters (
-        .clk(clk), .rst(rst), .idle(split_idle),
-        .item_valid(item_valid), .item_ready(item_ready), .item_kind(item_kind), .item_byte(item_byte),
-        .item_first(item_first), .item_more(item_more), .item_class(item_class), .item_cut(item_cut),
+        .clk, .rst, .idle(split_idle),
+        .item_valid, .item_ready, .item_kind, .item_byte,
+        .item_first, .item_more, .item_class, .item_cut,
         .byte_valid(cut_byte_valid), .byte_ready(cut_byte_ready), .byte_data(cut_byte_data), .byte_cut(cut_byte_cut),
         .record_valid(cut_valid), .record_ready(cut_ready), .record_kind(cut_kind),
         .record_payload(cut_payload), .record_last(cut_last),
-        .table_write(table_write), .table_read(table_read), .table_select(table_select),
-        .table_address(table_address), .table_data(table_data), .table_answer(split_answer),
-        .count_piece(count_piece)
+        .table_write, .table_read, .table_select,
+        .table_address, .table_data, .table_answer(split_answer),
+        .count_piece
     );
 
     wire                   piece_byte_valid, piece_byte_ready, piece_byte_cut;
@@ -104,13 +103,13 @@ module pieces #(
     wire [RECORDS_LOG:0]   records_level;
 
     fifo #(.WIDTH(9), .DEPTH_LOG(BYTES_LOG)) bytes_of_pieces (
-        .clk(clk), .rst(rst),
+        .clk, .rst,
         .in_valid(cut_byte_valid), .in_ready(cut_byte_ready), .in_data({cut_byte_cut, cut_byte_data}),
         .out_valid(piece_byte_valid), .out_ready(piece_byte_ready), .out_data({piece_byte_cut, piece_byte_data}),
         .level(bytes_level)
     );
     fifo #(.WIDTH(RECORD_BITS), .DEPTH_LOG(RECORDS_LOG)) records_of_pieces (
-        .clk(clk), .rst(rst),
+        .clk, .rst,
         .in_valid(cut_valid), .in_ready(cut_ready), .in_data({cut_last, cut_kind, cut_payload}),
         .out_valid(piece_valid), .out_ready(piece_ready), .out_data({piece_last, piece_kind, piece_payload}),
         .level(records_level)
@@ -127,24 +126,24 @@ module pieces #(
     wire [PARTS_LOG:0]     part_bytes_level, parts_level;
 
     parts #(.PART_MAX(PART_MAX)) parts_of_pieces (
-        .clk(clk), .rst(rst), .idle(parts_idle),
+        .clk, .rst, .idle(parts_idle),
         .byte_valid(piece_byte_valid), .byte_ready(piece_byte_ready),
         .byte_data(piece_byte_data), .byte_cut(piece_byte_cut),
         .record_valid(piece_valid), .record_ready(piece_ready), .record_kind(piece_kind),
         .record_payload(piece_payload), .record_last(piece_last),
-        .part_byte_valid(part_byte_valid), .part_byte_ready(part_byte_ready), .part_byte_data(part_byte_data),
-        .part_valid(part_valid), .part_ready(part_ready), .part_kind(part_kind),
-        .part_payload(part_payload), .part_last(part_last)
+        .part_byte_valid, .part_byte_ready, .part_byte_data,
+        .part_valid, .part_ready, .part_kind,
+        .part_payload, .part_last
     );
 
     fifo #(.WIDTH(8), .DEPTH_LOG(PARTS_LOG)) bytes_of_parts (
-        .clk(clk), .rst(rst),
+        .clk, .rst,
         .in_valid(part_byte_valid), .in_ready(part_byte_ready), .in_data(part_byte_data),
         .out_valid(byte_valid), .out_ready(byte_ready), .out_data(byte_data),
         .level(part_bytes_level)
     );
     fifo #(.WIDTH(RECORD_BITS), .DEPTH_LOG(PARTS_LOG)) records_of_parts (
-        .clk(clk), .rst(rst),
+        .clk, .rst,
         .in_valid(part_valid), .in_ready(part_ready), .in_data({part_last, part_kind, part_payload}),
         .out_valid(record_valid), .out_ready(record_ready), .out_data({record_last, record_kind, record_payload}),
         .level(parts_level)

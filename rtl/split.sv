@@ -3,12 +3,12 @@
 //   items  -->  step  -->  actions  -->  cuts  -->  bytes      one byte per cycle, latency 3
 //                ^__state                     \-->  records    one per cycle: what is cut two or three times waits
 //
-// `scan` in crates/jeton/src/split/scalar.rs: a piece ends at mark 0, at mark 1, before this character; then mark 0 is set
-// after it, mark 1 before it. The end of a text is one more step.
+// `scan` in crates/jeton/src/split/scalar.rs: a piece ends at mark 0, at mark 1, before this character; then mark 0 is
+// set after it, mark 1 before it. The end of a text is one more step.
 //
-// A record tells the length of a piece, after its bytes. A piece that has no end yet after half the bytes that fit behind this
-// block is spilled: records give its bytes away (OPEN), tell where pieces ended (CUT, from the first byte given) and, at the
-// next cut before a character, that the stretch ends (CLOSE). So no piece is too long.
+// A record tells the length of a piece. When half the bytes that fit behind this block wait for the end of theirs, they
+// spill: records give bytes away (OPEN), tell where pieces ended (CUT, from the first byte given), and at the next cut
+// before a character that the stretch ends (CLOSE). So no piece is too long, and the bytes of records are always there.
 // Table 2, written while idle.
 
 `default_nettype none
