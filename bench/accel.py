@@ -1,0 +1,335 @@
+"""The accelerator, simulated: wrong ids (none may be), bytes per cycle and raw share, by text.
+
+Every cell is a file of texts under one regime of gaps and back-pressure. What is recorded for the
+same RTL is not run again, so a run may be stopped and gone on with. Rates are of the clock alone:
+nothing here ran on a card.
+"""
+
+import argparse
+import ast
+import hashlib
+import json
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import jeton
+from jeton import accel
+from jeton.accel.build import sources
+from texts import SEPARATOR, data
+
+if TYPE_CHECKING:
+    from jeton.accel.sim import SimTransport
+
+RESULTS = Path(__file__).parent / "results" / "accel.json"
+
+REGIMES = {"free": (0, 0), "gaps": (60, 0), "stalls": (0, 60), "both": (40, 40)}
+"""Of a hundred cycles, those in which no word is offered to the card, and those without taking."""
+
+REAL_BYTES = 640_000
+"""Of each file of real text: all together more than 20 MB."""
+
+HOSTILE_TEXTS = 100_000
+HOSTILE_CELL = 12_500
+HOSTILE_BYTES = 100
+"""Short texts, in cells of so many, and their bytes at most."""
+
+WORST_BYTES = 100_000
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Some texts under one regime; `kind` is real, hostile or worst."""
+
+    kind: str
+    name: str
+    regime: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """What encodes: a tokenizer on a card."""
+
+    vocab: str
+    config: str
+    parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def label(self) -> str:
+        changed = "".join(f", {name} {value}" for name, value in self.parameters)
+        return f"{self.vocab} on {self.config}{changed}"
+
+
+def main() -> None:
+    options = read_options()
+    card = Card(options.vocab, options.config, tuple(sorted(options.set)))
+    state = rtl_state()
+    records = [] if options.anew else read(RESULTS)
+    known = {key_of(record) for record in records if record["rtl"] == state}
+    cells = [cell for cell in all_cells(options.only) if (card.label, cell) not in known]
+    print(f"{card.label}: {len(cells)} cells to run", file=sys.stderr)
+    wrong = 0
+    for record in run(card, cells, options.jobs):
+        record |= {"rtl": state, "date": time.strftime("%Y-%m-%d")}
+        records = [each for each in records if key_of(each) != key_of(record)] + [record]
+        write(records)
+        wrong += record["wrong"]
+        print(line_of(record), file=sys.stderr, flush=True)
+    if not cells:
+        write(records)
+    print(RESULTS.with_suffix(".md").read_text())
+    if wrong:
+        sys.exit(f"{wrong} texts have wrong ids")
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--vocab", default="cl100k_base", help="a pretrained tokenizer")
+    parser.add_argument("--config", default="default", help="a card by name")
+    parser.add_argument("--set", action="append", default=[], type=parameter, metavar="NAME=N")
+    parser.add_argument(
+        "--only", default="", help="words; cells that have all of them in their name"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--anew", action="store_true", help="forget what was recorded")
+    return parser.parse_args()
+
+
+def parameter(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    return name, int(value)
+
+
+# ---- cells ----
+
+
+def all_cells(only: str) -> list[Cell]:
+    """List the cells whose names have all words."""
+    files = sorted((data() / "dev").glob("*/*.txt"))
+    if not files:
+        sys.exit("set JETON_DATA to a folder with dev/*/*.txt and gen_adversarial.py")
+    cells = [Cell("real", f"{file.parent.name}/{file.stem}", "free") for file in files]
+    parts = [f"part {at}" for at in range(HOSTILE_TEXTS // HOSTILE_CELL)]
+    cells += [Cell("hostile", part, regime) for regime in REGIMES for part in parts]
+    cells += [Cell("worst", name, "free") for name in sorted(hostile_files())]
+    words = only.split()
+    return [cell for cell in cells if all(word in spelled(cell) for word in words)]
+
+
+def spelled(cell: Cell) -> str:
+    return f"{cell.kind} {cell.name} {cell.regime}"
+
+
+def texts_of(cell: Cell) -> list[bytes]:
+    """Return the texts of a cell."""
+    if cell.kind == "real":
+        content = (data() / "dev" / f"{cell.name}.txt").read_bytes()
+        return content[:REAL_BYTES].split(SEPARATOR.encode())
+    if cell.kind == "worst":
+        return [hostile_files()[cell.name][:WORST_BYTES]]
+    at = int(cell.name.split()[1]) * HOSTILE_CELL
+    return hostile_texts()[at : at + HOSTILE_CELL]
+
+
+@cache
+def hostile_folder() -> tuple[dict[str, bytes], list[bytes]]:
+    """Return the files and the small cases of the generator."""
+    with tempfile.TemporaryDirectory() as folder:
+        generator = data() / "gen_adversarial.py"
+        command = [sys.executable, str(generator), folder, "--big", str(2 * WORST_BYTES)]
+        subprocess.run(command, check=True, capture_output=True)
+        files = {path.stem: path.read_bytes() for path in Path(folder, "files").iterdir()}
+        lines = Path(folder, "cases.jsonl").read_text().splitlines()
+        cases = [ast.literal_eval(json.loads(line)["repr"]) for line in lines]
+    return files, [
+        case.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        for case in cases
+    ]
+
+
+def hostile_files() -> dict[str, bytes]:
+    return hostile_folder()[0]
+
+
+@cache
+def hostile_texts() -> list[bytes]:
+    """Return the small cases, and short stretches of the files, cut anywhere."""
+    files, cases = hostile_folder()
+    draw, names = random.Random(9), sorted(files)  # noqa: S311
+    texts = list(cases)
+    while len(texts) < HOSTILE_TEXTS:
+        content = files[draw.choice(names)]
+        start = draw.randrange(len(content))
+        texts.append(content[start : start + draw.randrange(HOSTILE_BYTES)])
+    draw.shuffle(texts)
+    return texts
+
+
+# ---- measuring ----
+
+
+def run(card: Card, cells: list[Cell], jobs: int) -> Iterator[Record]:
+    """Yield a record for each cell."""
+    if cells:
+        device_of(card)  # It is built once, before processes need it.
+    if jobs == 1:
+        yield from (measure(card, cell) for cell in cells)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(measure, [card] * len(cells), cells)
+
+
+@cache
+def device_of(card: Card) -> accel.Device:
+    parameters: dict[str, Any] = dict(card.parameters)
+    device = accel.open("sim", card.config, **parameters)
+    device.load(jeton.pretrained(card.vocab))
+    return device
+
+
+def measure(card: Card, cell: Cell) -> Record:
+    """Encode the texts of a cell, compare all ids with the software's, and count."""
+    device, tokenizer = device_of(card), jeton.pretrained(card.vocab)
+    texts = texts_of(cell)
+    transport = cast("SimTransport", device.transport)
+    device.reset()
+    transport.regime(
+        *REGIMES[cell.regime], seed=int.from_bytes(cell.name.encode(), "big") % 9973 + 1
+    )
+    before, start = device.counters(), time.process_time()
+    ids = device.encode_batch(texts)
+    seconds, after = time.process_time() - start, device.counters()
+    transport.regime()
+    expected = tokenizer.encode_batch(texts, threads=1)
+    wrong = sum(own != right for own, right in zip(ids, expected, strict=True))
+    counted = {name: after[name] - before[name] for name in after}
+    if counted["bytes"] != sum(map(len, texts)):
+        sys.exit(f"{cell}: the card counted {counted['bytes']} bytes")
+    shape = {"card": card.label, "configuration": asdict(device.info.configuration)}
+    return (
+        shape | asdict(cell) | {"texts": len(texts), "wrong": wrong, "seconds": seconds} | counted
+    )
+
+
+# ---- records ----
+
+
+def key_of(record: Record) -> tuple[str, Cell]:
+    return record["card"], Cell(record["kind"], record["name"], record["regime"])
+
+
+def rtl_state() -> str:
+    """Return a hash of the RTL."""
+    state = hashlib.sha256()
+    for path in sources():
+        state.update(path.read_bytes())
+    return state.hexdigest()[:12]
+
+
+def read(file: Path) -> list[Record]:
+    return cast("list[Record]", json.loads(file.read_text())["records"]) if file.exists() else []
+
+
+def write(records: list[Record]) -> None:
+    """Write all records, one a line, and the tables."""
+    lines = ",\n".join(map(json.dumps, records))
+    RESULTS.write_text(f'{{"records": [\n{lines}\n]}}\n')
+    RESULTS.with_suffix(".md").write_text("\n".join(tables(records)) + "\n")
+
+
+def tables(records: list[Record]) -> Iterator[str]:
+    """Yield the lines of a page."""
+    yield "# The accelerator, simulated"
+    yield ""
+    states = ", ".join(sorted({record["rtl"] for record in records}))
+    yield (
+        f"Made by `python bench/accel.py` on {platform.machine()}; the RTL is {states}. Rates are "
+        "of the clock alone: nothing here ran on a card. Raw is the share of bytes that leave the "
+        "card for the host to merge."
+    )
+    for card in dict.fromkeys(record["card"] for record in records):
+        own = [record for record in records if record["card"] == card]
+        yield from ("", f"## {card}", "", f"{sizes(own)}.", "")
+        for kind, table in (("real", by_text), ("hostile", by_regime), ("worst", slowest)):
+            if found := [record for record in own if record["kind"] == kind]:
+                yield from table(found)
+
+
+def sizes(records: list[Record]) -> str:
+    total = added(records)
+    pace = total["cycles"] / max(total["seconds"], 1e-9)
+    return (
+        f"{total['texts']:,} texts, {total['bytes'] / 1e6:.1f} MB: **{total['wrong']} wrong**. "
+        f"The simulator ran {pace:,.0f} cycles a second of CPU"
+    )
+
+
+def by_text(records: list[Record]) -> Iterator[str]:
+    yield from head("text", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte")
+    groups: dict[str, list[Record]] = {}
+    for record in sorted(records, key=lambda record: record["name"]):
+        groups.setdefault(record["name"].split("/")[0], []).append(record)
+    for group, own in groups.items():
+        yield row(f"**{group}**", added(own))
+        for record in own:
+            yield row(record["name"].split("/")[1], record)
+    yield row("**all**", added(records))
+
+
+def by_regime(records: list[Record]) -> Iterator[str]:
+    yield from ("", "Hostile short texts, by gaps and back-pressure:", "")
+    yield from head("regime", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte", "texts")
+    for regime, (gap, stall) in REGIMES.items():
+        own = added(record for record in records if record["regime"] == regime)
+        name = f"{regime} ({gap} % gaps, {stall} % stalls)"
+        yield f"{row(name, own)} {own['texts']:,} |"
+
+
+def slowest(records: list[Record]) -> Iterator[str]:
+    yield from ("", f"Of {len(records)} hostile files, the slowest:", "")
+    yield from head("file", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte")
+    for record in sorted(records, key=rate)[:12]:
+        yield row(record["name"], record)
+
+
+def head(*names: str) -> Iterator[str]:
+    yield f"| {' | '.join(names)} |"
+    yield "|---|" + "---:|" * (len(names) - 1)
+
+
+def row(name: str, record: Record) -> str:
+    size = max(record["bytes"], 1)
+    raw, looked = 100 * record["raw_bytes"] / size, record["lookups"] / size
+    cells = [f"{size / 1e6:.2f}", f"{record['wrong']}", f"{rate(record):.4f}"]
+    return f"| {name} | {' | '.join(cells)} | {raw:.2f} % | {looked:.2f} |"
+
+
+def rate(record: Record) -> float:
+    return float(record["bytes"] / max(record["cycles"], 1))
+
+
+def added(records: Iterable[Record]) -> Record:
+    names = ("texts", "wrong", "seconds", "bytes", "cycles", "raw_bytes", "lookups")
+    own = list(records)
+    return {name: sum(record[name] for record in own) for name in names}
+
+
+def line_of(record: Record) -> str:
+    pace = record["cycles"] / max(record["seconds"], 1e-9)
+    figures = row(record["name"], record)
+    return f"{record['kind']:<8} {figures} {record['regime']}, {pace:,.0f} cycles/s"
+
+
+if __name__ == "__main__":
+    main()
