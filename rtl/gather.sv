@@ -2,9 +2,9 @@
 //
 //   words of lanes  -->  in turn  -->  queue  -->  { lane, word }       one word per cycle, latency 4
 //
-// Every lane that has a word gets its turn before another gets a second one. The word of a mark is not passed on: its lane
-// waits until all lanes have given theirs, and then one word BATCH with the batch's number since reset, the first is 0,
-// ends the packet. So words of two batches never mix.
+// After a lane's turn those behind it come first: a lane that has a word waits for one word of each other lane at most.
+// The word of a mark is not passed on: its lane waits until all lanes have given theirs, and then one word BATCH with
+// the batch's number since reset, the first is 0, ends the packet. So words of two batches never mix.
 
 `default_nettype none
 
@@ -29,14 +29,13 @@ module gather #(
     localparam int         DEPTH_LOG = 4;
 
     logic [LANES-1:0] marked;               // Lanes that have given their mark.
-    logic [LANES-1:0] served;               // Lanes that had their turn in this round.
+    logic [LANES-1:0] behind;               // Those after the lane that had its turn last.
     logic [23:0]      batches;
 
-    // Who is next: the lowest lane that was not served in this round, or the lowest of all.
+    // Who is next: the lowest lane behind the last one, or the lowest of all.
     logic [LANES-1:0] marks, wants;
-    wire  [LANES-1:0] fresh = wants & ~served;
-    wire  [LANES-1:0] from  = fresh != '0 ? fresh : wants;
-    wire  [LANES-1:0] turn  = from & (~from + 1'b1);
+    wire  [LANES-1:0] among = (wants & behind) != '0 ? wants & behind : wants;
+    wire  [LANES-1:0] turn  = among & ~(among - LANES'(1));
 
     logic [27:0] word;
     logic [3:0]  lane;
@@ -79,12 +78,12 @@ module gather #(
                 marked  <= '0;
                 batches <= batches + 24'd1;
             end else begin
-                served <= fresh != '0 ? served | turn : turn;
+                behind <= ~((turn - LANES'(1)) | turn);
             end
         end
         if (rst) begin
             marked  <= '0;
-            served  <= '0;
+            behind  <= '1;
             batches <= '0;
         end
     end

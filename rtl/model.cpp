@@ -104,14 +104,13 @@ extern "C" {
 Model* model_new() {
     auto* model = new Model;
     auto& top = model->top;
-    top.rst = 1;
     top.control_axil_awvalid = top.control_axil_wvalid = top.control_axil_arvalid = 0;
     top.control_axil_bready = top.control_axil_rready = 0;
-    for (int cycle = 0; cycle < RESET_CYCLES; ++cycle) {
+    for (int cycle = 0; cycle < 2 * RESET_CYCLES; ++cycle) {
+        top.rst = cycle < RESET_CYCLES;
         model->settle();
         model->rise();
     }
-    top.rst = 0;
     model->cycles = 0;
     return model;
 }

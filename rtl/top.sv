@@ -15,7 +15,7 @@ module top #(
     parameter int BANK_BITS   = 15,
     parameter int UNITS       = 12,
     parameter int SLOTS       = 16,
-    parameter int WIDE_UNITS  = 2,
+    parameter int WIDE_UNITS  = 4,
     parameter int WIDE_SLOTS  = 32,
     parameter int BRIDGE_BITS = 16,
     parameter int BYTES_LOG   = 11,
