@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 import re
+import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,7 @@ from jeton.accel.errors import BuildError, DeviceError
 from jeton.accel.sim import SimTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jeton.accel.registers import Field
 
@@ -433,3 +435,47 @@ def test_says_what_a_tool_complains_about(tmp_path: Path) -> None:
     broken.write_text("module top; this is none; endmodule\n")
     with pytest.raises(BuildError, match=r"does not build: verilator_bin says: %Error.*syntax"):
         build.library({}, [broken])
+
+
+COUNTER = """
+module top #(parameter int LANES = 1) (input wire clk, output logic [7:0] count);
+    always_ff @(posedge clk) count <= count + 8'(LANES);
+endmodule
+"""
+# In place of a compiler: what is to be made is made, and says by whom.
+COMPILER = """#!/bin/sh
+while [ $# -gt 0 ]; do [ "$1" = -o ] && echo $$ > "$2"; shift; done
+"""
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Path]:
+    """Build a small thing in a cache folder of its own."""
+    source, compiler = tmp_path / "top.sv", tmp_path / "compiler"
+    source.write_text(COUNTER)
+    compiler.write_text(COMPILER)
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
+    return lambda lanes: build.library({"LANES": lanes}, [source])
+
+
+def test_a_model_is_built_once_for_what_it_is_made_of(
+    built: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadPoolExecutor(2) as pool:  # Two at once: one of them stays, whole.
+        first, second = pool.map(built, [1, 1])
+    assert first == second
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [first.name]
+    made = first.read_text()
+    assert made.strip().isdigit()
+    assert built(1).read_text() == made
+    assert built(2) != first
+    # What somebody else could have written is not loaded.
+    first.chmod(0o666)
+    assert built(1) == first
+    assert first.read_text() != made
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    # Without a cache folder it is built all the same.
+    monkeypatch.setenv("JETON_CACHE", "0")
+    assert built(1).read_text().strip().isdigit()
