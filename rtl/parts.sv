@@ -4,8 +4,8 @@
 //   records  -->         -->  records      one per cycle, no earlier than their last byte
 //
 // `cuts` in crates/jeton/src/merge/bridges.rs: the ids of a piece are those of its parts. A part of more than PART_MAX
-// bytes becomes RAW records of at most 64 bytes and a CLOSE, which takes a cycle more. What `split` spilled passes
-// likewise.
+// bytes becomes RAW records of at most 64 bytes and a CLOSE, beside which a byte passes that ends nothing. What `split`
+// spilled passes likewise.
 
 `default_nettype none
 
@@ -54,16 +54,16 @@ module parts #(
     logic        closes;             // Its CLOSE is due,
     logic        closes_last;        // and ends the text.
 
-    wire free  = (!part_byte_valid || part_byte_ready) && (!part_valid || part_ready) && !closes;
-    wire reads = valid && (kind == PIECE || kind == OPEN);
-    wire takes = reads && free && byte_valid;
-    wire done  = takes ? one : valid && !reads && free;
-    assign byte_ready   = reads && free;
-    assign record_ready = !valid || done;
-
     wire [6:0] count_next = count + 7'd1;
-    wire       ends = one || byte_cut && kind == PIECE;
-    wire       full = count_next == (raw || kind == OPEN ? 7'(RAW_MAX) : 7'(PART_MAX));
+    wire ends   = one || byte_cut && kind == PIECE;
+    wire full   = count_next == (raw || kind == OPEN ? 7'(RAW_MAX) : 7'(PART_MAX));
+
+    wire free   = (!part_byte_valid || part_byte_ready) && (!part_valid || part_ready);
+    wire reads  = valid && (kind == PIECE || kind == OPEN);
+    wire takes  = byte_valid && byte_ready;
+    wire passes = valid && !reads && free && !closes;
+    assign byte_ready   = reads && free && (!closes || !ends && !full);
+    assign record_ready = !valid || takes && one || passes;
 
     always_ff @(posedge clk) begin
         if (record_ready) begin
@@ -91,22 +91,15 @@ module parts #(
         if (free) begin
             part_byte_valid <= takes;
             part_byte_data  <= byte_data;
-            part_valid      <= takes ? ends || full : valid && !reads;
-            part_kind       <= !reads ? kind : kind == PIECE && ends && !raw ? PART : RAW;
-            part_payload    <= reads ? 24'(count_next) : kind == CUT ? payload : 24'd0;
-            part_last       <= last && (!reads || one && !raw);
+            part_valid      <= closes || passes || takes && (ends || full);
+            part_kind       <= closes ? CLOSE : !reads ? kind : kind == PIECE && ends && !raw ? PART : RAW;
+            part_payload    <= closes ? 24'd0 : reads ? 24'(count_next) : kind == CUT ? payload : 24'd0;
+            part_last       <= closes ? closes_last : last && (!reads || one && !raw);
             closes          <= takes && raw && ends;
             closes_last     <= last && one;
         end else begin
             if (part_byte_ready) part_byte_valid <= 1'b0;
             if (part_ready)      part_valid      <= 1'b0;
-            if (closes && (!part_valid || part_ready)) begin
-                part_valid   <= 1'b1;
-                part_kind    <= CLOSE;
-                part_payload <= 24'd0;
-                part_last    <= closes_last;
-                closes       <= 1'b0;
-            end
         end
         if (rst) begin
             part_byte_valid <= 1'b0;

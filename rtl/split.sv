@@ -1,10 +1,11 @@
 // Cuts texts into pieces: a table of states and classes says at each character what ends where.
 //
 //   items  -->  step  -->  actions  -->  cuts  -->  bytes      one byte per cycle, latency 3
-//                ^__state                     \-->  records    one per cycle: what is cut two or three times waits
+//                ^__state                     \-->  records    one per cycle
 //
 // `scan` in crates/jeton/src/split/scalar.rs: a piece ends at mark 0, at mark 1, before this character; then mark 0 is
-// set after it, mark 1 before it. The end of a text is one more step.
+// set after it, mark 1 before it. The end of a text is one more step. Of two cuts in a step, the second waits for a
+// step without any; a third takes a cycle more.
 //
 // A record tells the length of a piece. When half the bytes that fit behind this block wait for the end of theirs, they
 // spill: records give bytes away (OPEN), tell where pieces ended (CUT, from the first byte given), and at the next cut
@@ -107,16 +108,23 @@ module split #(
     logic               spilling;
     logic [GIVEN_LOG:0] kept;        // While spilling: bytes not given away.
 
-    // One record at a time, first the bytes up to here if they spill; the item leaves with its last record.
+    logic               later;       // A cut of an item that has left is still to be told.
+    logic [23:0]        later_place;
+
+    // One record at a time, first the bytes up to here if they spill. The item leaves with its last record, or leaves
+    // that for later; what has no record itself may pass meanwhile.
     wire cuts   = at_mark_0 || at_mark_1 || at_here;
+    wire two    = at_mark_0 ? at_mark_1 || at_here : at_mark_1 && at_here;
+    wire three  = at_mark_0 && at_mark_1 && at_here;
     wire opens  = spilling ? (cuts ? kept != '0 : kept[GIVEN_LOG]) : far && !cuts;
-    wire only   = opens ? !cuts : !(at_mark_0 && (at_mark_1 || at_here)) && !(at_mark_1 && at_here);
+    wire defers = two && !three && !spilling && kind_2 == BYTE;
+    wire only   = later ? !cuts && kind_2 == BYTE : opens ? !cuts : !two || defers;
     wire free   = (!record_valid || record_ready) && (!byte_valid || byte_ready);
-    wire acts   = valid_2 && free;
-    wire leaves = acts && only;
+    wire acts   = valid_2 && free && !later;
+    wire leaves = valid_2 && free && only;
     assign moves = !valid_2 || free && only;
 
-    wire [23:0] place = opens ? here : at_mark_0 ? mark_0 : at_mark_1 ? mark_1 : here;
+    wire [23:0] place = later ? later_place : opens ? here : at_mark_0 ? mark_0 : at_mark_1 ? mark_1 : here;
     wire [BYTES_LOG:0] waiting = here[BYTES_LOG:0] - given[BYTES_LOG:0];
 
     always_ff @(posedge clk) begin
@@ -140,7 +148,9 @@ module split #(
             if (!at_mark_0) at_mark_1 <= 1'b0;
         end
 
+        if (free) later <= acts && defers;
         if (acts) begin
+            later_place <= at_here ? here : mark_1;
             if (opens) begin
                 spilling <= 1'b1;
                 given    <= here;
@@ -150,6 +160,9 @@ module split #(
                 start    <= place;
                 given    <= place;
             end
+        end else if (free && later) begin
+            start <= place;
+            given <= place;
         end
         if (leaves) begin
             if (set_mark_0) mark_0 <= here + 24'(more_2) + 24'd1;
@@ -163,7 +176,7 @@ module split #(
                 given <= '0;
             end
         end
-        far <= !spilling && !cuts && waiting >= (BYTES_LOG + 1)'(2**(BYTES_LOG - 1));
+        far <= !spilling && !cuts && !later && waiting >= (BYTES_LOG + 1)'(2**(BYTES_LOG - 1));
 
         if (rst) begin
             valid_1  <= 1'b0;
@@ -173,6 +186,7 @@ module split #(
             start    <= '0;
             given    <= '0;
             far      <= 1'b0;
+            later    <= 1'b0;
             spilling <= 1'b0;
             {at_here, at_mark_1, at_mark_0} <= 3'd0;
         end
@@ -184,10 +198,10 @@ module split #(
     logic [7:0] held_byte;
 
     always_ff @(posedge clk) begin
-        count_piece <= acts && cuts && !opens;
+        count_piece <= free && later || acts && cuts && !opens;
         if (free) begin
-            record_valid   <= valid_2 && (opens || cuts || kind_2 != BYTE);
-            record_kind    <= opens ? OPEN : !cuts ? (kind_2 == MARK ? MARKED : NOTHING)
+            record_valid   <= later || valid_2 && (opens || cuts || kind_2 != BYTE);
+            record_kind    <= later ? PIECE : opens ? OPEN : !cuts ? (kind_2 == MARK ? MARKED : NOTHING)
                 : !spilling ? PIECE : at_mark_0 || at_mark_1 ? CUT : CLOSE;
             record_payload <= place - (opens ? given : start);
             record_last    <= kind_2 == END && only;
@@ -210,7 +224,7 @@ module split #(
         end
     end
 
-    assign idle = !valid_1 && !valid_2 && !held && !record_valid && !byte_valid;
+    assign idle = !valid_1 && !valid_2 && !later && !held && !record_valid && !byte_valid;
 
 endmodule
 
