@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results" / "accel.json"
 
-REGIMES = {"free": (0, 0), "gaps": (60, 0), "stalls": (0, 60), "both": (40, 40)}
-"""Of a hundred cycles, those in which no word is offered to the card, and those without taking."""
+REGIMES = {"free": (0, 0), "gaps": (90, 0), "stalls": (0, 60), "both": (85, 50)}
+"""Of a hundred cycles, those in which no word is offered to the card, and those without taking.
+
+A word has eight bytes: with nine gaps of ten, lanes wait for text.
+"""
 
 REAL_BYTES = 640_000
 """Of each file of real text: all together more than 20 MB."""
@@ -44,6 +47,8 @@ HOSTILE_BYTES = 100
 """Short texts, in cells of so many, and their bytes at most."""
 
 WORST_BYTES = 100_000
+MEGABYTE = ("run_a", "run_han", "run_newlines_then_letter", "run_space_then_letter")
+"""Of each hostile file so many bytes are one text; of these, all of a megabyte."""
 
 Record = dict[str, Any]
 
@@ -137,7 +142,8 @@ def texts_of(cell: Cell) -> list[bytes]:
         content = (data() / "dev" / f"{cell.name}.txt").read_bytes()
         return content[:REAL_BYTES].split(SEPARATOR.encode())
     if cell.kind == "worst":
-        return [hostile_files()[cell.name][:WORST_BYTES]]
+        content = hostile_files()[cell.name]
+        return [content if cell.name in MEGABYTE else content[:WORST_BYTES]]
     at = int(cell.name.split()[1]) * HOSTILE_CELL
     return hostile_texts()[at : at + HOSTILE_CELL]
 
@@ -147,7 +153,7 @@ def hostile_folder() -> tuple[dict[str, bytes], list[bytes]]:
     """Return the files and the small cases of the generator."""
     with tempfile.TemporaryDirectory() as folder:
         generator = data() / "gen_adversarial.py"
-        command = [sys.executable, str(generator), folder, "--big", str(2 * WORST_BYTES)]
+        command = [sys.executable, str(generator), folder, "--big", "1000000"]
         subprocess.run(command, check=True, capture_output=True)
         files = {path.stem: path.read_bytes() for path in Path(folder, "files").iterdir()}
         lines = Path(folder, "cases.jsonl").read_text().splitlines()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -26,6 +26,9 @@ from jeton.accel.reference import ReferenceTransport
 from jeton.accel.transport import Packet, Transport, Words
 from jeton.accel.words import FRAME_BYTES, Kind, deal
 from jeton.cli.samples import SAMPLES
+
+if TYPE_CHECKING:
+    from jeton.accel.sim import SimTransport
 
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
 SPECIALS = {"<|end|>": 5000, "<|en": 5001, "<|x|>": 9000}
@@ -106,13 +109,13 @@ def cards() -> Iterator[Callable[[str], Transport]]:
         transport.close()
 
 
-def simulated() -> Transport:
+def simulated(shape: Configuration = SHAPE) -> "SimTransport":
     """Build the model where it stays from one run of the tests to the next."""
     from jeton.accel.sim import SimTransport
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
-        return SimTransport(SHAPE)
+        return SimTransport(shape)
 
 
 needs_tools = pytest.mark.skipif(not HAS_TOOLS, reason="Verilator or a C++ compiler is not here")
@@ -238,7 +241,7 @@ def test_so_many_batches_are_in_flight(device: Device, link: Faulty, in_flight: 
 
 def test_refuses_no_batches_in_flight(device: Device) -> None:
     with pytest.raises(DeviceError, match="0 batches in flight; give 1 or more"):
-        list(device.encode_iter(["a"], in_flight=0))
+        device.encode_iter(["a"], in_flight=0)
 
 
 def test_iterators_may_be_mixed_and_left(device: Device) -> None:
@@ -465,6 +468,28 @@ def test_no_text_is_lost_when_the_card_dies(safe: Device, link: Faulty, name: st
     assert info.failure is not None
     assert info.texts + info.software_texts == 18
     assert info.software_texts > 0
+
+
+def test_what_interrupts_leaves_the_card_to_be_reset(device: Device, link: Faulty) -> None:
+    def interrupt(_: Words) -> Words:
+        raise KeyboardInterrupt
+
+    link.words_max, link.spoil = 3, Later(1, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        encode(device)
+    link.heal()
+    with pytest.raises(DeviceError, match="came between the card and its driver; reset it"):
+        encode(device)
+    device.reset()
+    assert encode(device) == expected([FAULTS, "", "two"])
+
+
+def test_tells_how_many_bytes_are_done(device: Device, link: Faulty) -> None:
+    told: list[int] = []
+    device.listener, link.words_max = told.append, 10
+    encode(device)
+    assert len(told) > 1
+    assert sum(told) == len(f"{FAULTS}two".encode())
 
 
 def test_registers_that_do_not_answer_are_an_error(device: Device, link: Faulty) -> None:
@@ -695,7 +720,7 @@ def test_a_batch_that_has_nothing_is_not_sent(device: Device, link: Faulty) -> N
 
 
 @needs_tools
-@pytest.mark.parametrize(("gap", "stall"), [(0, 0), (60, 0), (0, 60), (40, 40)])
+@pytest.mark.parametrize(("gap", "stall"), [(0, 0), (90, 0), (0, 60), (85, 50)])
 def test_the_simulated_card_encodes_whatever_the_traffic(
     cards: Callable[[str], Transport], gap: int, stall: int
 ) -> None:
@@ -711,3 +736,25 @@ def test_the_simulated_card_encodes_whatever_the_traffic(
         assert device.encode_batch(texts) == expected(texts)
     finally:
         transport.regime()
+
+
+@needs_tools
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_several_lanes_encode_by_published_vocabularies() -> None:
+    shape = configuration("default", lanes=3, units=4, wide_units=1)
+    draw = random.Random(2)
+    emoji = "".join(draw.choices("👩‍👩‍👧🏽🇫🇷1️⃣ 😀x", k=3000))
+    thai = "ห้องสมุดเล็กๆของเมืองมีเพียงสามห้องแต่เก็บหนังสือของคนหลายรุ่นเอาไว้" * 20
+    spaced = b"".join(draw.choice([b" ", b"\n", b"\t", b"x", b"\xc2\xa0"]) for _ in range(9000))
+    texts = [*TEXTS, emoji, thai, spaced, b" " * 9000, draw.randbytes(9000), "中" * 3000] * 2
+    texts += [draw.randbytes(draw.randrange(40)) for _ in range(500)]
+    transport = simulated(shape)
+    with Device(transport) as device:
+        for name in ("gpt2", "cl100k_base"):
+            tok = jeton.pretrained(name)
+            device.load(tok)
+            for gap, stall in ((0, 0), (85, 60)):
+                transport.regime(gap, stall, seed=3)
+                assert device.encode_batch(texts) == [tok.encode(text) for text in texts]
+            transport.regime()

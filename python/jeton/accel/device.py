@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 
@@ -182,22 +182,52 @@ class Device:
         found = self._streamed(grouped(map(bytes_of, texts), self._batch_bytes), options, 2)
         return [ids for batch, _ in found for ids in batch]
 
-    def encode_iter(
+    @overload
+    def encode_iter(  # type: ignore[overload-overlap] # A str is a text, not a batch of them.
         self,
-        texts: Iterable[Text | Iterable[Text]],
+        texts: Iterable[Text],
         *,
         specials: Specials = None,
         prepend: End = None,
         append: End = None,
         in_flight: int = 2,
-    ) -> Iterator[list[int] | list[list[int]]]:
+    ) -> Iterator[list[int]]: ...
+
+    @overload
+    def encode_iter(
+        self,
+        texts: Iterable[Iterable[Text]],
+        *,
+        specials: Specials = None,
+        prepend: End = None,
+        append: End = None,
+        in_flight: int = 2,
+    ) -> Iterator[list[list[int]]]: ...
+
+    def encode_iter(
+        self,
+        texts: Iterable[Text] | Iterable[Iterable[Text]],
+        *,
+        specials: Specials = None,
+        prepend: End = None,
+        append: End = None,
+        in_flight: int = 2,
+    ) -> Iterator[list[int]] | Iterator[list[list[int]]]:
         """Yield the ids of each text, and for a batch of texts a list of them, in order.
 
         So many batches are on the card at once; texts that come one by one are gathered.
         """
         if in_flight < 1:
             raise DeviceError(f"{in_flight} batches in flight; give 1 or more")
-        options = (names(specials), prepend, append)
+        return self._flattened(texts, (names(specials), prepend, append), in_flight)
+
+    def _flattened(
+        self,
+        texts: Iterable[Text] | Iterable[Iterable[Text]],
+        options: tuple[Specials, End, End],
+        in_flight: int,
+    ) -> Iterator[Any]:
+        """Yield the ids of texts one by one, and those of batches together."""
         groups = grouped(texts, self._batch_bytes)
         for batch, is_batch in self._streamed(groups, options, in_flight):
             if is_batch:
@@ -299,6 +329,10 @@ class Device:
         except DeviceError as error:
             self._fail(error)
             return
+        except BaseException:
+            # Words that were received are lost, so that the next would not be understood.
+            self._fail(DeviceError("an exception came between the card and its driver; reset it"))
+            raise
         self._flight.popleft()
         self._texts += len(batch.dealt.texts)
         if self._early and not self._flight:

@@ -45,7 +45,7 @@ def bytes_of(text: Text) -> bytes:
 
 
 def grouped(
-    texts: Iterable[Text | Iterable[Text]], batch_bytes: int
+    texts: Iterable[Text] | Iterable[Iterable[Text]], batch_bytes: int
 ) -> Iterator[tuple[list[Text], bool]]:
     """Yield batches as they are, and gather texts that come one by one; tell which is which."""
     gathered: list[Text] = []

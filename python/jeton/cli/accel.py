@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -103,8 +103,7 @@ def encode(
         before, start = device.counters(), time.process_time()
         texts = map(read, files or (STDIN,))
         with shown(device):
-            for found in device.encode_iter(([text] for text in texts), specials=specials):
-                (ids,) = cast("list[list[int]]", found)
+            for (ids,) in device.encode_iter(([text] for text in texts), specials=specials):
                 click.echo(json.dumps(ids) if as_json else " ".join(map(str, ids)))
         seconds = time.process_time() - start
         after = device.counters()
