@@ -8,6 +8,7 @@
     - DeviceError        the card did not do what it was asked        (also an OSError)
       . DeviceTimeoutError it did not answer in time                  (also a TimeoutError)
       . AnswerError        it answered what no card can answer
+      . BusyError          it belongs to another client
 """
 
 from jeton.errors import Error
@@ -16,6 +17,7 @@ __all__ = [
     "AcceleratorError",
     "AnswerError",
     "BuildError",
+    "BusyError",
     "DeviceError",
     "DeviceTimeoutError",
     "FitError",
@@ -49,3 +51,7 @@ class DeviceTimeoutError(DeviceError, TimeoutError):
 
 class AnswerError(DeviceError):
     """The card answered something that no card can answer to what it was sent."""
+
+
+class BusyError(DeviceError):
+    """The card belongs to another client, from when that one opens it until it closes it."""
