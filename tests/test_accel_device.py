@@ -333,6 +333,10 @@ NONSENSE: dict[str, tuple[Callable[[Words], Words], str]] = {
     ),
     "an id that is too large": (swap(Kind.ID, Kind.ID, 8000), "a word is id 8000; the largest is"),
     "another id": (swap(Kind.ID, Kind.ID, 700), "came back with"),
+    "another byte": (
+        at_first(Kind.BYTE, lambda at, w: replaced(at, int(w[at]) ^ 1, w)),
+        "its texts came back with other bytes",
+    ),
     "a lost word": (at_first(Kind.ID, lambda at, w: np.delete(w, at)), "came back with"),
     "a lost end": (
         at_first(Kind.NOTHING, lambda at, w: np.delete(w, at)),
@@ -384,6 +388,42 @@ def test_nonsense_is_refused_and_a_reset_helps(device: Device, link: Faulty, nam
     assert device.info.failure is None
     assert encode(device) == expected([FAULTS, "", "two"])
     assert device.info.software_texts == 0
+
+
+def spoiled(draw: random.Random, words: Words) -> Words:
+    """Flip a bit of a word, lose a word, double one, or let two change places."""
+    if not words.size:
+        return words
+    at, words = draw.randrange(len(words)), words.copy()
+    match draw.randrange(4):
+        case 0:
+            words[at] ^= np.uint32(1 << draw.randrange(32))
+        case 1:
+            words = np.delete(words, at)
+        case 2:
+            words = np.insert(words, at, words[at])
+        case _:
+            words[[at, at - 1]] = words[[at - 1, at]]
+    return words
+
+
+def test_no_spoiled_word_ends_in_a_wrong_id(device: Device, link: Faulty) -> None:
+    texts = [
+        "one 中文, the second",
+        " " * 300 + "\n" * 300 + "  x",
+        "",
+        "a" * 50 + "." * 50 + "b" * 40,
+    ]
+    right, found = expected(texts), 0
+    for seed in range(300):
+        link.spoil = partial(spoiled, random.Random(seed))
+        try:
+            assert device.encode_batch(texts) == right
+        except DeviceError:
+            found += 1
+        link.heal()
+        device.reset()
+    assert found > 200
 
 
 @pytest.mark.parametrize("name", NONSENSE)

@@ -9,7 +9,7 @@ as raw bytes, in stretches of one or more pieces, which are merged here.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,7 +116,8 @@ def _frames(texts: Sequence[bytes], lane: int) -> Iterator[bytes]:
 def read_words(words: "Words", dealt: Dealt, vocab: Vocab) -> list[list[int]]:
     """Return the ids of every text of a batch, whose words are all here; what cannot be is refused.
 
-    Wrong ids that are as long as the text are not found out.
+    Ids spell the text that was sent, or are refused. Where it was cut by other means than the
+    tables of the card, what the card said of it is compared with the software.
     """
     ids: list[list[int]] = [[]] * len(dealt.texts)
     of_lane = words >> np.uint32(28)
@@ -124,14 +125,13 @@ def read_words(words: "Words", dealt: Dealt, vocab: Vocab) -> list[list[int]]:
         raise AnswerError(f"a word is of lane {unknown}; the card has {len(dealt.lanes)}")
     for lane, mine in enumerate(dealt.lanes):
         own = words if len(dealt.lanes) == 1 else words[of_lane == lane]
-        sizes = np.fromiter((len(dealt.texts[at]) for at in mine), np.int64, len(mine))
+        texts = [dealt.texts[at] for at in mine]
         try:
-            found, ends = _read_lane(own, sizes, vocab)
+            found = _read_lane(own, texts, vocab)
         except AnswerError as error:
             raise AnswerError(f"lane {lane}: {error}") from None
-        listed, start = found.tolist(), 0
-        for at, end in zip(mine, ends.tolist(), strict=True):
-            ids[at], start = listed[start:end], end
+        for at, text_ids in zip(mine, found, strict=True):
+            ids[at] = text_ids
     return ids
 
 
@@ -143,12 +143,12 @@ def bytes_of_words(words: "Words", vocab: Vocab) -> int:
     return int(vocab.lengths[known].sum()) + int(np.count_nonzero(kinds == Kind.BYTE))
 
 
-def _read_lane(words: "Words", sizes: Numbers, vocab: Vocab) -> tuple[Numbers, Numbers]:
-    """Return the ids of all texts of a lane, and where among them each text ends."""
+def _read_lane(words: "Words", texts: list[bytes], vocab: Vocab) -> list[list[int]]:
+    """Return the ids of all texts of a lane."""
     kinds = words >> np.uint32(24) & np.uint32(7)
     payloads = (words & np.uint32(0xFFFFFF)).astype(np.int64)
     last = (words >> np.uint32(27) & np.uint32(1)).astype(bool)
-    _check_ends(kinds, last, len(sizes))
+    _check_ends(kinds, last, len(texts))
     is_id = kinds == Kind.ID
     if (strange := payloads[is_id][payloads[is_id] >= len(vocab.lengths)]).size:
         raise AnswerError(f"a word is id {strange[0]}; the largest is {len(vocab.lengths) - 1}")
@@ -163,8 +163,22 @@ def _read_lane(words: "Words", sizes: Numbers, vocab: Vocab) -> tuple[Numbers, N
     for (close, _), ids in zip(raw, merged, strict=True):
         found[places[close] - len(ids) : places[close]] = ids
     ends = places[last]
-    _check_lengths(found, ends, sizes, vocab)
-    return found, ends
+    _check_bytes(found, ends, texts, vocab)
+    listed, starts = found.tolist(), [0, *ends.tolist()]
+    by_text = [listed[start:end] for start, end in pairwise(starts)]
+    text_of = np.cumsum(last) - last
+    for at in {int(text_of[close]) for close, pieces in raw if _is_doubtful(pieces, vocab)}:
+        if by_text[at] != vocab.tokenizer.encode(texts[at]):
+            raise AnswerError(f"its text {at} was cut where the software does not cut it")
+    return by_text
+
+
+def _is_doubtful(pieces: list[bytes], vocab: Vocab) -> bool:
+    """Tell whether a stretch may have ids that spell its text and yet are others.
+
+    It may where the card told the cuts, and where one that was told is lost.
+    """
+    return len(pieces) > 1 or len(vocab.tokenizer.split(pieces[0])) > 1
 
 
 def _check_ends(kinds: NDArray[np.uint32], last: NDArray[np.bool_], texts: int) -> None:
@@ -211,12 +225,15 @@ def _cut(content: bytes, cuts: Numbers, arrived: Numbers) -> list[bytes]:
     return [content[start:end] for start, end in zip([0, *ends], ends, strict=False) if start < end]
 
 
-def _check_lengths(found: Numbers, ends: Numbers, sizes: Numbers, vocab: Vocab) -> None:
-    """Refuse ids that do not stand for as many bytes as the texts have."""
+def _check_bytes(found: Numbers, ends: Numbers, texts: list[bytes], vocab: Vocab) -> None:
+    """Refuse ids that do not spell the texts."""
     lengths = vocab.lengths[found]
     if np.any(lengths == 0):
         raise AnswerError(f"a word is id {found[lengths == 0][0]}, which stands for no token")
     spelled = np.diff(np.concatenate([[0], np.cumsum(lengths)])[ends], prepend=0)
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     if (wrong := np.flatnonzero(spelled != sizes)).size:
         at = wrong[0]
         raise AnswerError(f"its text {at} came back with {spelled[at]} bytes of {sizes[at]}")
+    if vocab.tokenizer.decode_bytes(found) != b"".join(texts):
+        raise AnswerError("its texts came back with other bytes")
