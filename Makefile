@@ -31,7 +31,7 @@ test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share
 
 .PHONY: rtl-test
 rtl-test: dev rtl ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
-	pytest -q -m "" tests/rtl
+	pytest -q -m "" tests/rtl tests/test_accel*.py tests/test_cli_accel.py
 
 .PHONY: rtl-lint
 rtl-lint: dev rtl ## Lint the accelerator in Verilator and slang.
