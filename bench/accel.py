@@ -81,7 +81,7 @@ def main() -> None:
     card = Card(options.vocab, options.config, tuple(sorted(options.set)))
     state = rtl_state()
     records = [] if options.anew else read(RESULTS)
-    known = {key_of(record) for record in records if record["rtl"] == state}
+    known = {key_of(record) for record in records if is_current(record, state)}
     cells = [cell for cell in all_cells(options.only) if (card.label, cell) not in known]
     print(f"{card.label}: {len(cells)} cells to run", file=sys.stderr)
     wrong = 0
@@ -222,13 +222,18 @@ def measure(card: Card, cell: Cell) -> Record:
     counted = {name: after[name] - before[name] for name in after}
     if counted["bytes"] != sum(map(len, texts)):
         sys.exit(f"{cell}: the card counted {counted['bytes']} bytes")
+    gap, stall = REGIMES[cell.regime]
     shape = {"card": card.label, "configuration": asdict(device.info.configuration)}
-    return (
-        shape | asdict(cell) | {"texts": len(texts), "wrong": wrong, "seconds": seconds} | counted
-    )
+    found = {"texts": len(texts), "wrong": wrong, "seconds": seconds, "gap": gap, "stall": stall}
+    return shape | asdict(cell) | found | counted
 
 
 # ---- records ----
+
+
+def is_current(record: Record, state: str) -> bool:
+    """Tell whether a record is of this RTL and these regimes."""
+    return record["rtl"] == state and (record["gap"], record["stall"]) == REGIMES[record["regime"]]
 
 
 def key_of(record: Record) -> tuple[str, Cell]:
@@ -296,7 +301,9 @@ def by_text(records: list[Record]) -> Iterator[str]:
 def by_regime(records: list[Record]) -> Iterator[str]:
     yield from ("", "Hostile short texts, by gaps and back-pressure:", "")
     yield from head("regime", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte", "texts")
-    for regime, (gap, stall) in REGIMES.items():
+    for regime, gap, stall in dict.fromkeys(
+        (record["regime"], record["gap"], record["stall"]) for record in records
+    ):
         own = added(record for record in records if record["regime"] == regime)
         name = f"{regime} ({gap} % gaps, {stall} % stalls)"
         yield f"{row(name, own)} {own['texts']:,} |"
