@@ -30,6 +30,8 @@ async def grants_in_turn(dut: Any) -> None:
         granted = granted if expected is None else expected
 
 
-@pytest.mark.parametrize("count", [1, 3, pytest.param(14, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "count", [3, *(pytest.param(count, marks=pytest.mark.long) for count in (1, 14))]
+)
 def test_arbiter(count: int) -> None:
     simulate(__name__, "arbiter", {"COUNT": count})

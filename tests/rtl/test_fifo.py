@@ -66,7 +66,7 @@ async def forgets_all_at_a_reset(dut: Any) -> None:
     assert await take(dut, "out", count=3) == [7, 8, 9]
 
 
-@pytest.mark.parametrize("depth_log", [1, 4])
+@pytest.mark.parametrize("depth_log", [4, pytest.param(1, marks=pytest.mark.long)])
 def test_fifo(depth_log: int) -> None:
     parameters = {"WIDTH": WIDTH, "DEPTH_LOG": depth_log}
     simulate(__name__, "fifo", parameters)

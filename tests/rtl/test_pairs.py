@@ -72,7 +72,9 @@ def slice_of(signal: Any, at: int, bits: int) -> int:
     return int(signal.value) >> at * bits & (1 << bits) - 1
 
 
-@pytest.mark.parametrize(("id_bits", "bank_bits"), [(9, 6), (9, 9)])
+@pytest.mark.parametrize(
+    ("id_bits", "bank_bits"), [(9, 6), pytest.param(9, 9, marks=pytest.mark.long)]
+)
 def test_pairs(id_bits: int, bank_bits: int) -> None:
     parameters = {"ID_BITS": id_bits, "BANK_BITS": bank_bits, "FROM_BITS": FROM_BITS}
     simulate(__name__, "pairs", parameters)
