@@ -695,7 +695,7 @@ def test_is_closed_at_the_end() -> None:
 
 def test_refuses_cards_that_there_are_not() -> None:
     with pytest.raises(DeviceError, match="there is no card 'fpga'; there are 'sim' and 'ref"):
-        accel.open("fpga")  # type: ignore[arg-type]
+        accel.open("fpga")
     with pytest.raises(accel.ShapeError, match="there is no parameter 'slot'"):
         accel.open("reference", slot=3)
 

@@ -9,8 +9,7 @@
 [257, 101, 114]
 """
 
-import sys
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from jeton.accel.configuration import CONFIGURATIONS, Configuration, configuration
 from jeton.accel.device import Device, Info
@@ -18,20 +17,20 @@ from jeton.accel.errors import (
     AcceleratorError,
     AnswerError,
     BuildError,
+    BusyError,
     DeviceError,
     DeviceTimeoutError,
     FitError,
     ShapeError,
 )
-
-if TYPE_CHECKING:
-    from jeton.accel.transport import Transport
+from jeton.accel.names import open_transport
 
 __all__ = [
     "CONFIGURATIONS",
     "AcceleratorError",
     "AnswerError",
     "BuildError",
+    "BusyError",
     "Configuration",
     "Device",
     "DeviceError",
@@ -45,7 +44,7 @@ __all__ = [
 
 
 def open(  # noqa: A001 - as gzip.open and others.
-    name: Literal["sim", "reference"] = "sim",
+    name: str = "sim",
     config: str = "default",
     *,
     timeout: float = 60.0,
@@ -53,23 +52,19 @@ def open(  # noqa: A001 - as gzip.open and others.
     progress: bool | None = None,
     **parameters: int,
 ) -> Device:
-    """Open a card: "sim", the RTL as a program, which is built if need be, or "reference".
+    """Open a card by its name.
 
-    `config` names a configuration, and parameters change it: `open("sim", "large", lanes=4)`. The
-    reference is a card in Python, slow and short. For another card, give a `Device` its transport.
-    The building shows its progress, unless told otherwise, where there is a terminal.
+    "sim" is the RTL as a program, which is built if need be; "reference" a card in Python, slow and
+    short. `config` names their configuration, and parameters change it: `open("sim", "large",
+    lanes=4)`. The building shows its progress, unless told otherwise, where there is a terminal.
+
+    "nodes:PREFIX" is a card behind XDMA's nodes, "tcp:HOST:PORT" one in another machine; they say
+    themselves what they are. For another card, give a `Device` its transport.
     """
     chosen = configuration(config, **parameters)
-    transport: Transport
-    if name == "sim":
-        from jeton.accel.sim import SimTransport  # noqa: PLC0415 - it compiles.
-
-        shown = sys.stderr.isatty() if progress is None else progress
-        transport = SimTransport(chosen, progress=shown)
-    elif name == "reference":
-        from jeton.accel.reference import ReferenceTransport  # noqa: PLC0415
-
-        transport = ReferenceTransport(chosen)
-    else:
-        raise DeviceError(f"there is no card {name!r}; there are 'sim' and 'reference'")
-    return Device(transport, name=name, timeout=timeout, fallback=fallback)
+    transport = open_transport(name, chosen, timeout=timeout, progress=progress)
+    try:
+        return Device(transport, name=name, timeout=timeout, fallback=fallback)
+    except DeviceError:
+        transport.close()
+        raise

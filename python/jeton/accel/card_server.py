@@ -201,7 +201,7 @@ class CardServer:
 
     def _serve(self, client: _Client) -> None:
         """Answer requests, one after another, until the client goes."""
-        while not client.is_over.is_set():
+        while self._holder is client:
             request = read_message(client.connection, None)
             if request is None:
                 return
@@ -213,9 +213,9 @@ class CardServer:
                 answer = Message(Kind.DONE, request.number, found)
             except OSError as error:
                 answer = refusal(request.number, error)
-            write_message(client.connection, answer, ANSWER_SECONDS)
             if request.kind is Kind.BYE:
-                return
+                self._release(client)  # Before the answer: who has it may open the card again.
+            write_message(client.connection, answer, ANSWER_SECONDS)
 
     def _done(self, request: Message, client: _Client) -> bytes:
         """Do what is asked for, and return what was found."""

@@ -21,6 +21,9 @@ __all__ = ["FakeCard", "serve_nodes"]
 WAIT_SECONDS = 0.02
 """How long a read of words waits for the card; registers wait for it meanwhile."""
 
+ENDED = 8
+"""What FUSE says at its end when a signal ended it."""
+
 Result = TypeVar("Result")
 
 
@@ -127,4 +130,6 @@ def serve_nodes(transport: "Transport", folder: str | Path, name: str = "card") 
             operations, str(folder), foreground=True, nothreads=True, direct_io=True, fsname=name
         )
     except RuntimeError as error:
+        if error.args == (ENDED,):
+            return
         raise DeviceError(f"{folder} cannot be mounted (FUSE says {error})") from error

@@ -11,6 +11,7 @@ import click
 
 import jeton
 from jeton.cli.accel import accel
+from jeton.cli.accel_card import card_server, fake_card
 from jeton.cli.chunk import chunk
 from jeton.cli.count import count
 from jeton.cli.decode import decode
@@ -82,3 +83,5 @@ for command in (
     accel,
 ):
     main.add_command(command)
+for command in (fake_card, card_server):
+    accel.add_command(command)

@@ -64,10 +64,10 @@ def accel() -> None:
 @special_option
 @click.option(
     "--card",
-    type=click.Choice(["sim", "reference"]),
     default="sim",
     show_default=True,
-    help="The RTL as a program, built if need be, or its specification in Python.",
+    metavar="NAME",
+    help="The RTL as a program, built if need be; or reference, nodes:PREFIX, tcp:HOST:PORT.",
 )
 @click.option(
     "--clock",
@@ -98,7 +98,7 @@ def encode(
 
     tokenizer = load(name)
     changed = {key: value for key, value in parameters.items() if value is not None}
-    with open_card(card, config, **changed) as device:  # type: ignore[arg-type] # click's choice.
+    with open_card(card, config, **changed) as device:  # type: ignore[arg-type] # all are int.
         device.load(tokenizer)
         before, start = device.counters(), time.process_time()
         texts = map(read, files or (STDIN,))
