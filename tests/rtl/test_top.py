@@ -176,6 +176,7 @@ def test_no_lane_waits_for_another(card: Card) -> None:
         gaps = np.diff(of_lane)
         assert len(of_lane) == 201
         assert gaps.max() <= card.lanes
+        assert of_lane[-1] < 200 + card.lanes * 201  # Not after all of the first lane.
 
 
 GOOD = frame(0, b"before")
