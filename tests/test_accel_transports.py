@@ -325,9 +325,12 @@ def test_two_clients_are_never_mixed(ways: Ways, name: str, device: Device) -> N
     ],
 )
 @pytest.mark.parametrize("fault", TRANSPORT_FAULTS)
-def test_a_fault_ends_in_a_typed_error_or_the_right_ids(transport: Transport, fault: str) -> None:
+def test_a_fault_ends_in_a_typed_error_or_the_right_ids(
+    transport: Transport, name: str, fault: str
+) -> None:
     link = FaultyTransport(transport)
-    device = loaded(link, timeout=1)
+    device = loaded(link)
+    device._link.timeout = 5 if "sim" in name else 0.5  # A simulation takes its time.
     for seed in range(3):
         link.spoil(fault, seed, seed)
         said = refusal(device)

@@ -65,8 +65,7 @@ class FakeCard:
     def release(self, path: str, fh: int) -> int:  # noqa: ARG002
         """Close a node; what its client left behind is dropped."""
         self._opened.discard(self._kind(path))
-        self._packets.reset()
-        self._answered(self._transport.reset)
+        self._forget()
         return 0
 
     def read(self, path: str, size: int, offset: int, fh: int) -> bytes:  # noqa: ARG002
@@ -86,9 +85,12 @@ class FakeCard:
             if len(data) != 4 or offset % 4:
                 raise OSError(errno.EINVAL, "a register has 4 bytes")
             value = int.from_bytes(data, "little")
-            if offset == registers.CONTROL and registers.CONTROL_RESET.of(value):
-                self._packets.reset()
+            is_reset = offset == registers.CONTROL and registers.CONTROL_RESET.of(value)
+            if is_reset:
+                self._forget()  # Or the card would take it after its reset.
             self._answered(lambda: self._transport.write32(offset, value))
+            if is_reset:
+                self._forget()
         elif kind == "h2c_0":
             for packet in self._packets.read(data):
                 self._answered(partial(self._transport.send, packet))
@@ -99,6 +101,11 @@ class FakeCard:
     def truncate(self, path: str, length: int, fh: int | None = None) -> int:  # noqa: ARG002
         """Do nothing: a shell opens what it writes so."""
         return 0
+
+    def _forget(self) -> None:
+        """Drop all that is on its way; for a client, what it wrote is in the card."""
+        self._packets.reset()
+        self._answered(self._transport.reset)
 
     def _kind(self, path: str) -> str:
         if path not in self._kinds:
