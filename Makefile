@@ -30,7 +30,7 @@ test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share
 	pytest -q
 
 .PHONY: rtl-test
-rtl-test: dev rtl ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
+rtl-test: dev rtl icarus ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
 	pytest -q -m "" tests/rtl tests/test_accel*.py tests/test_cli_accel.py
 
 .PHONY: rtl-lint
@@ -71,6 +71,12 @@ ray: $(VENV)/ray ## Install Ray; without it, the tests of many machines are skip
 
 .PHONY: rtl
 rtl: $(VENV)/rtl ## Install what the accelerator's tests need: simulator, proofs, lints.
+
+.PHONY: icarus
+icarus: ## Install Debian's Icarus, for the accelerator's four-state run; needs root, and goes on without.
+	@command -v iverilog > /dev/null || \
+	  { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends iverilog; } > /dev/null || \
+	  echo "Icarus is not here and cannot be installed; the four-state run is skipped"
 
 # What running needs, what testing needs, Ray, the accelerator's tools, the peers of the benchmark; pinned by version and hash.
 $(VENV)/core: requirements/core.txt

@@ -1,4 +1,4 @@
-"""Proofs: the stream rules, queues, orders and the arbiter hold in every run there is."""
+"""Proofs: stream rules, queues, orders and turns hold in every run, or in all of so many cycles."""
 
 import subprocess
 from pathlib import Path
