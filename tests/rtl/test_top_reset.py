@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The shape of tests/test_accel_device.py: one model serves both.
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
+pytestmark = pytest.mark.long
 REGIMES = [(0, 0), (60, 0), (0, 60), (40, 40)]
 LETTERS = b" \n'sta1,\xe4\xb8\xad\xf0\x9f\x98\x80\xff"
 
