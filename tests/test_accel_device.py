@@ -511,14 +511,58 @@ def test_no_text_is_lost_when_the_card_dies(safe: Device, link: Faulty, name: st
 
 
 def test_what_interrupts_leaves_the_card_to_be_reset(device: Device, link: Faulty) -> None:
-    def interrupt(_: Words) -> Words:
-        raise KeyboardInterrupt
-
     link.words_max, link.spoil = 3, Later(1, interrupt)
     with pytest.raises(KeyboardInterrupt):
         encode(device)
     link.heal()
     with pytest.raises(DeviceError, match="came between the card and its driver; reset it"):
+        encode(device)
+    device.reset()
+    assert encode(device) == expected([FAULTS, "", "two"])
+
+
+def interrupt(*_: object) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_load_that_is_interrupted_leaves_no_tables(device: Device, link: Faulty) -> None:
+    other = jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
+    for name in ("on_read", "on_send"):
+        setattr(link, name, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            device.load(other)
+        link.heal()
+        with pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"):
+            encode(device)
+        device.reset()
+        device.load(trained())
+        assert encode(device) == expected([FAULTS, "", "two"])
+
+
+def test_a_batch_that_is_sent_in_part_leaves_the_card_to_be_reset(
+    device: Device, link: Faulty
+) -> None:
+    link.on_send = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        encode(device)
+    link.heal()
+    with pytest.raises(DeviceError, match="came between the card and its driver; reset it"):
+        encode(device)
+
+
+@pytest.mark.parametrize("raised", [gone, interrupt])
+@pytest.mark.parametrize("name", ["on_read", "on_send"])
+def test_a_reset_that_fails_leaves_the_card_to_be_reset(
+    device: Device, link: Faulty, name: str, raised: Callable[..., Any]
+) -> None:
+    # Somebody else fills the card.
+    Device(link.inner).load(jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    setattr(link, name, raised)
+    with pytest.raises((DeviceError, KeyboardInterrupt)):
+        device.reset()
+    link.heal()
+    assert device.info.failure is not None
+    with pytest.raises(DeviceError, match=r"no such device|came between the card"):
         encode(device)
     device.reset()
     assert encode(device) == expected([FAULTS, "", "two"])
@@ -685,7 +729,7 @@ def test_needs_a_tokenizer() -> None:
 
 
 def test_is_closed_at_the_end() -> None:
-    with accel.open("reference", "small") as device:
+    with accel.open("reference", "small", fallback=True) as device:
         device.load(trained())
     for ask in (lambda: device.encode("text"), device.counters, device.reset):
         with pytest.raises(DeviceError, match="the device is closed; open it again"):

@@ -472,7 +472,7 @@ def test_refuses_a_configuration_that_has_no_name() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    return tmp_path / "cache" / "cards"
 
 
 @pytest.fixture
@@ -509,6 +509,26 @@ def test_what_shapes_the_tables_names_the_image(folder: Path, made: list[Configu
     with pytest.raises(FitError):
         kept_image(other, shape)
     assert (len(digests), len(made), len(list(folder.iterdir()))) == (3, 4, 3)
+
+
+def test_an_image_of_another_engine_is_not_used(
+    folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok, shape = named("trained")
+    kept_image(tok, shape)
+    monkeypatch.setattr(kept, "IMAGE_ENGINE", "0.0.9-0123456789abcdef")
+    kept_image(tok, shape)
+    assert (len(made), len(list(folder.iterdir()))) == (2, 2)
+
+
+def test_cards_take_no_place_of_tokenizers(folder: Path) -> None:
+    jeton.load(Path(jeton.__file__).parent / "vocabs" / "r50k_base.jeton")
+    kept_image(*named("trained"))
+    (image,) = (path for path in folder.parent.iterdir() if path.is_file())
+    for at in range(20):
+        kept_image(trained(), CONFIGURATIONS["small"].with_parameters(bridge_bits=6 + at % 14))
+    assert image.exists()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [0o700] * 2
 
 
 def cut(path: Path) -> None:

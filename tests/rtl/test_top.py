@@ -467,7 +467,7 @@ def test_a_model_is_built_once_for_what_it_is_made_of(
     with ThreadPoolExecutor(2) as pool:  # Two at once: one of them stays, whole.
         first, second = pool.map(built, [1, 1])
     assert first == second
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == [first.name]
+    assert [path.name for path in (tmp_path / "cache" / "models").iterdir()] == [first.name]
     made = first.read_text()
     assert made.strip().isdigit()
     assert built(1).read_text() == made

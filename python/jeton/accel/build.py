@@ -19,7 +19,8 @@ from importlib import metadata, util
 from pathlib import Path
 
 from jeton.accel.errors import BuildError
-from jeton.cache import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
+from jeton.accel.images import folder_for
+from jeton.cache import SUFFIX, _is_own, _open_folder, _tidy
 
 __all__ = ["RTL", "library", "sources"]
 
@@ -52,7 +53,7 @@ def library(
     files = list(sources() if rtl is None else rtl)
     tools = _Tools()
     name = f"{_state(files, parameters, tools)}-sim{SUFFIX}"
-    path = cache_folder()
+    path = folder_for("models")
     folder = _open_folder(path, make=True) if path else None
     if path is None or folder is None:
         path = _folder_of_process()
@@ -71,7 +72,7 @@ def library(
 
 def sources() -> list[Path]:
     """List the files of the RTL, packages first."""
-    files = sorted(RTL.rglob("*.sv")) if RTL.is_dir() else []
+    files = [*sorted(RTL.glob("*.sv")), *sorted(RTL.glob("generated/*.sv"))]
     if not files:
         raise BuildError(
             f"there is no RTL in {RTL}; install jeton from a wheel, or from a checkout"
@@ -216,12 +217,11 @@ def _keep(made: Path, folder: int, name: str) -> None:
     _tidy(folder, name)
 
 
-@cache
 def _folder_of_process() -> Path:
     """Return a folder that goes with the process."""
-    folder = tempfile.TemporaryDirectory(prefix="jeton-models-")
-    _FOLDERS.append(folder)
-    return Path(folder.name)
+    return Path(_temporary().name)
 
 
-_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+@cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="jeton-models-")

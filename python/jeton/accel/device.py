@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
@@ -109,14 +110,16 @@ class Device:
         image = kept_image(tokenizer, self._configuration)
         while self._flight:
             self._receive()
-        self._vocab, self._image, self._digest = Vocab(tokenizer), image, digest_of(image)
+        # Until its tables are there, whatever comes between, nothing is encoded.
+        vocab, self._vocab = Vocab(tokenizer), None
+        self._image, self._digest = image, digest_of(image)
         try:
-            self._fill()
-        except DeviceError as error:
-            self._fail(error)
+            with self._watched():
+                self._fill()
+        except DeviceError:
             if not self._fallback:
-                self._vocab = None
                 raise
+        self._vocab = vocab
 
     def _fill(self) -> None:
         if self._link.image() != self._digest:
@@ -294,10 +297,8 @@ class Device:
             batch.answer = []
             return
         if self._failure is None:
-            try:
+            with suppress(DeviceError), self._watched():
                 self._link.send(batch.dealt.packet)
-            except DeviceError as error:
-                self._fail(error)
         if self._failure is None:
             self._flight.append(batch)
         else:
@@ -323,16 +324,10 @@ class Device:
     def _receive(self) -> None:
         """Receive all words of the oldest batch, or lose all that are on their way."""
         batch = self._flight[0]
-        try:
-            words = self._words(batch)
-            batch.answer = read_words(words, batch.dealt, batch.vocab)
-        except DeviceError as error:
-            self._fail(error)
+        with suppress(DeviceError), self._watched():
+            batch.answer = read_words(self._words(batch), batch.dealt, batch.vocab)
+        if batch.answer is None:
             return
-        except BaseException:
-            # Words that were received are lost, so that the next would not be understood.
-            self._fail(DeviceError("an exception came between the card and its driver; reset it"))
-            raise
         self._flight.popleft()
         self._texts += len(batch.dealt.texts)
         if self._early and not self._flight:
@@ -361,6 +356,18 @@ class Device:
         self._batches = self._batches + 1 & 0xFFFFFF
         return np.concatenate(found)
 
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Take whatever is raised for a failure: what was sent or received in part is lost."""
+        try:
+            yield
+        except DeviceError as error:
+            self._fail(error)
+            raise
+        except BaseException:
+            self._fail(DeviceError("an exception came between the card and its driver; reset it"))
+            raise
+
     def _fail(self, error: DeviceError) -> None:
         """Note that the card failed; what is on its way is lost."""
         self._failure = error
@@ -382,15 +389,17 @@ class Device:
             batch.is_lost = True
         self._flight.clear()
         self._early.clear()
-        self._link.reset()
-        self._batches = 0
-        if self._vocab is not None:
-            self._fill()
+        with self._watched():
+            self._link.reset()
+            self._batches = 0
+            if self._vocab is not None:
+                self._fill()
         self._failure = None
 
     def close(self) -> None:
         """Let the card go; to close again does nothing."""
         self._fail(DeviceError("the device is closed; open it again"))
+        self._fallback = False
         self._link.close()
 
     def __enter__(self) -> Self:

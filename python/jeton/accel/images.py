@@ -7,8 +7,10 @@ import hashlib
 import os
 import stat
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jeton._engine import IMAGE_ENGINE
 from jeton.accel.configuration import Configuration
 from jeton.accel.tables import LAYOUT, image_of, transducer_of
 from jeton.cache import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
@@ -16,7 +18,7 @@ from jeton.cache import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
 if TYPE_CHECKING:
     from jeton.tokenizer import Tokenizer
 
-__all__ = ["digest_of", "kept_image"]
+__all__ = ["digest_of", "folder_for", "kept_image"]
 
 CHECKSUM_BYTES = 32
 
@@ -24,7 +26,7 @@ CHECKSUM_BYTES = 32
 def kept_image(tokenizer: "Tokenizer", configuration: Configuration) -> bytes:
     """Return the image of a tokenizer, from the folder if it is there; if not, it is kept there."""
     transducer_of(tokenizer)  # Refuses what has no file either.
-    path = cache_folder()
+    path = folder_for("cards")
     folder = _open_folder(path, make=True) if path else None
     if folder is None:
         return image_of(tokenizer, configuration)
@@ -40,16 +42,32 @@ def kept_image(tokenizer: "Tokenizer", configuration: Configuration) -> bytes:
         os.close(folder)
 
 
+def folder_for(what: str) -> Path | None:
+    """Return a folder within the user's cache folder; what is there takes no place of its images.
+
+    None where there is none, or what is there is not the user's own.
+    """
+    path = cache_folder()
+    folder = _open_folder(path, make=True) if path else None
+    if path is None or folder is None:
+        return None
+    os.close(folder)
+    return path / what
+
+
 def digest_of(image: bytes) -> int:
     """Return 64 bits by which a card's registers tell images apart; never zero."""
     return int.from_bytes(hashlib.sha256(image).digest()[:8], "little") or 1
 
 
 def _name(tokenizer: "Tokenizer", configuration: Configuration) -> str:
-    """Name an image by the tokenizer's file, what shapes the tables, and their layout."""
+    """Name an image by the tokenizer's file, what shapes the tables, their layout, and the engine.
+
+    Classes, transducer and merges are the engine's: another one may have others.
+    """
     shape = (configuration.id_bits, configuration.bank_bits, configuration.bridge_bits)
     made_of = tokenizer.to_file() + repr((LAYOUT, shape)).encode()
-    return f"{hashlib.sha256(made_of).hexdigest()}-accel{SUFFIX}"
+    return f"{hashlib.sha256(made_of).hexdigest()}-{IMAGE_ENGINE}{SUFFIX}"
 
 
 def _read(folder: int, name: str) -> bytes | None:
@@ -61,6 +79,7 @@ def _read(folder: int, name: str) -> bytes | None:
             if not stat.S_ISREG(status.st_mode) or not _is_own(status):
                 return None
             content = file.read()
+            os.utime(file.fileno())  # It is used: others go first.
     except OSError:
         return None
     image, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
