@@ -33,6 +33,14 @@ test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share
 rtl-test: dev rtl icarus ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
 	pytest -q -m "" tests/rtl tests/test_accel*.py tests/test_cli_accel.py
 
+.PHONY: fpga
+fpga: dev rtl fpga-tools ## Place and route the accelerator for an ECP5-85, by five seeds; report and bitstreams, for hours.
+	python bench/fpga.py tiny small small-3 gpt2 ulx3s cl100k o200k $(BENCH)
+
+.PHONY: fpga-sweep
+fpga-sweep: dev rtl fpga-tools ## Sweep the accelerator's parameters: rates, clock, area, a picture, for hours; it can be stopped.
+	python bench/fpga_sweep.py $(BENCH)
+
 .PHONY: rtl-lint
 rtl-lint: dev rtl ## Lint the accelerator in Verilator and slang.
 	pytest -q tests/rtl/test_lint.py
@@ -78,6 +86,9 @@ icarus: ## Install Debian's Icarus, for the accelerator's four-state run; needs 
 	  { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends iverilog; } > /dev/null || \
 	  echo "Icarus is not here and cannot be installed; the four-state run is skipped"
 
+.PHONY: fpga-tools
+fpga-tools: $(VENV)/fpga ## Install what placing and routing needs.
+
 # What running needs, what testing needs, Ray, the accelerator's tools, the peers of the benchmark; pinned by version and hash.
 $(VENV)/core: requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
@@ -96,6 +107,10 @@ $(VENV)/rtl: requirements/rtl.txt $(VENV)/dev
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
+$(VENV)/fpga: requirements/fpga.txt $(VENV)/rtl
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
@@ -103,7 +118,7 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 .PHONY: lock
 lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
-	cd requirements && for name in core dev ray rtl bench; do \
+	cd requirements && for name in core dev ray rtl fpga bench; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
 	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 

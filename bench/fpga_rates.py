@@ -1,0 +1,76 @@
+"""Bytes per cycle of a configuration, simulated, on some text of each language."""
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import jeton
+from fpga_flow import Record
+from jeton import accel
+from jeton.accel.configuration import Configuration
+from jeton.accel.sim import SimTransport
+from texts import data
+
+LANGUAGES = {
+    "English": ("en/books", "en/reviews", "en/wikitext2"),
+    "code": ("code/c", "code/python", "code/js_ts"),
+    "Chinese": ("multi/zh",),
+}
+LANGUAGE_BYTES = 240_000
+TEXT_BYTES = 4_000
+"""Texts are short, so that several lanes end at about the same time."""
+
+
+@cache
+def vocabulary(name: str) -> jeton.Tokenizer:
+    """Return a pretrained tokenizer, or with a number behind it, its first so many tokens.
+
+    >>> vocabulary("cl100k_base/4096").vocab_size
+    4096
+    """
+    whole, _, count = name.partition("/")
+    tokenizer = jeton.pretrained(whole)
+    if not count:
+        return tokenizer
+    first = {tokenizer.token_bytes(id_): id_ for id_ in range(int(count))}
+    return jeton.Tokenizer(first, pattern=tokenizer.pattern)
+
+
+def texts_of(language: str) -> list[bytes]:
+    """Return texts of a language, whole characters in each."""
+    files = LANGUAGES[language]
+    texts = []
+    for name in files:
+        path = Path(data(), "dev", f"{name}.txt")
+        if not path.is_file():
+            sys.exit("set JETON_DATA to a folder with dev/*/*.txt")
+        content = path.read_bytes()[: LANGUAGE_BYTES // len(files)].decode(errors="ignore").encode()
+        start = 0
+        while start < len(content):
+            end = content.find(b"\n", start + TEXT_BYTES) + 1 or len(content)
+            texts.append(content[start:end])
+            start = end
+    return texts
+
+
+def measure_rates(configuration: Configuration, vocab: str) -> dict[str, Record]:
+    """Encode texts of each language on the simulated card; ids must be right."""
+    tokenizer = vocabulary(vocab)
+    rates = {}
+    with accel.Device(SimTransport(configuration), timeout=600) as device:
+        device.load(tokenizer)
+        for language in LANGUAGES:
+            texts = texts_of(language)
+            before = device.counters()
+            ids = device.encode_batch(texts)
+            after = device.counters()
+            if ids != tokenizer.encode_batch(texts):
+                sys.exit(f"wrong ids of {language} with {vocab} on {configuration}")
+            counted = {name: after[name] - before[name] for name in after}
+            rates[language] = {
+                "bytes": counted["bytes"],
+                "cycles": counted["cycles"],
+                "rate": round(counted["bytes"] / counted["cycles"], 4),
+                "raw": round(counted["raw_bytes"] / counted["bytes"], 5),
+            }
+    return rates

@@ -1,0 +1,271 @@
+"""The accelerator's parameters: bytes per cycle by language, clock and area, point by point.
+
+Every point is simulated; those named below are also placed and routed by one seed. What is
+recorded for the same RTL is not made again, so a run may be stopped and gone on with.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+
+from fpga import SMALL, VOCABS
+from fpga_flow import (
+    Design,
+    FlowError,
+    Record,
+    read_records,
+    route,
+    rtl_state,
+    synthesize,
+    versions,
+    write_records,
+)
+from fpga_rates import measure_rates
+from jeton.accel.configuration import Configuration
+from jeton.charts import number
+
+RESULTS = Path(__file__).parent / "results" / "fpga-sweep.json"
+SEED = 1
+
+POINTS: list[dict[str, int]] = [
+    *({"units": units, "wide_units": wide} for units in (4, 6, 8, 10, 12, 16) for wide in (2, 4)),
+    *({"units": units, "wide_units": 0} for units in (8, 12, 16)),
+    *({"units": 8, "wide_units": 2, "slots": slots} for slots in (8, 32)),
+    *({"units": 8, "wide_units": 2, "wide_slots": slots} for slots in (16, 64)),
+    *({"units": 8, "wide_units": 2, "bridge_bits": bits} for bits in (10, 12, 16)),
+    *({"units": 8, "wide_units": 2, "bank_bits": bits} for bits in (12,)),
+    *({"units": 8, "wide_units": 2, "bytes_log": bits} for bits in (8, 9, 12)),
+    *({"units": 8, "wide_units": 2, "lanes": lanes} for lanes in (2, 3)),
+    *({"units": 12, "wide_units": 4, "lanes": lanes} for lanes in (2, 3)),
+]
+"""Changes to the small configuration."""
+
+ROUTED: list[dict[str, int]] = [
+    {"units": 8, "wide_units": 2},
+    {"units": 12, "wide_units": 4},
+    {"units": 4, "wide_units": 2},
+    {"units": 10, "wide_units": 2},
+    {"units": 16, "wide_units": 4},
+    {"units": 8, "wide_units": 0},
+    {"units": 6, "wide_units": 2},
+    {"units": 8, "wide_units": 4},
+    {"units": 8, "wide_units": 2, "lanes": 3},
+]
+"""Points that are placed and routed, in this order."""
+
+PICTURE = (640, 420, 70, 24, 150, 50)
+"""Width, height, and the margins left, above, right, below."""
+
+
+def main() -> None:
+    options = read_options()
+    records = read_records(RESULTS)
+    try:
+        if options.kind != "route":
+            for changes in POINTS[: options.points]:
+                records = simulate(records, changes)
+        if options.kind != "simulate":
+            for changes in ROUTED[: options.points]:
+                records = implement(simulate(records, changes), changes)
+    except FlowError as error:
+        sys.exit(str(error))
+    publish(records)
+    print(RESULTS.with_suffix(".md").read_text())
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", nargs="?", choices=["simulate", "route", "all"], default="all")
+    parser.add_argument("--points", type=int, help="the first so many points of each kind")
+    return parser.parse_args()
+
+
+# ---- points ----
+
+
+def simulate(records: list[Record], changes: dict[str, int]) -> list[Record]:
+    """Measure the rates of a point, unless they are known."""
+    chosen = SMALL.with_parameters(**changes)
+    record = look_up(records, chosen)
+    if "rates" in record:
+        return records
+    record |= {"vocab": VOCABS["small"], "rates": measure_rates(chosen, VOCABS["small"])}
+    print(f"{label(record)}: {record['rates']['English']['rate']}", file=sys.stderr, flush=True)
+    return put(records, record)
+
+
+def implement(records: list[Record], changes: dict[str, int]) -> list[Record]:
+    """Place and route a point, unless it was."""
+    chosen = SMALL.with_parameters(**changes)
+    record = look_up(records, chosen)
+    if "megahertz" in record:
+        return records
+    design = Design("point", chosen)
+    cells = synthesize(design)["cells"]
+    found = route(design, SEED)
+    record |= {"cells": cells, "seed": SEED, **found}
+    print(f"{label(record)}: {record['megahertz']} MHz", file=sys.stderr, flush=True)
+    return put(records, record)
+
+
+def look_up(records: Sequence[Record], chosen: Configuration) -> Record:
+    """Return what is known of a point of this RTL."""
+    shape, rtl = asdict(chosen), rtl_state()
+    for record in records:
+        if record["configuration"] == shape and record["rtl"] == rtl:
+            return record
+    return {
+        "configuration": shape,
+        "rtl": rtl,
+        "date": time.strftime("%Y-%m-%d"),
+        "tools": versions(),
+    }
+
+
+def put(records: list[Record], record: Record) -> list[Record]:
+    """Put a record in place of what was known of the same point, and keep all."""
+    key = (record["configuration"], record["rtl"])
+    others = [each for each in records if (each["configuration"], each["rtl"]) != key]
+    records = [*others, record]
+    publish(records)
+    return records
+
+
+def label(record: Record) -> str:
+    """Say how a point differs from the small configuration, units first."""
+    shape, base = record["configuration"], asdict(SMALL)
+    parts = [f"{shape['units']} + {shape['wide_units']}"]
+    if shape["lanes"] > 1:
+        parts.insert(0, f"{shape['lanes']} lanes")
+    known = ("lanes", "units", "wide_units")
+    parts += [f"{n} {v}" for n, v in shape.items() if n not in known and v != base[n]]
+    return ", ".join(parts)
+
+
+# ---- the page ----
+
+
+def publish(records: list[Record]) -> None:
+    """Write all records, and page and picture of the newest of each point."""
+    write_records(RESULTS, records)
+    records = list({str(record["configuration"]): record for record in records}.values())
+    RESULTS.with_suffix(".md").write_text("\n".join(tables(records)) + "\n")
+    routed = [record for record in records if "megahertz" in record and "rates" in record]
+    if routed:
+        RESULTS.with_suffix(".svg").write_text(picture(routed))
+
+
+def tables(records: list[Record]) -> Iterator[str]:
+    yield from ("# The accelerator's parameters", "")
+    states = ", ".join(dict.fromkeys(record["rtl"] for record in records))
+    yield (
+        "Made by `python bench/fpga_sweep.py`; the RTL is "
+        f"{states}. Points change the small configuration, with the first 4,096 tokens of cl100k. "
+        "Rates are bytes per cycle of all lanes, simulated; raw is the share that the host merges. "
+        f"Clock and area are nextpnr's for an ECP5-85, speed grade 8, seed {SEED}. Nothing here "
+        "ran on a board."
+    )
+    records = [record for record in records if "rates" in record]
+    if not records:
+        return
+    languages = list(records[0]["rates"])
+    head = " | ".join(f"{language}, raw" for language in languages)
+    yield from ("", f"| units + wide | {head} | MHz | LUT | FF | block RAM | MB/s English |")
+    yield "|---|" + "---:|" * (len(languages) + 5)
+    best = {id(record) for record in front([r for r in records if "megahertz" in r])}
+    for record in sorted(records, key=order):
+        rates = [f"{r['rate']:.3f}, {100 * r['raw']:.2f} %" for r in record["rates"].values()]
+        cells = ["", "", "", "", ""]
+        if "megahertz" in record:
+            used = record["used"]
+            speed = f"{megabytes(record):.0f}"
+            cells = [
+                f"{record['megahertz']:.1f}",
+                f"{used['TRELLIS_COMB']:,}",
+                f"{used['TRELLIS_FF']:,}",
+                f"{used['DP16KD']}",
+                f"**{speed}**" if id(record) in best else speed,
+            ]
+        yield f"| {label(record)} | {' | '.join([*rates, *cells])} |"
+    yield from ("", "Bold: no other point has as many MB/s with fewer LUTs.")
+
+
+def order(record: Record) -> list[int]:
+    shape = record["configuration"]
+    return [shape["lanes"], shape["units"], shape["wide_units"], *shape.values()]
+
+
+def megabytes(record: Record) -> float:
+    """Return MB/s of English: simulated bytes per cycle times the routed clock."""
+    return float(record["rates"]["English"]["rate"] * record["megahertz"])
+
+
+def luts(record: Record) -> int:
+    return int(record["used"]["TRELLIS_COMB"])
+
+
+def front(records: Sequence[Record]) -> list[Record]:
+    """Return the points that no other one beats in both MB/s and LUTs, smallest first."""
+    kept: list[Record] = []
+    for record in sorted(records, key=lambda record: (luts(record), -megabytes(record))):
+        if not kept or megabytes(record) > megabytes(kept[-1]):
+            kept.append(record)
+    return kept
+
+
+# ---- the picture ----
+
+
+def picture(records: Sequence[Record]) -> str:
+    """Draw MB/s over LUTs; a line joins the points that no other one beats."""
+    width, height, left, top, right, below = PICTURE
+    most_luts = 1.1 * max(map(luts, records))
+    most_speed = 1.1 * max(map(megabytes, records))
+
+    def place(record: Record) -> tuple[float, float]:
+        across = left + (width - left - right) * luts(record) / most_luts
+        down = height - below - (height - top - below) * megabytes(record) / most_speed
+        return across, down
+
+    size = f'width="{width}" height="{height}"'
+    look = 'font-family="sans-serif" font-size="12" role="img"'
+    title = 'aria-label="MB/s of English over LUTs, by point"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {look} {title}>',
+        f'<rect {size} fill="#ffffff"/>',
+        f'<path d="M{left} {top}V{height - below}H{width - right}" stroke="#888888" fill="none"/>',
+    ]
+    for share in (0.25, 0.5, 0.75, 1.0):
+        across = left + (width - left - right) * share / 1.1
+        down = height - below - (height - top - below) * share / 1.1
+        parts.append(text(across, height - below + 18, number(round(most_luts * share / 1.1, -2))))
+        parts.append(text(left - 22, down + 4, number(round(most_speed * share / 1.1))))
+    parts.append(text((left + width - right) / 2, height - 10, "LUTs of an ECP5-85 (of 83,640)"))
+    parts.append(text(left + 40, top - 8, "MB/s, English"))
+    best = front(records)
+    points = " ".join(f"{across:.1f},{down:.1f}" for across, down in map(place, best))
+    parts.append(f'<polyline points="{points}" fill="none" stroke="#c8102e" stroke-width="1.5"/>')
+    for record in records:
+        across, down = place(record)
+        color = "#c8102e" if record in best else "#9aa5b1"
+        told = f"{label(record)}: {megabytes(record):.0f} MB/s, {record['megahertz']:.0f} MHz"
+        parts.append(
+            f'<circle cx="{across:.1f}" cy="{down:.1f}" r="4" fill="{color}">'
+            f"<title>{escape(told)}</title></circle>"
+        )
+        parts.append(
+            f'<text x="{across + 8:.1f}" y="{down + 4:.1f}">{escape(label(record))}</text>'
+        )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def text(x: float, y: float, content: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(content)}</text>'
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+// ECP5: LUTs as a memory of 16 words of four bits: written by the clock, read at once.
+
+`default_nettype none
+
+module TRELLIS_DPR16X4 #(
+    parameter WCKMUX = "WCK",
+    parameter WREMUX = "WRE",
+    parameter logic [63:0] INITVAL = 64'd0     // Not modelled: no memory of ours starts with anything.
+) (
+    input  wire       WCK,
+    input  wire       WRE,
+    input  wire [3:0] WAD,
+    input  wire [3:0] DI,
+    input  wire [3:0] RAD,
+    output wire [3:0] DO
+);
+
+    generate
+        if (WCKMUX != "WCK" || WREMUX != "WRE") begin : refused
+            $error("TRELLIS_DPR16X4: a mode that is not modelled");
+        end
+    endgenerate
+
+    logic [3:0] words [0:15];
+
+    always_ff @(posedge WCK) if (WRE) words[WAD] <= DI;
+
+    assign DO = words[RAD];
+
+endmodule
+
+`default_nettype wire
