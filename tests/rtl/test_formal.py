@@ -1,4 +1,4 @@
-"""Proofs: stream rules, queues, orders and turns hold in every run, or in all of so many cycles."""
+"""Proofs: stream rules, queues, orders and turns hold in every run of small blocks."""
 
 import subprocess
 from pathlib import Path

@@ -26,13 +26,39 @@ module frames_proof (
             // A mark comes between texts, and has no byte.
             logic in_text;
             always_ff @(posedge clk) begin
-                if (text_valid[l] && text_ready[l]) in_text <= text_keep[l] && !text_last[l] || in_text && !text_last[l];
+                if (text_valid[l] && text_ready[l]) in_text <= (text_keep[l] || in_text) && !text_last[l];
                 if (rst) in_text <= 1'b0;
                 else if (text_valid[l] && text_mark[l]) assert (!in_text && !text_keep[l] && !text_last[l]);
                 cover (!rst && text_valid[l] && text_mark[l] && bad);
             end
+
+            // What holds at all times; induction needs to know. An item is {mark, last, bytes, the bytes}.
+            wire [1:0]  waiting = dut.queue[l].items.count;
+            wire [69:0] item_1  = dut.queue[l].items.first;
+            wire [69:0] item_2  = dut.queue[l].items.second;
+            wire [2:0]  at      = dut.queue[l].at;
+            wire        after_1 = waiting == 0 ? in_text : (item_1[67:64] != 0 || in_text) && !item_1[68];
+            wire        after_2 = waiting != 2 ? after_1 : (item_2[67:64] != 0 || after_1) && !item_2[68];
+            always_ff @(posedge clk) if (!rst) begin
+                if (waiting != 0) assert (item_1[67:64] <= 8 && (!item_1[69] || !in_text && item_1[68:64] == 0));
+                if (waiting == 2) assert (item_2[67:64] <= 8 && (!item_2[69] || !after_1 && item_2[68:64] == 0));
+                if (at != 0) assert (waiting != 0 && 4'(at) < item_1[67:64] && in_text);
+                if (after_2) assert (dut.open[l]);
+            end
         end
     endgenerate
+
+    logic past_valid;
+    initial past_valid = 1'b0;
+    always_ff @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (past_valid && !rst) begin
+            assert (dut.state <= 5);
+            if (dut.state == dut.BODY || dut.state == dut.EMPTY) assert ((dut.open & dut.lane) != 0 && dut.lane != 3);
+            if (dut.state == dut.BODY) assert (dut.left != 0);
+            if (dut.state == dut.MARK) assert (dut.open == 0);
+        end
+    end
 
 endmodule
 

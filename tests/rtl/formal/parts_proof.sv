@@ -51,6 +51,13 @@ module parts_proof (
             if (names) assert (part_payload != 0 && 25'(part_payload) <= unnamed);
             if (names && part_kind == 0) assert (part_payload <= 3);
             if (idle) assert (unnamed == 0);
+            // What holds at all times; induction needs to know.
+            assert (unnamed == 25'(dut.count) + (part_valid && part_kind <= 1 ? 25'(part_payload) : 25'd0));
+            if (part_valid && part_kind <= 1) assert (part_payload != 0 && part_payload <= (part_kind == 1 ? 64 : 3));
+            if (dut.reads) assert (dut.payload != 0 && dut.one == (dut.payload == 1));
+            if (dut.count != 0 || dut.raw) assert (dut.reads);
+            assert (!dut.raw || dut.kind == 0);
+            assert (dut.count < (dut.raw || dut.kind != 0 ? 64 : 3));
         end
         cover (!rst && names && part_kind == 1 && part_payload == 3);
     end
