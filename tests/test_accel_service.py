@@ -1,6 +1,7 @@
 """The service answers every accepted text exactly once, exactly right, whatever fails around it."""
 
 import asyncio
+import grp
 import os
 import random
 import shutil
@@ -921,6 +922,20 @@ def test_a_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path: Path) -> Non
 
 
 # ---- who may come ----
+
+
+def test_a_group_may_use_the_socket(tmp_path: Path) -> None:
+    async def test() -> None:
+        group = grp.getgrgid(os.getgid()).gr_name
+        service = Service(trained(), {}, group=group)
+        address = await service.listen(Address(path=str(tmp_path / "socket")))
+        assert file_of(address).stat().st_mode & 0o777 == 0o660
+        assert file_of(address).group() == group
+        await service.drain(1)
+        with pytest.raises(ServiceError, match="no group"):
+            await Service(trained(), {}, group="no such group").listen(address)
+
+    run(test())
 
 
 def test_a_token_lets_in(tmp_path: Path) -> None:

@@ -38,13 +38,14 @@ SOFTWARE = "software"
     metavar="unix:PATH|tcp:HOST:PORT",
     help="Where clients come. May be repeated. By default a socket in the user's runtime folder.",
 )
+@click.option("--group", metavar="NAME", help="Whose members may use the Unix sockets, too.")
 @click.option("--metrics", metavar="tcp:HOST:PORT", help="Where monitors come, on the loopback.")
 @click.option("--certificate", type=click.Path(path_type=Path), help="TLS: the chain, in PEM.")
 @click.option("--key", type=click.Path(path_type=Path), help="TLS: its key, in PEM.")
 @click.option(
     "--token-file", type=click.Path(path_type=Path), help="The token that every client must have."
 )
-@click.option("--clients", "clients", type=click.IntRange(1), default=1024, show_default=True)
+@click.option("--clients", type=click.IntRange(1), default=1024, show_default=True, help="At once.")
 @click.option(
     "--request-bytes",
     type=click.IntRange(1024, 1 << 28),
@@ -83,6 +84,7 @@ def serve(
     name: str,
     cards: tuple[str, ...],
     addresses: tuple[str, ...],
+    group: str | None,
     metrics: str | None,
     certificate: Path | None,
     key: Path | None,
@@ -121,6 +123,7 @@ def serve(
         tokenizer,
         openers(cards, tokenizer, config, timeout, changed),
         settings,
+        group=group,
         token=None if token_file is None else read_token(token_file),
     )
     left = asyncio.run(

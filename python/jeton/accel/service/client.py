@@ -13,9 +13,8 @@ from typing import Any, Self
 
 from jeton.accel.gate import authority_context
 from jeton.accel.service.address import Address, keep_alive
-from jeton.accel.service.errors import Code, ProtocolError, RefusedError, ServiceError
+from jeton.accel.service.errors import Code, ProtocolError, RefusedError, ServiceError, is_final
 from jeton.accel.service.protocol import (
-    HEADER_BYTES,
     Header,
     Kind,
     Options,
@@ -24,7 +23,7 @@ from jeton.accel.service.protocol import (
     pack_hello,
     pack_request,
     read_answer,
-    read_header,
+    read_frame,
     read_refusal,
     read_welcome,
 )
@@ -232,7 +231,7 @@ class AsyncClient:
             reader, writer = await self._open()
             try:
                 writer.write(frame(Kind.HELLO, 0, pack_hello(self._session, self._token)))
-                self._greet(*await _read(reader))
+                self._greet(*await read_frame(reader))
             except BaseException:
                 writer.close()
                 raise
@@ -266,7 +265,7 @@ class AsyncClient:
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
         while True:
-            header, body = await _read(reader)
+            header, body = await read_frame(reader)
             if header.kind == Kind.GOODBYE:
                 return
             if header.kind == Kind.REFUSED and not header.number:
@@ -298,15 +297,3 @@ class AsyncClient:
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
-
-
-def is_final(error: OSError | EOFError) -> bool:
-    """Say whether to try again would change nothing."""
-    if isinstance(error, RefusedError):
-        return error.code != Code.BUSY
-    return isinstance(error, ServiceError | ssl.SSLCertVerificationError)
-
-
-async def _read(reader: asyncio.StreamReader) -> tuple[Header, bytes]:
-    header = read_header(await reader.readexactly(HEADER_BYTES))
-    return header, await reader.readexactly(header.size)

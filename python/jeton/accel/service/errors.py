@@ -6,11 +6,12 @@
     - ProtocolError    the other side sent what the protocol does not know
 """
 
+import ssl
 from enum import StrEnum
 
 from jeton.accel.errors import AcceleratorError
 
-__all__ = ["Code", "ProtocolError", "RefusedError", "ServiceError"]
+__all__ = ["Code", "ProtocolError", "RefusedError", "ServiceError", "is_final"]
 
 
 class Code(StrEnum):
@@ -40,3 +41,10 @@ class RefusedError(ServiceError):
 
 class ProtocolError(ServiceError):
     """The other side sent bytes that are no frame of the protocol."""
+
+
+def is_final(error: OSError | EOFError) -> bool:
+    """Say whether to reach the service again would change nothing."""
+    if isinstance(error, RefusedError):
+        return error.code != Code.BUSY
+    return isinstance(error, ServiceError | ssl.SSLCertVerificationError)

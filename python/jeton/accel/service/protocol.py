@@ -4,6 +4,7 @@ A frame is a header of 16 bytes (bytes of the body: u32, kind: u8, three zeros, 
 body; all numbers are little endian. The page docs/accelerator-service.md says what follows what.
 """
 
+import asyncio
 import json
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,7 @@ __all__ = [
     "pack_refusal",
     "pack_request",
     "read_answer",
+    "read_frame",
     "read_header",
     "read_hello",
     "read_refusal",
@@ -116,6 +118,12 @@ def read_header(content: bytes) -> Header:
     if zeros != bytes(3) or kind not in Kind._value2member_map_:
         raise ProtocolError(f"{content.hex()} begins no frame; is this a service of jeton?")
     return Header(size, Kind(kind), number)
+
+
+async def read_frame(reader: asyncio.StreamReader) -> tuple[Header, bytes]:
+    """Read a frame of whom one trusts; the service looks at the size first."""
+    header = read_header(await reader.readexactly(HEADER_BYTES))
+    return header, await reader.readexactly(header.size)
 
 
 # ---- how a client begins ----

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import shutil
 import socket
 import ssl
 import stat
@@ -43,10 +44,15 @@ class Service:
         settings: Settings | None = None,
         *,
         token: bytes | None = None,
+        group: str | None = None,
     ) -> None:
-        """Take the cards by name, with what opens and loads each; without any, software encodes."""
+        """Take the cards by name, with what opens and loads each; without any, software encodes.
+
+        Members of `group` may use its Unix sockets, too.
+        """
         self.settings = settings or Settings()
         self.token = token
+        self._group = group
         self.metrics = Metrics()
         self._queue = FairQueue(fallback=self.settings.fallback or not cards)
         self.sessions = Sessions(tokenizer, self.settings, self._queue, self.metrics)
@@ -97,7 +103,10 @@ class Service:
         try:
             if address.path is not None:
                 server = await asyncio.start_unix_server(
-                    self._connected, sock=bound(address.path), limit=STREAM_BYTES, ssl=tls
+                    self._connected,
+                    sock=bound(address.path, self._group),
+                    limit=STREAM_BYTES,
+                    ssl=tls,
                 )
                 self._paths.append((address.path, os.stat(address.path).st_ino))  # noqa: PTH116
             else:
@@ -236,13 +245,18 @@ def identity(tokenizer: "Tokenizer") -> str:
     return hashlib.sha256(tokenizer.to_file()).hexdigest()
 
 
-def bound(path: str) -> socket.socket:
-    """Return a socket at a path, which only its user can reach."""
+def bound(path: str, group: str | None) -> socket.socket:
+    """Return a socket at a path, which only its user, and a group if it is named, can reach."""
     remove_stale(path)
     made = socket.socket(socket.AF_UNIX)
     try:
         made.bind(path)
-        Path(path).chmod(0o600)  # Nobody can connect before it listens.
+        if group is not None:
+            shutil.chown(path, group=group)
+        Path(path).chmod(0o600 if group is None else 0o660)  # It does not listen yet.
+    except LookupError:
+        made.close()
+        raise ServiceError(f"there is no group {group}; make it, or name another") from None
     except BaseException:
         made.close()
         raise
