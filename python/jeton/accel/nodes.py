@@ -204,10 +204,7 @@ class NodesTransport:
         end = time.monotonic() + timeout
         while len(self._kept) < 4:
             self._check_writes()
-            if self._read is None:
-                size = min(4 * words_max, PORTION_BYTES)
-                ask = partial(_read, self._node("c2h_0"), size)
-                self._read = self._workers["c2h_0"].start(ask)
+            self._read = self._read or self._started(min(4 * words_max, PORTION_BYTES))
             try:
                 # Short, so that a write that fails is found out.
                 found = self._read.result(min(max(end - time.monotonic(), 0.0), 0.1))
@@ -256,6 +253,7 @@ class NodesTransport:
         if self._is_broken:
             self._close()
             self._open()
+        self._drain()
 
     def _settle(self) -> None:
         """Wait a little for what is under way, and drop it."""
@@ -268,6 +266,23 @@ class NodesTransport:
         # A read that is still waiting brings words of the time after.
         self._read = None if self._read and self._read.done() else self._read
         self._kept = b""
+
+    def _drain(self) -> None:
+        """Read, and drop, the words that are there; a node that has none may wait."""
+        end, found = time.monotonic() + GRACE_SECONDS, b"?"
+        while found and time.monotonic() < end:
+            self._read = self._read or self._started(PORTION_BYTES)
+            try:
+                found = self._read.result(max(end - time.monotonic(), 0.0))
+            except LateError:
+                return
+            except OSError as error:
+                self._read = None
+                raise self._broken("c2h_0", error) from error
+            self._read = None
+
+    def _started(self, size: int) -> "Future[bytes]":
+        return self._workers["c2h_0"].start(partial(_read, self._node("c2h_0"), size))
 
     def close(self) -> None:
         """Let the card go; to close again does nothing."""
