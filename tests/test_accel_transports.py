@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
+from jeton import accel
 from jeton.accel import gate, nodes, registers
 from jeton.accel.card_server import CardServer
 from jeton.accel.configuration import Configuration
@@ -645,3 +646,76 @@ def test_a_packet_is_found_in_any_portions() -> None:
     for size in (0, 7, 1 << 30):
         with pytest.raises(DeviceError, match="a packet has"):
             packet_header(size)
+
+
+# ---- by name, and as commands ----
+
+
+def test_a_name_tells_the_way(ways: Ways) -> None:
+    with accel.open(f"tcp:127.0.0.1:{ways.port('reference')}") as device:
+        device.load(trained())
+        assert right(device)
+    for name in ("tcp", "tcp:", "nodes:", "sim:x", "reference:", "usb:1"):
+        with pytest.raises(DeviceError, match=f"there is no card '{name}'; there are"):
+            accel.open(name)
+    with pytest.raises(DeviceError, match="'nowhere' is no address; give HOST:PORT"):
+        accel.open("tcp:nowhere")
+
+
+def test_what_is_no_card_is_let_go() -> None:
+    card = ReferenceTransport(SHAPE)
+    card._registers[registers.ID] = 5
+    with CardServer(card) as server:
+        for _ in range(2):
+            with pytest.raises(AnswerError, match="this is no accelerator: its ID is 0x5"):
+                accel.open(f"tcp:127.0.0.1:{server.port}")
+
+
+@needs_openssl
+def test_a_card_is_served_by_a_command(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate_, key = certificate(ways.folder)
+    token = ways.folder / "token"
+    token.write_bytes(TOKEN)
+    secrets = ("--token-file", token, "--certificate", certificate_, "--key", key)
+    with started(
+        "card-server", "--listen", "127.0.0.1:0", "--card", "reference", *secrets
+    ) as server:
+        try:
+            assert server.stdout is not None
+            name = server.stdout.readline().decode().strip()
+            monkeypatch.setenv("JETON_CARD_TOKEN_FILE", str(token))
+            monkeypatch.setenv("JETON_CARD_AUTHORITY", str(certificate_))
+            with accel.open(name) as device:
+                device.load(trained())
+                assert right(device)
+        finally:
+            server.terminate()
+
+
+@needs_fuse
+def test_a_fake_card_goes_when_it_is_told_to(tmp_path: Path) -> None:
+    with started("fake-card", tmp_path, "--card", "reference") as process:
+        assert process.stdout is not None
+        name = process.stdout.readline().decode().strip()
+        wait_for(lambda: Path(f"{name.removeprefix('nodes:')}_user").exists())
+        assert sorted(file.name for file in tmp_path.iterdir()) == [
+            "card_c2h_0",
+            "card_h2c_0",
+            "card_user",
+        ]
+        process.terminate()
+        assert process.wait() == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_commands_refuse_in_one_line(tmp_path: Path) -> None:
+    for arguments, said in (
+        (("card-server", "--listen", "0.0.0.0:0"), b"give TLS and a token, or use 127.0.0.1"),
+        (("card-server", "--card", "usb:1"), b"there is no card 'usb:1'"),
+        (("fake-card", tmp_path / "nowhere", "--card", "reference"), b"is not there, or not ours"),
+    ):
+        command = [sys.executable, "-m", "jeton", "accel", *map(str, arguments)]
+        ended = subprocess.run(command, capture_output=True, check=False)
+        assert ended.returncode == 2
+        (line,) = ended.stderr.splitlines()
+        assert said in line
