@@ -655,7 +655,7 @@ def test_a_name_tells_the_way(ways: Ways) -> None:
     with accel.open(f"tcp:127.0.0.1:{ways.port('reference')}") as device:
         device.load(trained())
         assert right(device)
-    for name in ("tcp", "tcp:", "nodes:", "sim:x", "reference:", "usb:1"):
+    for name in ("tcp", "tcp:", "nodes:", "uart:", "sim:x", "reference:", "usb:1"):
         with pytest.raises(DeviceError, match=f"there is no card '{name}'; there are"):
             accel.open(name)
     with pytest.raises(DeviceError, match="'nowhere' is no address; give HOST:PORT"):

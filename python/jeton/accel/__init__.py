@@ -58,8 +58,9 @@ def open(  # noqa: A001 - as gzip.open and others.
     short. `config` names their configuration, and parameters change it: `open("sim", "large",
     lanes=4)`. The building shows its progress, unless told otherwise, where there is a terminal.
 
-    "nodes:PREFIX" is a card behind XDMA's nodes, "tcp:HOST:PORT" one in another machine; they say
-    themselves what they are. For another card, give a `Device` its transport.
+    "nodes:PREFIX" is a card behind XDMA's nodes, "uart:PATH" a board behind a serial port, and
+    "tcp:HOST:PORT" a card in another machine; they say themselves what they are. For another card,
+    give a `Device` its transport.
     """
     chosen = configuration(config, **parameters)
     transport = open_transport(name, chosen, timeout=timeout, progress=progress)

@@ -12,6 +12,7 @@ import click
 import jeton
 from jeton.cli.accel import accel
 from jeton.cli.accel_card import card_server, fake_card
+from jeton.cli.accel_serve import serve
 from jeton.cli.chunk import chunk
 from jeton.cli.count import count
 from jeton.cli.decode import decode
@@ -83,5 +84,5 @@ for command in (
     accel,
 ):
     main.add_command(command)
-for command in (fake_card, card_server):
+for command in (serve, card_server, fake_card):
     accel.add_command(command)
