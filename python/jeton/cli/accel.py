@@ -67,7 +67,7 @@ def accel() -> None:
     default="sim",
     show_default=True,
     metavar="NAME",
-    help="The RTL as a program, built if need be; or reference, nodes:PREFIX, uart:PATH, tcp:HOST:PORT.",
+    help="The RTL as a program; or reference, nodes:PREFIX, uart:PATH, tcp:HOST:PORT.",
 )
 @click.option(
     "--clock",
