@@ -124,7 +124,8 @@ def all_cells(only: str) -> list[Cell]:
     files = sorted((data() / "dev").glob("*/*.txt"))
     if not files:
         sys.exit("set JETON_DATA to a folder with dev/*/*.txt and gen_adversarial.py")
-    cells = [Cell("real", f"{file.parent.name}/{file.stem}", "free") for file in files]
+    names = [f"{file.parent.name}/{file.stem}" for file in files]
+    cells = [Cell("real", name, regime) for regime in REGIMES for name in names]
     parts = [f"part {at}" for at in range(HOSTILE_TEXTS // HOSTILE_CELL)]
     cells += [Cell("hostile", part, regime) for regime in REGIMES for part in parts]
     cells += [Cell("worst", name, "free") for name in sorted(hostile_files())]
@@ -241,9 +242,11 @@ def key_of(record: Record) -> tuple[str, Cell]:
 
 
 def rtl_state() -> str:
-    """Return a hash of the RTL."""
+    """Return a hash of what decides ids: the RTL, what makes its tables and reads its words."""
+    folder = Path(accel.__file__).parent
+    made_by = [folder / f"{name}.py" for name in ("tables", "pairs", "bridges", "hashes", "words")]
     state = hashlib.sha256()
-    for path in sources():
+    for path in sorted([*sources(), *made_by], key=lambda path: path.name):
         state.update(path.read_bytes())
     return state.hexdigest()[:12]
 
@@ -272,9 +275,9 @@ def tables(records: list[Record]) -> Iterator[str]:
     for card in dict.fromkeys(record["card"] for record in records):
         own = [record for record in records if record["card"] == card]
         yield from ("", f"## {card}", "", f"{sizes(own)}.", "")
-        for kind, table in (("real", by_text), ("hostile", by_regime), ("worst", slowest)):
-            if found := [record for record in own if record["kind"] == kind]:
-                yield from table(found)
+        yield from by_text([each for each in own if each["kind"] == "real"])
+        yield from by_regime([each for each in own if each["kind"] in ("real", "hostile")])
+        yield from slowest([each for each in own if each["kind"] == "worst"])
 
 
 def sizes(records: list[Record]) -> str:
@@ -287,29 +290,39 @@ def sizes(records: list[Record]) -> str:
 
 
 def by_text(records: list[Record]) -> Iterator[str]:
+    """Yield a table of real texts, offered and taken as fast as may be."""
     yield from head("text", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte")
+    free = [record for record in records if record["regime"] == "free"]
     groups: dict[str, list[Record]] = {}
-    for record in sorted(records, key=lambda record: record["name"]):
+    for record in sorted(free, key=lambda record: record["name"]):
         groups.setdefault(record["name"].split("/")[0], []).append(record)
     for group, own in groups.items():
         yield row(f"**{group}**", added(own))
         for record in own:
             yield row(record["name"].split("/")[1], record)
-    yield row("**all**", added(records))
+    yield row("**all**", added(free))
 
 
 def by_regime(records: list[Record]) -> Iterator[str]:
-    yield from ("", "Hostile short texts, by gaps and back-pressure:", "")
-    yield from head("regime", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte", "texts")
-    for regime, gap, stall in dict.fromkeys(
-        (record["regime"], record["gap"], record["stall"]) for record in records
-    ):
-        own = added(record for record in records if record["regime"] == regime)
-        name = f"{regime} ({gap} % gaps, {stall} % stalls)"
-        yield f"{row(name, own)} {own['texts']:,} |"
+    """Yield a table of real and of hostile short texts, by gaps and back-pressure."""
+    yield from ("", "By gaps (cycles without a word of text) and stalls (without taking ids):", "")
+    yield from head("texts", "gaps", "stalls", "texts", "MB", "wrong", "bytes per cycle")
+    groups: dict[tuple[str, int, int], list[Record]] = {}
+    for record in records:
+        key = (record["kind"], record["gap"], record["stall"])
+        groups.setdefault(key, []).append(record)
+    for (kind, gap, stall), own in sorted(groups.items()):
+        total = added(own)
+        yield (
+            f"| {kind} | {gap} % | {stall} % | {total['texts']:,} | {total['bytes'] / 1e6:.2f} "
+            f"| {total['wrong']} | {rate(total):.4f} |"
+        )
 
 
 def slowest(records: list[Record]) -> Iterator[str]:
+    """Yield a table of the hostile files that take longest."""
+    if not records:
+        return
     yield from ("", f"Of {len(records)} hostile files, the slowest:", "")
     yield from head("file", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte")
     for record in sorted(records, key=rate)[:12]:

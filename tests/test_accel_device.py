@@ -646,6 +646,7 @@ def test_a_load_that_fails_leaves_no_tables(link: Faulty) -> None:
     with pytest.raises(DeviceError, match="no such device"):
         device.load(trained())
     link.heal()
+    assert device.info.image == 0
     with pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"):
         device.encode("text")
     device.reset()

@@ -111,19 +111,19 @@ class Device:
         while self._flight:
             self._receive()
         # Until its tables are there, whatever comes between, nothing is encoded.
-        vocab, self._vocab = Vocab(tokenizer), None
-        self._image, self._digest = image, digest_of(image)
+        vocab, digest = Vocab(tokenizer), digest_of(image)
+        self._vocab, self._image, self._digest = None, b"", 0
         try:
             with self._watched():
-                self._fill()
+                self._fill(image, digest)
         except DeviceError:
             if not self._fallback:
                 raise
-        self._vocab = vocab
+        self._vocab, self._image, self._digest = vocab, image, digest
 
-    def _fill(self) -> None:
-        if self._link.image() != self._digest:
-            self._link.load(self._image, self._digest)
+    def _fill(self, image: bytes, digest: int) -> None:
+        if self._link.image() != digest:
+            self._link.load(image, digest)
 
     @property
     def info(self) -> Info:
@@ -393,7 +393,7 @@ class Device:
             self._link.reset()
             self._batches = 0
             if self._vocab is not None:
-                self._fill()
+                self._fill(self._image, self._digest)
         self._failure = None
 
     def close(self) -> None:
