@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
@@ -83,7 +83,7 @@ def state(design: Design) -> str:
     """Return a hash of all that a design is made of, but for its pins and part."""
     found = hashlib.sha256(repr((design.top, sorted(design.all_parameters().items()))).encode())
     found.update(repr((SLANG, [metadata.version(name) for name in PACKAGES])).encode())
-    for path in files_of(design):
+    for path in sorted(files_of(design), key=lambda path: path.name):
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
 
@@ -277,10 +277,10 @@ def run(folder: Path, command: Sequence[str]) -> None:
         raise FlowError(f"{command[0]} fails in {folder}: {reason}")
 
 
-def rtl_state(files: Iterable[Path] | None = None) -> str:
+def rtl_state() -> str:
     """Return a hash of the RTL."""
     found = hashlib.sha256()
-    for path in sources() if files is None else files:
+    for path in sorted(sources(), key=lambda path: path.name):
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
 
