@@ -58,6 +58,7 @@ async def starts_anew_in_the_middle_of_a_packet(dut: Any) -> None:
         assert await take(dut, "out", ("data", "last"), count=2) == [(10, 0), (11, 1)]
 
 
+@pytest.mark.long
 def test_packets() -> None:
     content = (CARD / "packets.sv").read_bytes()
     folder = BUILDS / f"packets-{hashlib.sha256(content).hexdigest()[:16]}"
@@ -81,6 +82,7 @@ def test_packets() -> None:
     assert results.is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["card", "ulx3s"])
 def test_the_tops_are_whole(name: str) -> None:
     """Verilator finds every module and every width right; outputs that nobody needs are open."""
