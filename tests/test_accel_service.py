@@ -58,10 +58,10 @@ from jeton.accel.service.requests import Request
 from jeton.accel.service.scrape import listen_for_scrapes
 from jeton.accel.service.server import identity
 from jeton.accel.service.workers import Card, Software
-from jeton.accel.transport import Words
-from jeton.cli.accel_serve import serve
+from jeton.accel.transport import Transport, Words
+from jeton.cli import main
 from jeton.cli.samples import SAMPLES
-from test_accel_device import SHAPE, TEXTS, Faulty, trained
+from test_accel_device import SHAPE, TEXTS, Faulty, needs_tools, simulated, trained
 
 TOKEN = b"0123456789abcdef"
 SECONDS = 60.0
@@ -193,9 +193,15 @@ def some_texts(seed: int, count: int) -> list[bytes]:
 # ---- right answers ----
 
 
-def test_answers_what_the_tokenizer_answers(tmp_path: Path) -> None:
+SIM = pytest.param(simulated, marks=[needs_tools, pytest.mark.long])
+
+
+@pytest.mark.parametrize("transport", [lambda: ReferenceTransport(SHAPE), SIM])
+def test_answers_what_the_tokenizer_answers(
+    tmp_path: Path, transport: Callable[[], Transport]
+) -> None:
     async def test() -> None:
-        device = Device(ReferenceTransport(SHAPE))
+        device = Device(transport())
         device.load(trained())
         options: dict[str, Any] = {"specials": "all", "prepend": "<|x|>", "append": 7}
         async with (
@@ -786,8 +792,8 @@ def command(folder: Path, *options: str) -> list[str]:
     file = folder / "words.jeton"
     if not file.exists():
         trained().save(file)
-    program = "from jeton.cli.accel_serve import serve; serve()"
-    return [sys.executable, "-c", program, "-t", str(file), "--card", "software", *options]
+    program = [sys.executable, "-m", "jeton", "accel", "serve"]
+    return [*program, "-t", str(file), "--card", "software", *options]
 
 
 @asynccontextmanager
@@ -1067,6 +1073,7 @@ def test_monitors_read_health_and_metrics(tmp_path: Path) -> None:
     ],
 )
 def test_the_command_refuses_in_words(tmp_path: Path, options: list[str], reason: str) -> None:
-    ended = CliRunner().invoke(serve, command(tmp_path, *options)[3:])
-    assert isinstance(ended.exception, jeton.Error)
-    assert reason in str(ended.exception)
+    ended = CliRunner().invoke(main, command(tmp_path, *options)[3:])
+    assert ended.exit_code == 2
+    assert ended.output.count("\n") == 1
+    assert reason in ended.output

@@ -33,6 +33,7 @@ HELP = {
     "jeton_card_busy_seconds_total": ("counter", "Seconds in which a card had a batch."),
     "jeton_card_failures_total": ("counter", "Failures, by card."),
     "jeton_request_seconds": ("histogram", "From a request's acceptance to its answer."),
+    "process_cpu_seconds_total": ("counter", "CPU time of the service."),
     "process_resident_memory_bytes": ("gauge", "Memory of the service."),
 }
 

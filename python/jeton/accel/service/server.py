@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import stat
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -229,6 +230,7 @@ class Service:
         yield "jeton_waiting_bytes", self.sessions.waiting.used, {}
         yield "jeton_answer_bytes", self.sessions.answers.size, {}
         yield "jeton_draining", int(self._is_draining), {}
+        yield "process_cpu_seconds_total", time.process_time(), {}
         yield "process_resident_memory_bytes", resident_bytes(), {}
         for worker in self._workers:
             card = {"card": worker.name}
