@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import cocotb
@@ -86,9 +88,6 @@ def test_packets() -> None:
 @pytest.mark.parametrize("name", ["card", "ulx3s"])
 def test_the_tops_are_whole(name: str) -> None:
     """Verilator finds every module and every width right; outputs that nobody needs are open."""
-    import os
-    import subprocess
-
     own = {
         "card": [CARD / "packets.sv", CARD / "card.v"],
         "ulx3s": [*(ROOT / "fpga" / "ulx3s").glob("*.sv"), ROOT / "fpga" / "cells" / "EHXPLLL.sv"],

@@ -203,6 +203,7 @@ class UartTransport:
             kind = self._come[at]
             size = SIZES.get(kind)
             if size is None:
+                del self._come[:at]
                 raise DeviceError(f"the board sent byte 0x{kind:02X} where a message begins; reset")
             if at + size > len(self._come):
                 break
