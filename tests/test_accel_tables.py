@@ -451,7 +451,9 @@ def test_refuses_what_its_tables_cannot_hold(
         ({"units": 0}, "units is 0; give a number from 1 to 64"),
         ({"slots": 24}, "slots is 24; give a power of two"),
         ({"id_bits": 15, "bank_bits": 16}, "an index of a bank has no more bits than an id"),
-        ({"id_bits": 20}, "a pair has 46 bits with id_bits 20 and bank_bits 15"),
+        ({"id_bits": 19}, "a pair has 43 bits with id_bits 19 and bank_bits 15"),
+        ({"id_bits": 20}, "id_bits is 20; give a number from 9 to 19"),
+        ({"slots": 64}, "a wide unit takes no fewer bytes than a narrow one"),
         ({"colour": 1}, "there is no parameter 'colour'; there are lanes, id_bits"),
     ],
 )

@@ -61,6 +61,7 @@ def test_the_package_has_just_its_names() -> None:
             "Tokenizer",
             "Transducer",
             "__version__",
+            "accel",
             "chat",
             "count_corpus",
             "count_files",
@@ -112,7 +113,7 @@ def test_every_refusal_is_an_error_and_something_familiar() -> None:
 def test_every_name_is_there_when_it_is_asked_for() -> None:
     code = "import jeton; print(*(type(getattr(jeton, name)).__name__ for name in jeton.__all__))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split().count("module") == 8
+    assert done.stdout.split().count("module") == 9
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = jeton.nothing
 

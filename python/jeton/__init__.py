@@ -10,7 +10,7 @@ from jeton.pretrained import pretrained, pretrained_names
 from jeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 
 if TYPE_CHECKING:
-    from jeton import chat, nanochat, rules, rustbpe, search, shards, tiktoken
+    from jeton import accel, chat, nanochat, rules, rustbpe, search, shards, tiktoken
     from jeton.counting import Counts, count_corpus
     from jeton.grammar import Grammar, Transducer
     from jeton.info import Info
@@ -32,6 +32,7 @@ __all__ = [
     "Tokenizer",
     "Transducer",
     "__version__",
+    "accel",
     "chat",
     "count_corpus",
     "count_files",
@@ -63,7 +64,7 @@ _LATER = {
     "train": "jeton.training",
     "train_files": "jeton.training",
 }
-_MODULES = {"chat", "nanochat", "rules", "rustbpe", "search", "shards", "tiktoken"}
+_MODULES = {"accel", "chat", "nanochat", "rules", "rustbpe", "search", "shards", "tiktoken"}
 
 
 def __dir__() -> list[str]:

@@ -45,7 +45,7 @@ class Configuration:
         """Refuse what cannot be built."""
         limits = {
             "lanes": (1, 16),
-            "id_bits": (9, 20),
+            "id_bits": (9, 19),
             "bank_bits": (4, 19),
             "units": (1, 64),
             "slots": (2, 64),
@@ -62,6 +62,11 @@ class Configuration:
             value = getattr(self, name)
             if value & value - 1:
                 raise ShapeError(f"{name} is {value}; give a power of two")
+        if self.wide_units and self.wide_slots < self.slots:
+            raise ShapeError(
+                f"wide_slots is {self.wide_slots} and slots {self.slots}; "
+                "a wide unit takes no fewer bytes than a narrow one"
+            )
         if self.bank_bits > self.id_bits:
             raise ShapeError(
                 f"bank_bits is {self.bank_bits} and id_bits {self.id_bits}; "
@@ -96,7 +101,7 @@ class Configuration:
     @property
     def part_max(self) -> int:
         """Bytes of the longest part that is merged on the card."""
-        return max(self.slots, self.wide_slots) if self.wide_units else self.slots
+        return self.wide_slots if self.wide_units else self.slots
 
     def parameters(self) -> dict[str, int]:
         """Return the parameters by their names in the RTL.

@@ -1,7 +1,7 @@
 """The card as a specification: a lane by its tables alone, slowly, and a transport to try it with.
 
 It has the words, tables and registers of the RTL and gives the same ids. It has no clock, and a
-piece that outgrows the FIFO may leave raw a little earlier or later.
+piece leaves raw when it outgrows the FIFO; in the RTL, when it outgrows half of it.
 """
 
 from collections import deque

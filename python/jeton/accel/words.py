@@ -116,8 +116,10 @@ def _frames(texts: Sequence[bytes], lane: int) -> Iterator[bytes]:
 def read_words(words: "Words", dealt: Dealt, vocab: Vocab) -> list[list[int]]:
     """Return the ids of every text of a batch, whose words are all here; what cannot be is refused.
 
-    Ids spell the text that was sent, or are refused. Where it was cut by other means than the
-    tables of the card, what the card said of it is compared with the software.
+    Ids spell the text that was sent, or are refused. Where the card told cuts, or one that it told
+    may be lost, they are compared with the software's. Not found out is a word that was spoiled on
+    its way so that other tokens spell the same bytes, as a raw byte that became the id of its byte:
+    words have no parity bit.
     """
     ids: list[list[int]] = [[]] * len(dealt.texts)
     of_lane = words >> np.uint32(28)
