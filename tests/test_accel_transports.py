@@ -21,6 +21,7 @@ import pytest
 from conftest import ROOT
 from jeton import accel
 from jeton.accel import gate, nodes, registers
+from jeton.accel.bar import BAR_BYTES, BarServer, BarTransport
 from jeton.accel.card_server import CardServer
 from jeton.accel.configuration import Configuration
 from jeton.accel.device import Device
@@ -120,6 +121,8 @@ class Ways:
             context = gate.authority_context(certificate(self.folder)[0])
             where = ("127.0.0.1", self.port(card, tls=True))
             return TcpTransport(*where, timeout=timeout, token=TOKEN, context=context)
+        if way == "pci":
+            return BarTransport(self.bar(card), timeout=timeout)
         if way == "nodes":
             return NodesTransport(self.fake(card).prefix, timeout=timeout)
         return made(name)
@@ -134,6 +137,12 @@ class Ways:
             server = self.stack.enter_context(CardServer(made(card), **options))
             self.ports[name] = server.port
         return self.ports[name]
+
+    def bar(self, card: str) -> Path:
+        file = self.folder / f"bar-{card}"
+        if not file.exists():
+            self.stack.enter_context(BarServer(made(card), file))
+        return file
 
     def fake(self, card: str) -> Fake:
         if card not in self.fakes:
@@ -180,6 +189,8 @@ WAYS = [
     "tcp to reference",
     pytest.param("tls to reference", marks=needs_openssl),
     pytest.param("nodes to reference", marks=needs_fuse),
+    "pci to reference",
+    pytest.param("pci to sim", marks=[needs_tools, pytest.mark.long]),
     pytest.param("tcp to sim", marks=[needs_tools, pytest.mark.long]),
     pytest.param("nodes to sim", marks=[needs_tools, needs_fuse, pytest.mark.long]),
 ]
@@ -321,6 +332,7 @@ def test_two_clients_are_never_mixed(ways: Ways, name: str, device: Device) -> N
         "reference",
         "tcp to reference",
         pytest.param("nodes to reference", marks=needs_fuse),
+        pytest.param("pci to reference", marks=pytest.mark.long),
         pytest.param("sim", marks=[needs_tools, pytest.mark.long]),
         pytest.param("nodes to sim", marks=[needs_tools, needs_fuse, pytest.mark.long]),
     ],
@@ -587,6 +599,7 @@ def test_a_fault_of_a_node_ends_in_a_typed_error_or_the_right_ids(
 
 
 @needs_fuse
+@pytest.mark.long
 def test_a_card_whose_process_dies_is_an_error_and_a_new_one_helps(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "reference")
     try:
@@ -609,6 +622,7 @@ def test_a_card_whose_process_dies_is_an_error_and_a_new_one_helps(tmp_path: Pat
 
 
 @needs_fuse
+@pytest.mark.long
 def test_a_card_that_stalls_is_an_error_and_goes_on_later(tmp_path: Path) -> None:
     fake = Fake(tmp_path, "reference")
     try:
@@ -648,6 +662,41 @@ def test_a_packet_is_found_in_any_portions() -> None:
             packet_header(size)
 
 
+# ---- over memory ----
+
+
+def test_refuses_memory_that_has_no_card(tmp_path: Path) -> None:
+    file = tmp_path / "bar"
+    with pytest.raises(DeviceError, match="bar cannot be opened: No such file"):
+        BarTransport(file)
+    file.write_bytes(b"short")
+    with pytest.raises(DeviceError, match="bar is no BAR of 1,048,576 bytes"):
+        BarTransport(file)
+    file.write_bytes(bytes(BAR_BYTES))
+    with pytest.raises(DeviceError, match=r"there is no card behind .*bar: it begins with 0x0"):
+        BarTransport(file)
+
+
+def test_memory_that_nobody_serves_any_more_is_an_error(tmp_path: Path) -> None:
+    with BarServer(ReferenceTransport(SHAPE), tmp_path / "bar"):
+        device = loaded(BarTransport(tmp_path / "bar", timeout=3), timeout=3)
+    with pytest.raises(DeviceTimeoutError, match="the card owes words"):
+        device.encode(TEXT)
+    with pytest.raises(DeviceTimeoutError, match=r"did not answer for 3 s"):
+        device.reset()
+    device.close()
+
+
+def test_a_ring_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    with BarServer(ReferenceTransport(SHAPE), tmp_path / "bar"):
+        transport = BarTransport(tmp_path / "bar", timeout=9)
+        transport._memory().words[48] += np.uint32(1 << 20)
+        with pytest.raises(AnswerError, match="a ring of 262,144 bytes says that it holds 1,048"):
+            transport.receive(10, 1)
+        transport._memory().words[48] -= np.uint32(1 << 20)
+        transport.close()
+
+
 # ---- by name, and as commands ----
 
 
@@ -672,6 +721,7 @@ def test_what_is_no_card_is_let_go() -> None:
 
 
 @needs_openssl
+@pytest.mark.long
 def test_a_card_is_served_by_a_command(ways: Ways, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate_, key = certificate(ways.folder)
     token = ways.folder / "token"
@@ -708,6 +758,7 @@ def test_a_fake_card_goes_when_it_is_told_to(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_commands_refuse_in_one_line(tmp_path: Path) -> None:
     for arguments, said in (
         (("card-server", "--listen", "0.0.0.0:0"), b"give TLS and a token, or use 127.0.0.1"),

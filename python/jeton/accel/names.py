@@ -1,4 +1,4 @@
-"""Cards by name: `sim`, `reference`, `nodes:PREFIX`, `uart:PATH`, `tcp:HOST:PORT`."""
+"""Cards by name: `sim`, `reference`, `nodes:PREFIX`, `pci:PATH`, `uart:PATH`, `tcp:HOST:PORT`."""
 
 import os
 import sys
@@ -26,11 +26,13 @@ def check_name(name: str) -> str:
     'nodes:/dev/xdma0'
     """
     way, colon, where = name.partition(":")
-    if (way in ("nodes", "uart", "tcp") and where) or (way in ("sim", "reference") and not colon):
+    if (way in ("nodes", "pci", "uart", "tcp") and where) or (
+        way in ("sim", "reference") and not colon
+    ):
         return name
     raise DeviceError(
         f"there is no card {name!r}; there are 'sim' and 'reference', "
-        "'nodes:PREFIX', 'uart:PATH' and 'tcp:HOST:PORT'"
+        "'nodes:PREFIX', 'pci:PATH', 'uart:PATH' and 'tcp:HOST:PORT'"
     )
 
 
@@ -57,6 +59,10 @@ def open_transport(
         from jeton.accel.nodes import NodesTransport  # noqa: PLC0415
 
         return NodesTransport(where, timeout=timeout)
+    if way == "pci":
+        from jeton.accel.bar import BarTransport  # noqa: PLC0415
+
+        return BarTransport(where, timeout=timeout)
     if way == "uart":
         from jeton.accel.uart import SerialLine, UartTransport  # noqa: PLC0415
 
