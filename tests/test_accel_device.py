@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -843,3 +844,33 @@ def test_several_lanes_encode_by_published_vocabularies() -> None:
                 transport.regime(gap, stall, seed=3)
                 assert device.encode_batch(texts) == [tok.encode(text) for text in texts]
             transport.regime()
+
+
+def test_threads_share_a_device(device: Device) -> None:
+    texts = [f"text {number} of {number % 7} threads" for number in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(device.encode, texts)) == trained().encode_batch(texts)
+
+
+def test_a_card_that_failed_can_be_loaded_again(device: Device, link: Faulty) -> None:
+    link.spoil = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        device.encode("low")
+    link.heal()
+    device.load(other := jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    assert device.encode("low") == other.encode("low")
+
+
+def test_refuses_what_makes_no_sense() -> None:
+    card = ReferenceTransport(configuration("small"))
+    with pytest.raises(ValueError, match="a fallback is 'software', True or False"):
+        Device(card, fallback="hardware")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a timeout is more than 0 seconds, not 0"):
+        Device(card, timeout=0)
+    with Device(card) as device:
+        with pytest.raises(TypeError, match="loaded with a Tokenizer, not str"):
+            device.load("gpt2")  # type: ignore[arg-type]
+        with pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"):
+            device.tokens()
+    with pytest.raises(DeviceError, match="the device is closed; open it again"):
+        device.encode("low")

@@ -4,10 +4,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 
+from jeton._engine import Engine
 from jeton.accel.configuration import BANKS, Configuration
 from jeton.accel.errors import AnswerError, DeviceError
 from jeton.accel.images import digest_of, kept_image
@@ -34,6 +36,8 @@ __all__ = ["Device", "Info"]
 
 BATCH_BYTES = 1 << 18
 """Bytes of text for each lane that make a batch, where texts come one by one."""
+
+NO_TABLES = "the card has no tables; load a tokenizer"
 
 End: TypeAlias = int | str | None
 
@@ -71,8 +75,8 @@ class _Batch:
 class Device:
     """A card, which gives exactly what the `Tokenizer` gives that it was loaded with.
 
-    One thread uses it at a time. When the card fails, `reset` makes it usable again; with
-    `fallback`, what it owes, and what comes until then, is encoded in software.
+    Threads may share it, and wait for each other. When the card fails, `reset` makes it usable
+    again; with `fallback`, what it owes, and what comes until then, is encoded in software.
     """
 
     def __init__(
@@ -84,6 +88,11 @@ class Device:
         fallback: bool | Literal["software"] = False,
     ) -> None:
         """Take hold of a card and reset it; what is no card is refused."""
+        if fallback not in (True, False, "software"):
+            raise ValueError(f"a fallback is 'software', True or False, not {fallback!r}")
+        if not timeout > 0:
+            raise ValueError(f"a timeout is more than 0 seconds, not {timeout}")
+        self._lock = RLock()
         self._link = Link(transport, timeout)
         self._name = name
         self._fallback = bool(fallback)
@@ -105,21 +114,29 @@ class Device:
         """Fill the card's tables from a tokenizer, unless they have just that.
 
         One that does not fit is refused with the sizes needed and available.
-        Texts that are on their way are encoded first.
+        Texts that are on their way are encoded first; a card that has failed is reset.
         """
+        if not isinstance(tokenizer, Engine):
+            kind = type(tokenizer).__name__
+            raise TypeError(f"a card is loaded with a Tokenizer, not {kind}; see jeton.pretrained")
         image = kept_image(tokenizer, self._configuration)
-        while self._flight:
-            self._receive()
-        # Until its tables are there, whatever comes between, nothing is encoded.
-        vocab, digest = Vocab(tokenizer), digest_of(image)
-        self._vocab, self._image, self._digest = None, b"", 0
-        try:
-            with self._watched():
-                self._fill(image, digest)
-        except DeviceError:
-            if not self._fallback:
-                raise
-        self._vocab, self._image, self._digest = vocab, image, digest
+        with self._lock:
+            while self._flight:
+                self._receive()
+            # Until its tables are there, whatever comes between, nothing is encoded.
+            vocab, digest = Vocab(tokenizer), digest_of(image)
+            self._vocab, self._image, self._digest = None, b"", 0
+            try:
+                with self._watched():
+                    if self._failure is not None:
+                        self._link.reset()
+                        self._batches = 0
+                    self._fill(image, digest)
+                    self._failure = None
+            except DeviceError:
+                if not self._fallback:
+                    raise
+            self._vocab, self._image, self._digest = vocab, image, digest
 
     def _fill(self, image: bytes, digest: int) -> None:
         if self._link.image() != digest:
@@ -145,19 +162,24 @@ class Device:
 
     def counters(self) -> dict[str, int]:
         """Return what the card has counted since it was reset, all at one moment."""
-        return self._link.counters()
+        with self._lock:
+            return self._link.counters()
 
     def tokens(self, lane: int = 0) -> dict[bytes, int]:
         """Return the ids of all tokens that a lane's tables spell, read back by registers."""
         if not 0 <= lane < self._configuration.lanes:
             raise DeviceError(f"there is no lane {lane}; the card has {self._configuration.lanes}")
-        ids = self._link.table(Table.BYTES, 256, lane).tolist()
-        spelled = {id_: bytes([byte]) for byte, id_ in enumerate(ids)}
-        merges: dict[tuple[int, int], int] = {}
-        for bank in range(BANKS):
-            size = 1 << self._configuration.bank_bits
-            entries = self._link.table(Table.PAIRS + bank, size, lane)
-            merges |= pairs_of(bank, entries, self._configuration)
+        with self._lock:
+            self._check()
+            if self._vocab is None:
+                raise DeviceError(NO_TABLES)
+            ids = self._link.table(Table.BYTES, 256, lane).tolist()
+            spelled = {id_: bytes([byte]) for byte, id_ in enumerate(ids)}
+            merges: dict[tuple[int, int], int] = {}
+            for bank in range(BANKS):
+                size = 1 << self._configuration.bank_bits
+                entries = self._link.table(Table.PAIRS + bank, size, lane)
+                merges |= pairs_of(bank, entries, self._configuration)
         return {token: id_ for id_, token in spell(spelled, merges).items()}
 
     # ---- text to ids ----
@@ -264,9 +286,10 @@ class Device:
         self, texts: Iterable[Text], specials: Specials, prepend: End, append: End
     ) -> _Batch:
         """Cut specials out of texts, and deal to lanes what is left."""
-        if self._vocab is None:
-            raise DeviceError("the card has no tables; load a tokenizer")
-        tokenizer = self._vocab.tokenizer
+        vocab = self._vocab
+        if vocab is None:
+            raise self._loss() if self._link.is_closed else DeviceError(NO_TABLES)
+        tokenizer = vocab.tokenizer
         before = tokenizer.encode(b"", prepend=prepend)
         after = tokenizer.encode(b"", append=append)
         on_card: list[bytes] = []
@@ -282,7 +305,7 @@ class Device:
                     own.append(len(on_card))
                     on_card.append(stretch)
             parts.append([*own, after])
-        return _Batch(parts, deal(on_card, self._configuration.lanes), self._vocab)
+        return _Batch(parts, deal(on_card, self._configuration.lanes), vocab)
 
     def _in_software(self, texts: "Iterable[bytes]", tokenizer: "Tokenizer") -> list[list[int]]:
         content = list(texts)
@@ -296,18 +319,22 @@ class Device:
         if not batch.dealt.texts:
             batch.answer = []
             return
-        if self._failure is None:
-            with suppress(DeviceError), self._watched():
-                self._link.send(batch.dealt.packet)
-        if self._failure is None:
-            self._flight.append(batch)
-        else:
-            batch.is_lost = True
+        with self._lock:
+            if batch.vocab is not self._vocab:
+                raise DeviceError("another tokenizer was loaded meanwhile; encode the texts again")
+            if self._failure is None:
+                with suppress(DeviceError), self._watched():
+                    self._link.send(batch.dealt.packet)
+            if self._failure is None:
+                self._flight.append(batch)
+            else:
+                batch.is_lost = True
 
     def _finished(self, batch: _Batch) -> list[list[int]]:
         """Return the ids of a batch that was sent, when the card has given them."""
-        while batch.answer is None and not batch.is_lost:
-            self._receive()
+        with self._lock:
+            while batch.answer is None and not batch.is_lost:
+                self._receive()
         answer = batch.answer
         if answer is None:
             if not self._fallback:
@@ -376,6 +403,11 @@ class Device:
         self._flight.clear()
         self._early.clear()
 
+    def _check(self) -> None:
+        """Refuse to use a card that has failed."""
+        if self._failure is not None:
+            raise self._loss()
+
     def _loss(self) -> DeviceError:
         if self._failure is None:
             return DeviceError("the card was reset before it gave the ids; encode the texts again")
@@ -385,16 +417,16 @@ class Device:
 
     def reset(self) -> None:
         """Bring the card back, whatever it did; texts on their way are lost, its tables are not."""
-        for batch in self._flight:
-            batch.is_lost = True
-        self._flight.clear()
-        self._early.clear()
-        with self._watched():
+        with self._lock, self._watched():
+            for batch in self._flight:
+                batch.is_lost = True
+            self._flight.clear()
+            self._early.clear()
             self._link.reset()
             self._batches = 0
             if self._vocab is not None:
                 self._fill(self._image, self._digest)
-        self._failure = None
+            self._failure = None
 
     def close(self) -> None:
         """Let the card go; to close again does nothing."""
@@ -413,4 +445,5 @@ class Device:
     def __repr__(self) -> str:
         """Say what tells devices apart at a glance."""
         loaded = "no tables" if self._vocab is None else repr(self._vocab.tokenizer)
-        return f"<jeton.accel.Device {self._name!r}, {self._configuration.lanes} lanes, {loaded}>"
+        lanes = f"{self._configuration.lanes} lane{'s' if self._configuration.lanes > 1 else ''}"
+        return f"<jeton.accel.Device {self._name!r}, {lanes}, {loaded}>"

@@ -29,7 +29,7 @@ class Link:
         """Take a transport; nothing is asked of the card yet."""
         self.transport = transport
         self.timeout = timeout
-        self._is_closed = False
+        self.is_closed = False
 
     def read(self, address: int) -> int:
         """Read a register."""
@@ -127,8 +127,8 @@ class Link:
 
     def close(self) -> None:
         """Let the card go."""
-        if not self._is_closed:
-            self._is_closed = True
+        if not self.is_closed:
+            self.is_closed = True
             self.transport.close()
 
     def _wait(self, address: int, field: Field, value: int) -> int:
@@ -152,7 +152,7 @@ class Link:
 
     def _call(self, ask: Callable[[], Result]) -> Result:
         """Call the transport; what it raises is a `DeviceError`."""
-        if self._is_closed:
+        if self.is_closed:
             raise DeviceError("the device is closed; open it again")
         try:
             return ask()

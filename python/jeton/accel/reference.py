@@ -191,6 +191,7 @@ class ReferenceTransport:
         if address == registers.CONTROL and registers.CONTROL_RESET.of(value):
             self._words.clear()
             self._batches = 0
+            self._lane.counters = dict.fromkeys(registers.COUNTERS, 0)
         elif address == registers.CONTROL and registers.CONTROL_LOAD.of(value):
             self._registers |= {
                 registers.CONTROL: value,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -94,10 +95,18 @@ def encode(
 
     On stderr: the rate that the card has at its clock, and that of the simulation.
     """
+    from jeton.accel import configuration
     from jeton.accel import open as open_card
+    from jeton.accel.images import kept_image
 
     tokenizer = load(name)
     changed = {key: value for key, value in parameters.items() if value is not None}
+    # What cannot work is refused before a card is built for it.
+    for file in files:
+        if file != STDIN:
+            Path(file).stat()
+    if card in ("sim", "reference"):
+        kept_image(tokenizer, configuration(config, **changed))
     with open_card(card, config, **changed) as device:  # type: ignore[arg-type] # all are int.
         device.load(tokenizer)
         before, start = device.counters(), time.process_time()
@@ -110,8 +119,8 @@ def encode(
         for line in rates({key: after[key] - before[key] for key in after}, seconds, clock):
             click.echo(line, err=True)
         if device.info.software_texts:
-            done = f"{device.info.software_texts} texts, {device.info.software_bytes:,} bytes"
-            click.echo(f"software   {done} (too long for the card)", err=True)
+            done = f"{device.info.software_bytes:,} bytes, of texts too long for the card"
+            click.echo(f"software   {done}", err=True)
 
 
 def rates(counted: dict[str, int], seconds: float, clock: float) -> Iterator[str]:
@@ -124,7 +133,7 @@ def rates(counted: dict[str, int], seconds: float, clock: float) -> Iterator[str
     raw        1.00 % of 9,000 bytes
     """
     size, cycles = counted["bytes"], counted["cycles"]
-    if cycles:
+    if size and cycles:
         rate = size / cycles
         yield (
             f"card       {rate:.3f} bytes per cycle, "
