@@ -97,11 +97,17 @@ def main() -> None:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*DESIGNS, *CARDS]
-    parser.add_argument("designs", nargs="*", choices=names, metavar="DESIGN", help=str(names))
+    names = ", ".join([*DESIGNS, *CARDS])
+    parser.add_argument(
+        "designs", nargs="*", metavar="DESIGN", help=f"{names}; none: only the page"
+    )
     parser.add_argument("--seeds", type=int, default=5, help="seeds of placing, from 1")
     parser.add_argument("--no-rates", action="store_true", help="simulate nothing")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in options.designs:
+        if name not in DESIGNS and name not in CARDS:
+            parser.error(f"there is no design {name!r}; there are {names}")
+    return options
 
 
 # ---- what is made ----
