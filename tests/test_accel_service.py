@@ -701,9 +701,8 @@ def test_a_killed_card_loses_nothing_and_comes_back(tmp_path: Path) -> None:
             assert await client.encode_batch(texts) == expected(texts)
             health = await client.health()
             assert health["status"] == "degraded"
-            assert "bus is gone" in health["cards"][0]["failure"]
+            assert health["cards"][0]["failures"]
             link.heal()
-            # Its reset waits for the register; then it is there again.
             await until(lambda: service.health()["status"] == "ok")
             before = service.health()["cards"][0]["texts"]
             assert await client.encode_batch(texts) == expected(texts)
