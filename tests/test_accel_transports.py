@@ -187,7 +187,7 @@ WAYS = [
     "reference",
     pytest.param("sim", marks=needs_tools),
     "tcp to reference",
-    pytest.param("tls to reference", marks=needs_openssl),
+    pytest.param("tls to reference", marks=[needs_openssl, pytest.mark.long]),
     pytest.param("nodes to reference", marks=needs_fuse),
     "pci to reference",
     pytest.param("pci to sim", marks=[needs_tools, pytest.mark.long]),
@@ -338,7 +338,7 @@ def test_two_clients_are_never_mixed(ways: Ways, name: str, device: Device) -> N
     [
         "reference",
         "tcp to reference",
-        pytest.param("nodes to reference", marks=needs_fuse),
+        pytest.param("nodes to reference", marks=[needs_fuse, pytest.mark.long]),
         pytest.param("pci to reference", marks=pytest.mark.long),
         pytest.param("sim", marks=[needs_tools, pytest.mark.long]),
         pytest.param("nodes to sim", marks=[needs_tools, needs_fuse, pytest.mark.long]),
