@@ -80,11 +80,11 @@ ray: $(VENV)/ray ## Install Ray; without it, the tests of many machines are skip
 .PHONY: rtl
 rtl: $(VENV)/rtl ## Install what the accelerator's tests need: simulator, proofs, lints.
 
-.PHONY: icarus
-icarus: ## Install Debian's Icarus, for the accelerator's four-state run; needs root, and goes on without.
-	@command -v iverilog > /dev/null || \
-	  { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends iverilog; } > /dev/null || \
-	  echo "Icarus is not here and cannot be installed; the four-state run is skipped"
+.PHONY: debian
+debian: ## Install Debian's Icarus and FUSE, for the four-state run and the fake card; needs root, and goes on without.
+	@{ command -v iverilog && command -v fusermount3; } > /dev/null || \
+	  { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -qq -y --no-install-recommends iverilog fuse3; } > /dev/null || \
+	  echo "Icarus and FUSE are not here and cannot be installed; the four-state run and the fake card's tests are skipped"
 
 .PHONY: fpga-tools
 fpga-tools: $(VENV)/fpga ## Install what placing and routing needs.
