@@ -5,7 +5,7 @@
 //                +---->  drain                          about 8 cycles a merge, one piece at a time
 //
 // The function `merge` of python/jeton/reference.py. A slot holds an id and the rank of the pair that
-// begins there, which is the id that the pair would become; all ones says that it is no token.
+// begins there, which is the id that the pair would become; its highest bit says that it is no token.
 //
 // `best` is the lowest rank, the leftmost on a tie. After a merge a tree, one level a cycle, finds
 // the lowest of the ranks that stay, while the (at most two) new pairs are looked up; answers then
