@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fpga_flow import (
     FPGA,
+    TINY,
     ULX3S,
     Design,
     FlowError,
@@ -28,20 +29,10 @@ from fpga_flow import (
     write_records,
 )
 from fpga_rates import measure_rates
-from jeton.accel.configuration import Configuration, configuration
+from jeton.accel.configuration import configuration
 
 RESULTS = Path(__file__).parent / "results" / "fpga.json"
 
-TINY = Configuration(
-    id_bits=10,
-    bank_bits=8,
-    units=2,
-    slots=8,
-    wide_units=0,
-    wide_slots=8,
-    bridge_bits=6,
-    bytes_log=7,
-)
 SMALL = configuration("small")
 GPT2 = configuration("default", id_bits=16, bank_bits=14)
 BOARD_FILES = (*sorted((FPGA / "ulx3s").glob("*.sv")), FPGA / "cells" / "EHXPLLL.sv")

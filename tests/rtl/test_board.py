@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import sys
 from typing import TYPE_CHECKING, Any
 
 import cocotb
@@ -18,7 +19,6 @@ from cocotb_tools.runner import get_runner
 import jeton
 from conftest import ROOT
 from jeton.accel import registers
-from jeton.accel.configuration import Configuration
 from jeton.accel.tables import tables_of
 from jeton.accel.uart import UartTransport
 from jeton.accel.words import Vocab, deal, read_words
@@ -29,17 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+sys.path.insert(0, str(ROOT / "bench"))
+from fpga_flow import TINY
+
 BOARD = ROOT / "fpga" / "ulx3s"
-TINY = Configuration(
-    id_bits=10,
-    bank_bits=8,
-    units=2,
-    slots=8,
-    wide_units=0,
-    wide_slots=8,
-    bridge_bits=6,
-    bytes_log=7,
-)
 BIT_CYCLES = 5
 PERIOD = 20  # ns
 BIT = BIT_CYCLES * PERIOD

@@ -15,7 +15,6 @@ import pytest
 
 import jeton
 from conftest import ROOT
-from jeton.accel.configuration import Configuration
 from jeton.accel.device import Device
 from jeton.accel.sim import SimTransport
 from jeton.cli.samples import SAMPLES
@@ -28,18 +27,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import fpga_flow
 
 CELLS = ROOT / "fpga" / "cells"
-# As small as may be, so that it is placed and routed in minutes.
-TINY = Configuration(
-    id_bits=10,
-    bank_bits=8,
-    units=2,
-    slots=8,
-    wide_units=0,
-    wide_slots=8,
-    bridge_bits=6,
-    bytes_log=7,
-)
-DESIGN = fpga_flow.Design("tiny", TINY)
+DESIGN = fpga_flow.Design("tiny", fpga_flow.TINY)
 LETTERS = b" \n'sta1,\xe4\xb8\xad\xf0\x9f\x98\x80\xff"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
@@ -70,7 +58,7 @@ def test_the_netlist_gives_the_same_words_in_the_same_cycles() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
         for files in (None, netlist_files()):
-            transport = SimTransport(TINY, rtl=files)
+            transport = SimTransport(fpga_flow.TINY, rtl=files)
             device = Device(transport)
             device.load(tokenizer)
             ids = []
