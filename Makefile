@@ -30,7 +30,7 @@ test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share
 	pytest -q
 
 .PHONY: rtl-test
-rtl-test: dev rtl fpga-tools icarus ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
+rtl-test: dev rtl fpga-tools debian ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
 	pytest -q -m "" tests/rtl tests/test_accel*.py tests/test_cli_accel.py
 
 .PHONY: fpga
