@@ -201,8 +201,8 @@ pub(crate) struct Table<E: Pod> {
     len: usize,
 }
 
-/// A pair that is looked up.
-#[derive(Clone, Copy)]
+/// A pair that is looked up, and its place in either half.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Asked<E> {
     places: [usize; 2],
     pair: E,
@@ -242,7 +242,7 @@ impl<E: Entry> Table<E> {
         let (mut entry, mut half) = (E::pack(left, right, joined), 0);
         for _ in 0..MOVES_MAX {
             let ((left, right), _) = entry.unpack();
-            let place = self.places(left, right)[half];
+            let place = self.places(left, right)[half] + half * (self.entries.len() / 2);
             std::mem::swap(&mut self.entries[place], &mut entry);
             if entry == E::zeroed() {
                 return;
@@ -259,26 +259,28 @@ impl<E: Entry> Table<E> {
     /// Returns what a pair becomes, `Id::MAX` if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
-        let [a, b] = self.places(left, right);
-        let entries: &[E] = &self.entries;
-        E::joined([entries[a], entries[b]], E::pack(left, right, 0))
+        self.answer(Asked { places: self.places(left, right), pair: E::pack(left, right, 0) })
     }
 
     /// Asks for what a pair becomes: [`Table::answer`] has it after a while.
     #[inline(always)]
     pub(crate) fn ask(&self, left: Id, right: Id) -> Asked<E> {
-        let places = self.places(left, right);
-        let entries: &[E] = &self.entries;
-        prefetch(&entries[places[0]]);
-        prefetch(&entries[places[1]]);
-        Asked { places, pair: E::pack(left, right, 0) }
+        let asked = Asked { places: self.places(left, right), pair: E::pack(left, right, 0) };
+        self.entries(asked.places).into_iter().for_each(prefetch);
+        asked
     }
 
     /// Returns what was asked for, as [`Table::rank`] does.
     #[inline(always)]
-    pub(crate) fn answer(&self, Asked { places: [a, b], pair }: Asked<E>) -> Id {
-        let entries: &[E] = &self.entries;
-        E::joined([entries[a], entries[b]], pair)
+    pub(crate) fn answer(&self, Asked { places, pair }: Asked<E>) -> Id {
+        E::joined(self.entries(places).map(|entry| *entry), pair)
+    }
+
+    /// The entries at a place of either half. Halves have a power of two of them.
+    #[inline(always)]
+    fn entries(&self, [a, b]: [usize; 2]) -> [&E; 2] {
+        let (low, high) = self.entries.split_at(self.entries.len() / 2);
+        [&low[a & (low.len() - 1)], &high[b & (high.len() - 1)]]
     }
 
     /// The same, quicker for bytes.
@@ -295,8 +297,7 @@ impl<E: Entry> Table<E> {
         let key = (u64::from(left) << 32 | u64::from(right)) ^ self.seed;
         let product = u128::from(key) * 0x9E37_79B9_7F4A_7C15_u128;
         let mixed = product as u64 ^ (product >> 64) as u64;
-        let half = self.entries.len() / 2;
-        [mixed as usize & (half - 1), (mixed >> 32) as usize & (half - 1) | half]
+        [mixed as usize, (mixed >> 32) as usize].map(|place| place & (self.entries.len() / 2 - 1))
     }
 
     fn iter(&self) -> impl Iterator<Item = ((Id, Id), Id)> {

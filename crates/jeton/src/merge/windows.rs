@@ -91,12 +91,12 @@ struct Window {
 
 impl Window {
     fn of(vocab: &Vocab, start: usize, ids: &[Id]) -> Self {
-        let length = |id: Id| vocab.token(id).expect("merging yields tokens").len();
-        let ends = ids.iter().scan(start, |end, &id| {
-            *end += length(id);
-            Some(*end)
-        });
-        Self { start, ids: ids.to_vec(), ends: ends.collect() }
+        let (mut ends, mut end) = (Vec::with_capacity(ids.len()), start);
+        for &id in ids {
+            end += vocab.token(id).expect("merging yields tokens").len();
+            ends.push(end);
+        }
+        Self { start, ids: ids.to_vec(), ends }
     }
 
     fn end(&self) -> usize {
@@ -175,7 +175,7 @@ impl Seams<'_> {
     /// Returns how many ids of the current window, and of the next, lie before a seam.
     fn find(&mut self, current: &Window, next: &Window) -> Option<(usize, usize)> {
         let mut right = 0;
-        let mut common: Vec<(usize, usize)> = Vec::new();
+        let mut common: Vec<(usize, usize)> = Vec::with_capacity(next.ids.len());
         for (number, &end) in current.ends.iter().enumerate() {
             while right < next.ids.len() && next.start_of(right) < end {
                 right += 1;
