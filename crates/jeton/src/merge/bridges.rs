@@ -98,8 +98,22 @@ impl Bridges {
     /// Calls `each` with every place where a piece may be cut.
     #[inline]
     pub(crate) fn cuts(&self, piece: &[u8], mut each: impl FnMut(usize)) {
+        if !self.all_reached || piece.is_ascii() {
+            return;
+        }
         let (mut at, mut before) = (0, None);
-        while self.all_reached && at < piece.len() {
+        while at < piece.len() {
+            // Mostly there are characters of three bytes side by side.
+            if let Some(mut left) = before {
+                while let Some(right) = three_bytes(&piece[at..]) {
+                    if !self.crosses([left, right], piece[at - 1], piece[at]) {
+                        each(at);
+                    }
+                    left = right;
+                    at += 3;
+                }
+                before = Some(left);
+            }
             let read = read_char(&piece[at..]);
             if let (Some(left), Some((right, _))) = (before, read)
                 && left | right >= 0x80
@@ -147,7 +161,8 @@ impl Bridges {
     #[inline]
     fn crosses(&self, [left, right]: [u32; 2], last: u8, first: u8) -> bool {
         let (word, bit) = self.place(left, right);
-        self.whole[word] & bit != 0 || self.crosses_partly(last, first)
+        // A branch for both: neither can be foretold.
+        (self.whole[word] & bit != 0) | self.crosses_partly(last, first)
     }
 
     /// Returns whether a token may cross a border that holds one of the two characters in part.
@@ -161,8 +176,9 @@ impl Bridges {
     fn place(&self, left: u32, right: u32) -> (usize, u64) {
         let key = u64::from(left) << 32 | u64::from(right);
         let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let bit = (mixed >> 40) as usize & (self.whole.len() * 64 - 1);
-        (bit / 64, 1 << (bit % 64))
+        // The number of words is a power of two.
+        let (word, bit) = ((mixed >> 46) as usize, mixed >> 40 & 63);
+        (word & (self.whole.len() - 1), 1 << bit)
     }
 }
 
@@ -170,6 +186,17 @@ impl Bridges {
 fn place_of_bytes(last: u8, first: u8) -> (usize, u64) {
     let bit = usize::from(last) << 8 | usize::from(first);
     (bit / 64, 1 << (bit % 64))
+}
+
+/// The character of three bytes that begins here; none where fewer than four are left.
+///
+/// What is spelled like one and is none (too long, or a surrogate) is taken for one. That is as good: where
+/// a token holds such bytes, borders next to them are known by their bytes.
+#[inline]
+fn three_bytes(bytes: &[u8]) -> Option<u32> {
+    let word = u32::from_be_bytes(*bytes.first_chunk()?) >> 8;
+    let point = (word >> 4 & 0xF000) | (word >> 2 & 0xFC0) | (word & 0x3F);
+    (word & 0xF0_C0C0 == 0xE0_8080).then_some(point)
 }
 
 /// Whether a character may begin at a byte that is not the first, and it or the one before is
