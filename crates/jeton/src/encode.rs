@@ -138,11 +138,7 @@ impl Tokenizer {
             });
         }
         let mut chunks = Chunks::new(&self.vocab, text, scratch.get(), taker);
-        let mut end = 0;
-        self.splitter.split(text, |piece| {
-            end += piece.len();
-            chunks.push(end);
-        })?;
+        self.splitter.split_ends(text, &mut chunks)?;
         chunks.finish();
         Ok(())
     }

@@ -39,69 +39,49 @@ impl Key {
         Self(bytes & MASKS[length] | (length as u128) << 120)
     }
 
+    /// The same for a piece of any length; [`Key::LONG`] if it is not short.
+    #[inline(always)]
+    pub(crate) fn within(text: &[u8], start: usize, length: usize) -> Self {
+        let Row { mask, length } = ROWS[length.min(16)];
+        match text.get(start..start + 16).and_then(|bytes| bytes.first_chunk()) {
+            Some(bytes) => Self(u128::from_le_bytes(*bytes) & mask | length),
+            None => Self::at_the_end(&text[start..], mask, length),
+        }
+    }
+
+    /// The same where fewer than sixteen bytes are left.
+    #[cold]
+    fn at_the_end(rest: &[u8], mask: u128, length: u128) -> Self {
+        let mut padded = [0; 16];
+        padded[..rest.len()].copy_from_slice(rest);
+        Self(u128::from_le_bytes(padded) & mask | length)
+    }
+
     /// Returns a number whose bits all depend on all bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn mixed(self) -> u64 {
         mix(self.0, SEEDS)
     }
 }
 
-/// Bytes that a piece has at most whose key is a [`LongKey`].
-pub(crate) const LONG_MAX: usize = 47;
-
-/// A piece that is not much longer, in the same way; it may be short.
-#[derive(Clone, Copy, Debug, Eq, Pod, Zeroable)]
-#[repr(transparent)]
-pub(crate) struct LongKey([u128; 3]);
-
-impl PartialEq for LongKey {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        // All at once, without a branch or a call.
-        let [low, middle, high] = [0, 1, 2].map(|at| self.0[at] ^ other.0[at]);
-        low | middle | high == 0
-    }
-}
-
-impl LongKey {
-    /// The key of `text[start..start + length]`, which has from 1 to [`LONG_MAX`] bytes.
-    #[inline]
-    pub(crate) fn of(text: &[u8], start: usize, length: usize) -> Self {
-        let thirds: [[u8; 16]; 3] = match text.get(start..start + 48) {
-            Some(bytes) => bytemuck::pod_read_unaligned(bytes),
-            None => {
-                let mut padded = [0; 48];
-                padded[..length].copy_from_slice(&text[start..start + length]);
-                bytemuck::cast(padded)
-            }
-        };
-        let mask = |before: usize| MASKS[length.saturating_sub(before).min(16)];
-        let [low, middle, high] = thirds.map(u128::from_le_bytes);
-        let high = high & mask(32) | (length as u128) << 120;
-        Self([low & mask(0), middle & mask(16), high])
-    }
-
-    /// Returns a number whose bits all depend on all bytes.
-    #[inline]
-    pub(crate) fn mixed(self) -> u64 {
-        let [low, middle, high] = self.0;
-        let both = mix(low, SEEDS).rotate_left(32) ^ mix(middle, [SEEDS[1], SEEDS[0]]);
-        mix(high ^ u128::from(both) << 32, SEEDS)
-    }
-}
-
 /// Odd numbers without a pattern, for what need not be hidden from who makes the text.
-const SEEDS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
+pub(crate) const SEEDS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
 /// Seeds that nobody knows before: no vocabulary can be made whose tokens all collide.
 pub(crate) fn drawn_seeds() -> [u64; 2] {
     [1, 2].map(|number: u64| RandomState::default().hash_one(number))
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn mix(key: u128, seeds: [u64; 2]) -> u64 {
     let product = u128::from(key as u64 ^ seeds[0]) * u128::from((key >> 64) as u64 ^ seeds[1]);
     product as u64 ^ (product >> 64) as u64
+}
+
+/// Returns what [`Key::mixed`] does, for the two halves of a key.
+#[inline(always)]
+pub(crate) fn mix_halves(low: u64, high: u64) -> u64 {
+    mix(u128::from(high) << 64 | u128::from(low), SEEDS)
 }
 
 /// The bits of so many bytes.
@@ -113,6 +93,24 @@ const MASKS: [u128; 17] = {
         length += 1;
     }
     masks
+};
+
+/// What makes a key of sixteen bytes by the length of a piece: what is masked off, what is put in.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub(crate) struct Row {
+    pub(crate) mask: u128,
+    pub(crate) length: u128,
+}
+
+pub(crate) static ROWS: [Row; 17] = {
+    let mut rows = [Row { mask: 0, length: Key::LONG.0 }; 17];
+    let mut length = 0;
+    while length <= SHORT_MAX {
+        rows[length] = Row { mask: MASKS[length], length: (length as u128) << 120 };
+        length += 1;
+    }
+    rows
 };
 
 /// A slot of the table, half a cache line, so that none lies across two.
@@ -208,12 +206,14 @@ mod tests {
         }
         assert_ne!(Key::of(b"\0", 0, 1), Key::of(b"\0\0", 0, 2));
         for start in 0..text.len() {
-            for length in 1..=LONG_MAX.min(text.len() - start) {
-                let alone = &text[start..start + length];
-                assert_eq!(LongKey::of(text, start, length), LongKey::of(alone, 0, length));
+            for length in 1..=text.len() - start {
+                let key = match length {
+                    ..=SHORT_MAX => Key::of(text, start, length),
+                    _ => Key::LONG,
+                };
+                assert_eq!(Key::within(text, start, length), key);
             }
         }
-        assert_ne!(LongKey::of(&[0; 16], 0, 15), LongKey::of(&[0; 16], 0, 16));
     }
 
     #[test]

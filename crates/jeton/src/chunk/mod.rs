@@ -1,12 +1,18 @@
 //! The pieces of a text, many at a time: what waits for memory in one waits beside the others.
 //!
 //! A chunk goes through four passes: the keys of all pieces and where they are looked for; the pieces
-//! that the thread has met, without a branch; the others, which are tokens met for the first time or
-//! are merged, and are learned; all ids in order.
+//! that the thread has met, without a branch; the others, which lie elsewhere, are tokens met for the
+//! first time, or are merged, and are learned; all ids in order.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
+use std::cell::Cell;
 
 use crate::huge::prefetch;
-use crate::merge::{Learned, News, Scratch, Slot, home, merge_new};
-use crate::short::{Key, LONG_MAX, LongKey, SHORT_MAX};
+use crate::merge::{Learned, News, Scratch, Slot, hash, home, merge_new};
+use crate::short::{Key, SHORT_MAX};
+use crate::split::Ends;
 use crate::vocab::{Id, Vocab};
 
 /// Who takes the ids of a text: they are kept, or only counted.
@@ -68,46 +74,74 @@ impl Taker for usize {
     }
 }
 
-/// Pieces of a chunk.
-const PIECES: usize = 256;
+/// Pieces from which on a chunk is full.
+const FULL: usize = 256;
+
+/// Pieces that it has at most: those of one more block of the text.
+const PIECES: usize = FULL + 64;
+
+/// Room for them, and for the ids of all: powers of two, so that a mask keeps a place within.
+const ROOM: usize = PIECES.next_power_of_two();
+const IDS_ROOM: usize = (ROOM * 3).next_power_of_two();
 
 /// The buffers of a chunk.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
     /// Where each piece begins, and after the last where it ends.
-    starts: [u32; PIECES + 1],
+    starts: [u32; ROOM],
     count: usize,
-    keys: [Key; PIECES],
-    hashes: [u64; PIECES],
+    keys: [Key; ROOM],
+    /// Where each is looked for.
+    homes: [u32; ROOM],
     /// The ids of the pieces that are known, in a row.
-    found: [Id; PIECES * 3 + 1],
-    missed: [Missed; PIECES],
-    /// The ids of those that are not.
+    found: [Id; IDS_ROOM + 4],
+    missed: [Missed; ROOM],
+    /// Where the ids of each of those are among the others.
+    spans: [Span; ROOM],
+    /// Those of them that are not among the short ones that are known.
+    unknown: Vec<Unknown>,
+    /// The ids of those that were missed, and room for those of one that is long.
     others: Vec<Id>,
+    merged: Vec<Id>,
     news: News,
 }
 
-/// A piece that is not among those known.
+/// A piece that is not where it is looked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missed {
     piece: u32,
     /// How many of the ids found come before it.
     place: u32,
-    /// Where its ids are among the others.
+}
+
+/// A stretch of ids.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
     first: u32,
     count: u32,
+}
+
+/// A missed piece that is not among the short ones that are known.
+#[derive(Clone, Copy, Debug)]
+struct Unknown {
+    /// Which of the missed.
+    missed: u32,
+    hash: u64,
 }
 
 impl Default for Chunk {
     fn default() -> Self {
         Self {
-            starts: [0; PIECES + 1],
+            starts: [0; ROOM],
             count: 0,
-            keys: [Key::NONE; PIECES],
-            hashes: [0; PIECES],
-            found: [0; PIECES * 3 + 1],
-            missed: [Missed::default(); PIECES],
+            keys: [Key::NONE; ROOM],
+            homes: [0; ROOM],
+            found: [0; IDS_ROOM + 4],
+            missed: [Missed::default(); ROOM],
+            spans: [Span::default(); ROOM],
+            unknown: Vec::new(),
             others: Vec::new(),
+            merged: Vec::new(),
             news: News::default(),
         }
     }
@@ -122,6 +156,42 @@ pub(crate) struct Chunks<'a, T> {
     taker: &'a mut T,
 }
 
+impl<T: Taker> Ends for Chunks<'_, T> {
+    #[inline(always)]
+    fn block(&mut self, first: usize, mut cuts: u64, _: u64, wide: bool) {
+        if cuts == 0 {
+            return;
+        }
+        if wide {
+            return self.push_block(first, cuts);
+        }
+        // What ends first may have begun before the block.
+        self.end(first + cuts.trailing_zeros() as usize);
+        cuts &= cuts - 1;
+        let chunk = &mut *self.chunk;
+        let mut count = chunk.count;
+        while cuts != 0 {
+            count += 1;
+            chunk.starts[count % ROOM] = (first + cuts.trailing_zeros() as usize) as u32;
+            cuts &= cuts - 1;
+        }
+        chunk.count = count;
+        if count >= FULL {
+            self.flush();
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, end: usize) {
+        let start = self.chunk.starts[self.chunk.count % ROOM] as usize;
+        // A long piece in a script of three bytes a character most likely has no space to end it.
+        if end - start > SHORT_MAX && self.text[end - 3] >= 0xE0 {
+            self.push_parts(start, end);
+        }
+        self.push(end);
+    }
+}
+
 impl<'a, T: Taker> Chunks<'a, T> {
     pub(crate) fn new(
         vocab: &'a Vocab,
@@ -134,23 +204,22 @@ impl<'a, T: Taker> Chunks<'a, T> {
         Self { vocab, text, chunk, scratch, taker }
     }
 
-    /// Takes the next piece, by where it ends.
+    /// Takes a piece, or a part of one, by where it ends.
     #[inline]
-    pub(crate) fn push(&mut self, end: usize) {
-        let start = self.chunk.starts[self.chunk.count] as usize;
-        // A long piece in a script of three bytes a character most likely has no space to end it.
-        if end - start > SHORT_MAX && self.text[end - 3] >= 0xE0 {
-            self.push_parts(start, end);
+    fn push(&mut self, end: usize) {
+        self.chunk.count += 1;
+        self.chunk.starts[self.chunk.count % ROOM] = end as u32;
+        if self.chunk.count >= FULL {
+            self.flush();
         }
-        self.push_part(end);
     }
 
-    #[inline]
-    fn push_part(&mut self, end: usize) {
-        self.chunk.count += 1;
-        self.chunk.starts[self.chunk.count] = end as u32;
-        if self.chunk.count == PIECES {
-            self.flush();
+    /// Takes the pieces of a block, each of which may be long.
+    #[inline(never)]
+    fn push_block(&mut self, first: usize, mut cuts: u64) {
+        while cuts != 0 {
+            self.end(first + cuts.trailing_zeros() as usize);
+            cuts &= cuts - 1;
         }
     }
 
@@ -158,7 +227,7 @@ impl<'a, T: Taker> Chunks<'a, T> {
     #[inline(never)]
     fn push_parts(&mut self, start: usize, end: usize) {
         let (vocab, text) = (self.vocab, self.text);
-        vocab.bridges().cuts(&text[start..end], |at| self.push_part(start + at));
+        vocab.bridges().cuts(&text[start..end], |at| self.push(start + at));
     }
 
     /// Hands over the ids of what is left.
@@ -170,11 +239,12 @@ impl<'a, T: Taker> Chunks<'a, T> {
     #[inline(never)]
     fn flush(&mut self) {
         let Self { vocab, text, chunk, scratch, taker } = self;
-        chunk.make_keys(text, &scratch.learned);
-        let (found, missed) = chunk.find::<T>(&scratch.learned);
+        let slots = scratch.learned.short.slots();
+        chunk.make_keys(text, slots);
+        let (found, missed) = chunk.find(slots);
         chunk.resolve(missed, vocab, text, scratch);
         chunk.hand_over(found, missed, *taker);
-        chunk.starts[0] = chunk.starts[chunk.count];
+        chunk.starts[0] = chunk.starts[chunk.count % ROOM];
         chunk.count = 0;
     }
 }
@@ -182,44 +252,62 @@ impl<'a, T: Taker> Chunks<'a, T> {
 impl Chunk {
     /// Keeps room for so many ids at most.
     pub(crate) fn trim(&mut self, ids_max: usize) {
-        if self.others.capacity() > ids_max {
-            self.others = Vec::new();
+        for ids in [&mut self.others, &mut self.merged] {
+            if ids.capacity() > ids_max {
+                *ids = Vec::new();
+            }
         }
     }
 
     /// The keys of all pieces; asks for the slots where they are looked for.
     #[inline(never)]
-    fn make_keys(&mut self, text: &[u8], learned: &Learned) {
-        let homes = learned.short.homes();
-        for piece in 0..self.count.min(PIECES) {
-            let start = self.starts[piece] as usize;
-            let length = self.starts[piece + 1] as usize - start;
-            let key = if length <= SHORT_MAX { Key::of(text, start, length) } else { Key::LONG };
-            let hash = key.mixed();
-            (self.keys[piece], self.hashes[piece]) = (key, hash);
-            prefetch(&homes[home(hash, homes.len())]);
+    fn make_keys(&mut self, text: &[u8], slots: &[Slot]) {
+        #[cfg(target_arch = "x86_64")]
+        if avx2::is_there() {
+            // SAFETY: the machine has the instructions.
+            #[allow(unsafe_code)]
+            let made = unsafe { avx2::make_keys(self, text, slots) };
+            return self.make_keys_from(made, text, slots);
+        }
+        self.make_keys_from(0, text, slots);
+    }
+
+    /// The plain way, from a piece on.
+    fn make_keys_from(&mut self, first: usize, text: &[u8], slots: &[Slot]) {
+        for piece in first..self.count.min(ROOM - 1) {
+            let start = self.starts[piece];
+            let key = Key::within(text, start as usize, (self.starts[piece + 1] - start) as usize);
+            let home = home(key.mixed(), slots.len());
+            (self.keys[piece], self.homes[piece]) = (key, home as u32);
+            prefetch(&slots[home]);
         }
     }
 
     /// The ids of the pieces that are known, and which are not; returns how many of both.
     #[inline(never)]
-    fn find<T: Taker>(&mut self, learned: &Learned) -> (usize, usize) {
-        let homes = learned.short.homes();
+    fn find(&mut self, slots: &[Slot]) -> (usize, usize) {
+        #[cfg(target_arch = "x86_64")]
+        if avx2::is_there() {
+            // SAFETY: the machine has the instructions.
+            #[allow(unsafe_code)]
+            return unsafe { avx2::find(self, slots) };
+        }
+        self.find_plainly(slots)
+    }
+
+    /// The plain way.
+    fn find_plainly(&mut self, slots: &[Slot]) -> (usize, usize) {
         let (mut found, mut missed) = (0, 0);
-        for piece in 0..self.count.min(PIECES) {
-            let key = self.keys[piece];
-            let slots = &homes[home(self.hashes[piece], homes.len())];
-            let is_first = slots[0].key == key;
-            let is_second = slots[1].key == key;
-            let slot = &slots[usize::from(is_second)];
-            if T::KEEPS {
-                self.found[found..found + 3].copy_from_slice(&slot.ids);
-                self.missed[missed].place = found as u32;
-            }
-            self.missed[missed].piece = piece as u32;
-            let hit = usize::from(is_first | is_second);
-            found += slot.count as usize * hit;
-            missed += 1 - hit;
+        for piece in 0..self.count.min(ROOM) {
+            let slot = &slots[self.homes[piece] as usize & (slots.len() - 1)];
+            // All that a slot has are copied; those that are too many, the next overwrite.
+            let [first, second, third] = slot.ids;
+            let at = found % IDS_ROOM;
+            self.found[at..at + 4].copy_from_slice(&[first, second, third, slot.count]);
+            self.missed[missed % ROOM] = Missed { piece: piece as u32, place: found as u32 };
+            let is_same = slot.key == self.keys[piece];
+            found += if is_same { slot.count as usize } else { 0 };
+            missed += usize::from(!is_same);
         }
         (found, missed)
     }
@@ -227,47 +315,71 @@ impl Chunk {
     /// The ids of the pieces that were not known.
     #[inline(never)]
     fn resolve(&mut self, missed: usize, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) {
-        for missed in &self.missed[..missed] {
-            let piece = missed.piece as usize;
-            let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);
-            if end - start <= SHORT_MAX {
-                vocab.short().prefetch(self.keys[missed.piece as usize]);
-            }
-            if end - start <= LONG_MAX {
-                scratch.learned.long.prefetch(LongKey::of(text, start, end - start));
-            }
-        }
-        let Self { news, missed: all, starts, others, .. } = self;
-        others.clear();
-        let place = |missed: &Missed| {
-            let piece = missed.piece as usize;
+        self.others.clear();
+        self.find_displaced(missed, vocab, text, &mut scratch.learned);
+        let Self { news, missed: all, spans, unknown, starts, keys, others, merged, .. } = self;
+        let spans = Cell::from_mut(spans).as_array_of_cells();
+        let place = |missed: usize| {
+            let piece = all[missed].piece as usize;
             (starts[piece] as usize, starts[piece + 1] as usize)
         };
-        let learn =
-            |missed: &mut Missed, ids: &[Id], others: &mut Vec<Id>, learned: &mut Learned| {
-                let (start, end) = place(missed);
-                (missed.first, missed.count) = (others.len() as u32, ids.len() as u32);
-                others.extend_from_slice(ids);
-                learned.put(&text[start..end], ids);
-            };
-        for number in 0..missed {
-            let (start, end) = place(&all[number]);
-            let (piece, first) = (&text[start..end], others.len());
-            if !find(vocab, text, start, end, &mut scratch.learned, others) {
-                let learned = &mut scratch.learned;
-                if news.put(number, vocab, piece, |name, ids| {
-                    learn(&mut all[name], ids, others, learned);
-                }) {
-                    continue;
-                }
-                merge_new(vocab, piece, scratch, others);
-                scratch.learned.put(piece, &others[first..]);
+        let keep = |number: usize, ids: &[Id], others: &mut _| {
+            spans[unknown[number].missed as usize].set(append(others, ids));
+        };
+        let learn = |number: usize, ids: &[Id], others: &mut _, learned: &mut Learned| {
+            let (start, end) = place(unknown[number].missed as usize);
+            keep(number, ids, others);
+            learned.put(&text[start..end], unknown[number].hash, ids);
+        };
+        for (number, &Unknown { missed, hash }) in unknown.iter().enumerate() {
+            let missed = missed as usize;
+            let (start, end) = place(missed);
+            let piece = &text[start..end];
+            if let Some(ids) = scratch.learned.records.find(piece, hash) {
+                keep(number, ids, others);
+                continue;
             }
-            all[number].first = first as u32;
-            all[number].count = (others.len() - first) as u32;
+            let token = match piece.len() {
+                ..=SHORT_MAX => vocab.short().get(keys[all[missed].piece as usize]),
+                _ => vocab.find_long(piece),
+            };
+            if let Some(id) = token {
+                learn(number, &[id], others, &mut scratch.learned);
+            } else if news.put(number, vocab, piece) {
+                let learned = &mut scratch.learned;
+                news.settle_full(vocab, |number, ids| learn(number, ids, others, learned));
+            } else {
+                merge_new(vocab, piece, scratch, merged);
+                learn(number, merged, others, &mut scratch.learned);
+                merged.clear();
+            }
         }
         let learned = &mut scratch.learned;
-        news.settle(vocab, |name, ids| learn(&mut all[name], ids, others, learned));
+        news.settle(vocab, |number, ids| learn(number, ids, others, learned));
+    }
+
+    /// The ids of short pieces that are known, but not where they are looked for first; asks for what
+    /// will be looked at for the others.
+    fn find_displaced(&mut self, missed: usize, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
+        self.unknown.clear();
+        for (number, missed) in self.missed[..missed].iter().enumerate() {
+            let piece = missed.piece as usize;
+            let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);
+            let hash = if end - start <= SHORT_MAX {
+                let key = self.keys[piece];
+                let hash = key.mixed();
+                if let Some(slot) = learned.short.find(key, hash) {
+                    self.spans[number] = append(&mut self.others, slot.ids());
+                    continue;
+                }
+                vocab.short().prefetch(key);
+                hash
+            } else {
+                hash(&text[start..end])
+            };
+            learned.records.prefetch(hash);
+            self.unknown.push(Unknown { missed: number as u32, hash });
+        }
     }
 
     /// Hands over all ids in order.
@@ -280,52 +392,77 @@ impl Chunk {
             return;
         }
         let mut from = 0;
-        for missed in &self.missed[..missed] {
+        for (missed, span) in self.missed[..missed].iter().zip(&self.spans) {
             taker.take(&self.found[from..missed.place as usize]);
-            let others = &self.others[missed.first as usize..];
-            taker.take(&others[..missed.count as usize]);
+            let others = &self.others[span.first as usize..];
+            taker.take(&others[..span.count as usize]);
             from = missed.place as usize;
         }
         taker.take(&self.found[from..found]);
     }
 }
 
-/// Appends the ids of a piece that is not where it would be looked for first, and returns true, if it
-/// is known or a token.
-fn find(
-    vocab: &Vocab,
-    text: &[u8],
-    start: usize,
-    end: usize,
-    learned: &mut Learned,
-    ids: &mut Vec<Id>,
-) -> bool {
-    let length = end - start;
-    if length <= SHORT_MAX {
-        let key = Key::of(text, start, length);
-        if let Some(slot) = learned.short.find(key) {
-            ids.extend_from_slice(slot.ids());
-            return true;
+/// Appends some ids, and returns where they are.
+#[inline]
+fn append(others: &mut Vec<Id>, ids: &[Id]) -> Span {
+    let span = Span { first: others.len() as u32, count: ids.len() as u32 };
+    others.extend_from_slice(ids);
+    span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Random;
+
+    /// A chunk of random pieces of a text, up to its end, and what of them is known.
+    fn random_chunk(random: &mut Random, text: &[u8], learned: &mut Learned) -> Chunk {
+        let mut chunk = Chunk::default();
+        chunk.starts[0] = random.below(text.len()) as u32;
+        while chunk.count < PIECES && (chunk.starts[chunk.count] as usize) < text.len() {
+            let start = chunk.starts[chunk.count] as usize;
+            let end = (start + 1 + random.below(20)).min(text.len());
+            let ids: Vec<Id> = (0..1 + random.below(4) as Id).collect();
+            if random.below(2) == 0 {
+                learned.put(&text[start..end], hash(&text[start..end]), &ids);
+            }
+            chunk.count += 1;
+            chunk.starts[chunk.count] = end as u32;
         }
-        if let Some(id) = vocab.short().get(key) {
-            learned.short.put(key, &[id]);
-            ids.push(id);
-            return true;
+        chunk
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    fn vectors_and_the_plain_way_agree() {
+        if !avx2::is_there() {
+            return;
         }
-    }
-    if length <= LONG_MAX {
-        let key = LongKey::of(text, start, length);
-        if let Some(slot) = learned.long.find(key) {
-            ids.extend_from_slice(slot.ids());
-            return true;
+        let mut random = Random(17);
+        let mut learned = Learned::default();
+        let (mut all_found, mut all_missed) = (0, 0);
+        for _ in 0..3000 {
+            let text: Vec<u8> =
+                (0..1 + random.below(2000)).map(|_| random.below(3) as u8).collect();
+            let mut plain = random_chunk(&mut random, &text, &mut learned);
+            let mut vectors = plain.clone();
+            let slots = learned.short.slots();
+            plain.make_keys_from(0, &text, slots);
+            vectors.make_keys(&text, slots);
+            let count = plain.count;
+            assert_eq!(plain.keys[..count], vectors.keys[..count]);
+            assert_eq!(plain.homes[..count], vectors.homes[..count]);
+            let (found, missed) = plain.find_plainly(slots);
+            // SAFETY: the machine has the instructions.
+            assert_eq!(unsafe { avx2::find(&mut vectors, slots) }, (found, missed));
+            assert_eq!(plain.found[..found], vectors.found[..found]);
+            let places = |chunk: &Chunk| {
+                chunk.missed[..missed].iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
+            };
+            assert_eq!(places(&plain), places(&vectors));
+            (all_found, all_missed) = (all_found + found, all_missed + missed);
         }
+        assert!(all_found > 10_000 && all_missed > 10_000);
     }
-    if length > SHORT_MAX
-        && let Some(id) = vocab.find_long(&text[start..end])
-    {
-        ids.push(id);
-        learned.put(&text[start..end], &[id]);
-        return true;
-    }
-    false
 }

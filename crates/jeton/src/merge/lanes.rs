@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use super::pairs::Narrow;
+use super::pairs::{Asked, Narrow};
 use crate::vocab::{Id, Vocab};
 
 /// Pieces that are merged together.
@@ -15,39 +15,42 @@ const PIECES: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     few: Group<16>,
+    some: Group<32>,
     many: Group<64>,
 }
 
 impl News {
-    /// Takes a piece; returns false if it begins with too many parts, or ids are too wide. Where a
-    /// group is full, calls `each` with the name and the ids of every piece in it.
+    /// Takes a piece; returns false if it begins with too many parts, or ids are too wide. There is room
+    /// for one after [`News::settle_full`].
     #[inline]
-    pub(crate) fn put(
-        &mut self,
-        name: usize,
-        vocab: &Vocab,
-        piece: &[u8],
-        each: impl FnMut(usize, &[Id]),
-    ) -> bool {
-        let Some(pairs) = vocab.pairs().narrow() else { return false };
-        if self.few.put(name, vocab, piece) {
+    pub(crate) fn put(&mut self, name: usize, vocab: &Vocab, piece: &[u8]) -> bool {
+        // A part has three bytes at most.
+        piece.len() <= 3 * PARTS
+            && vocab.pairs().narrow().is_some()
+            && (self.few.put(name, vocab, piece)
+                || self.some.put(name, vocab, piece)
+                || self.many.put(name, vocab, piece))
+    }
+
+    /// Merges those that need not wait for others; calls `each` with the name and the ids of each.
+    #[inline]
+    pub(crate) fn settle_full(&mut self, vocab: &Vocab, each: impl FnMut(usize, &[Id])) {
+        if let Some(pairs) = vocab.pairs().narrow() {
             if self.few.is_full() {
                 self.few.settle(pairs, each);
-            }
-        } else if self.many.put(name, vocab, piece) {
-            if self.many.is_full() {
+            } else if self.some.is_full() {
+                self.some.settle(pairs, each);
+            } else if self.many.is_full() {
                 self.many.settle(pairs, each);
             }
-        } else {
-            return false;
         }
-        true
     }
 
     /// Merges those that are left.
     pub(crate) fn settle(&mut self, vocab: &Vocab, mut each: impl FnMut(usize, &[Id])) {
         if let Some(pairs) = vocab.pairs().narrow() {
             self.few.settle(pairs, &mut each);
+            self.some.settle(pairs, &mut each);
             self.many.settle(pairs, each);
         }
     }
@@ -130,74 +133,68 @@ impl<const LANES: usize> Group<LANES> {
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
             Tier::Avx2 => unsafe { self.merge_by_avx2(pairs) },
-            Tier::Plain => self.merge_by::<[u32; LANES]>(pairs),
+            Tier::Plain => self.merge_by(pairs, |lanes| lanes.0.into_iter().fold(NONE, u32::min)),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,lzcnt")]
     fn merge_by_avx512(&mut self, pairs: &Narrow) {
-        match LANES {
-            16 => self.merge_by::<avx512::Vectors<1>>(pairs),
-            64 => self.merge_by::<avx512::Vectors<4>>(pairs),
-            _ => unreachable!("there are groups of 16 and 64 lanes"),
-        }
+        self.merge_by(pairs, |lanes| avx512::lowest(lanes));
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
     fn merge_by_avx2(&mut self, pairs: &Narrow) {
-        match LANES {
-            16 => self.merge_by::<avx2::Vectors<2>>(pairs),
-            64 => self.merge_by::<avx2::Vectors<8>>(pairs),
-            _ => unreachable!("there are groups of 16 and 64 lanes"),
-        }
+        self.merge_by(pairs, |lanes| avx2::lowest(lanes));
     }
 
     #[inline(always)]
-    fn merge_by<L: Lanes>(&mut self, pairs: &Narrow) {
-        let mut lanes = [L::none(); PIECES];
+    fn merge_by(&mut self, pairs: &Narrow, lowest: impl Fn(&Lanes<LANES>) -> u32) {
+        let mut lanes = [Lanes([NONE; LANES]); PIECES];
         let mut left = [0_u64; PIECES];
-        for piece in 0..PIECES {
+        for piece in 0..self.len {
             let (parts, count) = (&self.parts[piece], self.counts[piece]);
-            let mut ranks = [NONE; PARTS];
             for at in 1..count {
-                ranks[at] = lane(pairs.first_rank(parts[at], parts[at + 1]), at as u32);
+                let rank = pairs.first_rank(parts[at], parts[at + 1]);
+                lanes[piece].0[at % LANES] = lane(rank, at as u32);
             }
-            lanes[piece] = L::load(&ranks);
             // The edges are left too: every part has a neighbour.
             left[piece] = u64::MAX >> (PARTS - 2 - count);
         }
-        let mut busy = (1_u32 << PIECES) - 1;
-        while busy != 0 {
+        // The pieces that go on merging are the first so many of the joins.
+        let mut joins: [Join; PIECES] = std::array::from_fn(Join::of);
+        let mut busy = self.len;
+        while busy > 0 {
             // One join in every piece, and the ranks of its new pairs are asked for; then they are
             // there, or nearly.
-            let mut joins = [None; PIECES];
-            for piece in 0..PIECES {
-                let lowest = lanes[piece].lowest();
+            let mut going_on = 0;
+            for number in 0..busy {
+                let piece = joins[number].piece % PIECES;
+                let lowest = lowest(&lanes[piece]);
                 if lowest == NONE {
-                    busy &= !(1 << piece);
                     continue;
                 }
                 let (at, joined) = (lowest % PARTS as u32, lowest >> PLACE_BITS);
                 let (left, parts) = (&mut left[piece], &mut self.parts[piece]);
                 let gone = (*left & u64::MAX << at << 1).trailing_zeros() % PARTS as u32;
                 *left &= !(1 << gone);
-                let after = (*left & u64::MAX << gone).trailing_zeros();
-                let before = 63 - (*left & ((1 << at) - 1)).leading_zeros();
-                parts[at as usize % PARTS] = joined;
-                let with_after = pairs.ask(joined, parts[after as usize % PARTS]);
-                let with_before = pairs.ask(parts[before as usize % PARTS], joined);
-                joins[piece] = Some((gone, (at, with_after), (before, with_before)));
+                let after = (*left & u64::MAX << gone).trailing_zeros() % PARTS as u32;
+                let before = 63 - (*left & ((1 << at) - 1)).leading_zeros() % PARTS as u32;
+                parts[at as usize] = joined;
+                let with_after = pairs.ask(joined, parts[after as usize]);
+                let with_before = pairs.ask(parts[before as usize], joined);
+                joins[going_on] = Join { piece, gone, at, before, with_after, with_before };
+                going_on += 1;
             }
-            for piece in 0..PIECES {
-                let Some((gone, (at, with_after), (before, with_before))) = joins[piece] else {
-                    continue;
-                };
-                lanes[piece] = lanes[piece]
-                    .set(gone, NONE)
-                    .set(at, lane(pairs.answer(with_after), at))
-                    .set(before, lane(pairs.answer(with_before), before));
+            busy = going_on;
+            for join in &joins[..busy] {
+                // In this order: what is at the edge, or gone, has no rank.
+                let ranks = &mut lanes[join.piece % PIECES].0;
+                let (at, before) = (join.at, join.before);
+                ranks[at as usize % LANES] = lane(pairs.answer(join.with_after), at);
+                ranks[before as usize % LANES] = lane(pairs.answer(join.with_before), before);
+                ranks[join.gone as usize % LANES] = NONE;
             }
         }
         for (piece, left) in left.into_iter().enumerate() {
@@ -210,6 +207,26 @@ impl<const LANES: usize> Group<LANES> {
                 rest &= rest - 1;
             }
         }
+    }
+}
+
+/// A join of two parts, and what is asked about the pairs that it makes.
+#[derive(Clone, Copy)]
+struct Join {
+    piece: usize,
+    /// The part that was joined to the one at `at`, and the part before that.
+    gone: u32,
+    at: u32,
+    before: u32,
+    with_after: Asked<u64>,
+    with_before: Asked<u64>,
+}
+
+impl Join {
+    /// None yet, in a piece.
+    fn of(piece: usize) -> Self {
+        let asked = Asked::default();
+        Self { piece, gone: 0, at: 0, before: 0, with_after: asked, with_before: asked }
     }
 }
 
@@ -258,153 +275,60 @@ fn lane(rank: Id, at: u32) -> u32 {
     if rank == Id::MAX { NONE } else { rank << PLACE_BITS | at }
 }
 
-/// The lanes of one piece.
-trait Lanes: Copy {
-    fn none() -> Self;
-    /// Takes the first ranks, as many as there are lanes.
-    fn load(ranks: &[u32; PARTS]) -> Self;
-    fn lowest(self) -> u32;
-    /// Sets one of the lanes; all stay as they are if it has none for that place.
-    fn set(self, at: u32, value: u32) -> Self;
-}
-
-impl<const LANES: usize> Lanes for [u32; LANES] {
-    #[inline(always)]
-    fn none() -> Self {
-        [NONE; LANES]
-    }
-
-    #[inline(always)]
-    fn load(ranks: &[u32; PARTS]) -> Self {
-        std::array::from_fn(|lane| ranks[lane])
-    }
-
-    #[inline(always)]
-    fn lowest(self) -> u32 {
-        self.into_iter().fold(NONE, u32::min)
-    }
-
-    #[inline(always)]
-    fn set(mut self, at: u32, value: u32) -> Self {
-        if let Some(lane) = self.get_mut(at as usize) {
-            *lane = value;
-        }
-        self
-    }
-}
+/// The lanes of one piece. They lie in memory: one is set by a store, which is done long before all of
+/// them are read again, as the other pieces have their turn in between.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Lanes<const LANES: usize>([u32; LANES]);
 
 /// Sixteen lanes a vector.
 #[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
 mod avx512 {
     use std::arch::x86_64::{
-        __m512i, _mm512_loadu_si512, _mm512_mask_set1_epi32, _mm512_min_epu32,
-        _mm512_reduce_min_epu32, _mm512_set1_epi32,
+        _mm512_loadu_si512, _mm512_min_epu32, _mm512_reduce_min_epu32, _mm512_set1_epi32,
     };
 
-    use super::{Lanes, PARTS};
+    use super::Lanes;
 
-    #[derive(Clone, Copy)]
-    pub(super) struct Vectors<const COUNT: usize>([__m512i; COUNT]);
-
-    // SAFETY, for all blocks: they are inlined into a function that asks for the instructions, and
-    // nobody else names this type. The one load reads sixteen ranks of an array that has them.
-    impl<const COUNT: usize> Lanes for Vectors<COUNT> {
-        #[inline(always)]
-        fn none() -> Self {
-            Self([unsafe { _mm512_set1_epi32(-1) }; COUNT])
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    pub(super) fn lowest<const LANES: usize>(Lanes(lanes): &Lanes<LANES>) -> u32 {
+        let mut lowest = _mm512_set1_epi32(-1);
+        for sixteen in lanes.as_chunks::<16>().0 {
+            // SAFETY: sixteen lanes are read from where there are as many.
+            #[allow(unsafe_code)]
+            let ranks = unsafe { _mm512_loadu_si512(sixteen.as_ptr().cast()) };
+            lowest = _mm512_min_epu32(lowest, ranks);
         }
-
-        #[inline(always)]
-        fn load(ranks: &[u32; PARTS]) -> Self {
-            let mut vectors = Self::none();
-            for (vector, ranks) in vectors.0.iter_mut().zip(ranks.chunks_exact(16)) {
-                *vector = unsafe { _mm512_loadu_si512(ranks.as_ptr().cast()) };
-            }
-            vectors
-        }
-
-        #[inline(always)]
-        fn lowest(self) -> u32 {
-            let mut lowest = self.0[0];
-            for vector in &self.0[1..] {
-                lowest = unsafe { _mm512_min_epu32(lowest, *vector) };
-            }
-            unsafe { _mm512_reduce_min_epu32(lowest) }
-        }
-
-        #[inline(always)]
-        fn set(mut self, at: u32, value: u32) -> Self {
-            let bit = 1_u64 << at;
-            for (number, vector) in self.0.iter_mut().enumerate() {
-                let mask = (bit >> (16 * number)) as u16;
-                *vector = unsafe { _mm512_mask_set1_epi32(*vector, mask, value as i32) };
-            }
-            self
-        }
+        _mm512_reduce_min_epu32(lowest)
     }
 }
 
 /// Eight lanes a vector.
 #[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm_cvtsi128_si32, _mm_min_epu32, _mm_shuffle_epi32, _mm256_add_epi32,
-        _mm256_blendv_epi8, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_extracti128_si256,
-        _mm256_loadu_si256, _mm256_min_epu32, _mm256_set1_epi32, _mm256_setr_epi32,
+        _mm_cvtsi128_si32, _mm_min_epu32, _mm_shuffle_epi32, _mm256_castsi256_si128,
+        _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_min_epu32, _mm256_set1_epi32,
     };
 
-    use super::{Lanes, PARTS};
+    use super::Lanes;
 
-    #[derive(Clone, Copy)]
-    pub(super) struct Vectors<const COUNT: usize>([__m256i; COUNT]);
-
-    // SAFETY, for all blocks: they are inlined into a function that asks for the instructions, and
-    // nobody else names this type. The one load reads eight ranks of an array that has them.
-    impl<const COUNT: usize> Lanes for Vectors<COUNT> {
-        #[inline(always)]
-        fn none() -> Self {
-            Self([unsafe { _mm256_set1_epi32(-1) }; COUNT])
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn lowest<const LANES: usize>(Lanes(lanes): &Lanes<LANES>) -> u32 {
+        let mut lowest = _mm256_set1_epi32(-1);
+        for eight in lanes.as_chunks::<8>().0 {
+            // SAFETY: eight lanes are read from where there are as many.
+            #[allow(unsafe_code)]
+            let ranks = unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) };
+            lowest = _mm256_min_epu32(lowest, ranks);
         }
-
-        #[inline(always)]
-        fn load(ranks: &[u32; PARTS]) -> Self {
-            let mut vectors = Self::none();
-            for (vector, ranks) in vectors.0.iter_mut().zip(ranks.chunks_exact(8)) {
-                *vector = unsafe { _mm256_loadu_si256(ranks.as_ptr().cast()) };
-            }
-            vectors
-        }
-
-        #[inline(always)]
-        fn lowest(self) -> u32 {
-            let mut lowest = self.0[0];
-            for vector in &self.0[1..] {
-                lowest = unsafe { _mm256_min_epu32(lowest, *vector) };
-            }
-            unsafe {
-                let (low, high) =
-                    (_mm256_castsi256_si128(lowest), _mm256_extracti128_si256::<1>(lowest));
-                let lowest = _mm_min_epu32(low, high);
-                let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b01_00_11_10>(lowest));
-                let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b10_11_00_01>(lowest));
-                _mm_cvtsi128_si32(lowest) as u32
-            }
-        }
-
-        #[inline(always)]
-        fn set(mut self, at: u32, value: u32) -> Self {
-            unsafe {
-                let (at, value) = (_mm256_set1_epi32(at as i32), _mm256_set1_epi32(value as i32));
-                let mut places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-                for vector in &mut self.0 {
-                    *vector = _mm256_blendv_epi8(*vector, value, _mm256_cmpeq_epi32(places, at));
-                    places = _mm256_add_epi32(places, _mm256_set1_epi32(8));
-                }
-            }
-            self
-        }
+        let (low, high) = (_mm256_castsi256_si128(lowest), _mm256_extracti128_si256::<1>(lowest));
+        let lowest = _mm_min_epu32(low, high);
+        let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b01_00_11_10>(lowest));
+        let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b10_11_00_01>(lowest));
+        _mm_cvtsi128_si32(lowest) as u32
     }
 }
 
@@ -437,7 +361,7 @@ mod tests {
             let tokens: Vec<String> =
                 tokens.into_iter().map(|token| String::from_utf8(token).unwrap()).collect();
             let vocab = vocab_of(tokens.iter().map(String::as_str));
-            let most = [16, 63][round % 2];
+            let most = [16, 32, 63][round % 3];
             let pieces: Vec<Vec<u8>> = (0..1 + round % PIECES).map(|_| spell(1, most)).collect();
             let expected: Vec<Vec<Id>> = pieces
                 .iter()
@@ -450,6 +374,7 @@ mod tests {
             for tier in Tier::all() {
                 let found = match most {
                     16 => merged::<16>(&vocab, &pieces, tier),
+                    32 => merged::<32>(&vocab, &pieces, tier),
                     _ => merged::<64>(&vocab, &pieces, tier),
                 };
                 assert_eq!(found, expected, "{tier:?}, {pieces:?}");

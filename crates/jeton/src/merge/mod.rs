@@ -10,13 +10,14 @@ mod learned;
 mod origin;
 mod pairs;
 mod pool;
+mod records;
 mod scan;
 mod windows;
 
 pub(crate) use bridges::Bridges;
 pub use heap::Join;
 pub(crate) use lanes::News;
-pub(crate) use learned::{Learned, Slot, home};
+pub(crate) use learned::{Learned, Slot, hash, home};
 pub(crate) use origin::find_pairs;
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
@@ -62,7 +63,7 @@ pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, 
     }
     let first = ids.len();
     merge_new(vocab, piece, scratch, ids);
-    scratch.learned.put(piece, &ids[first..]);
+    scratch.learned.put(piece, learned::hash(piece), &ids[first..]);
 }
 
 /// Appends the ids of a piece that is no token and not known.

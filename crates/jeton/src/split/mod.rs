@@ -30,7 +30,8 @@ use layers::Layers;
 pub use layers::Maker;
 pub use named::Names;
 pub use path::{Outside, Path};
-use vector::Tier;
+pub(crate) use vector::Ends;
+use vector::{Pieces, Tier};
 
 use crate::error::Error;
 use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
@@ -177,6 +178,27 @@ impl Splitter {
         }
     }
 
+    /// The same for who wants to know where pieces end, many at a time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Splitter::split`].
+    pub(crate) fn split_ends(&self, text: &[u8], ends: &mut impl Ends) -> Result<(), Error> {
+        match (&self.layers, &self.engine) {
+            (None, Engine::Scanner { transducer, fast: Some((tier, algebra)), .. }) => {
+                vector::split(*tier, algebra, transducer, text, ends);
+                Ok(())
+            }
+            _ => {
+                let mut end = 0;
+                self.split(text, |piece| {
+                    end += piece.len();
+                    ends.end(end);
+                })
+            }
+        }
+    }
+
     /// The same, with the rule that made each piece.
     ///
     /// # Errors
@@ -211,7 +233,8 @@ impl Splitter {
         };
         let split = |tier| {
             let mut lengths = Vec::new();
-            vector::split(tier, algebra, transducer, text, |piece| lengths.push(piece.len()));
+            let mut pieces = Pieces::new(text, |piece: &[u8], _| lengths.push(piece.len()));
+            vector::split(tier, algebra, transducer, text, &mut pieces);
             (tier, lengths)
         };
         Tier::all().into_iter().map(split).collect()
@@ -356,9 +379,12 @@ impl Engine {
     ) -> Result<(), Error> {
         match self {
             Self::Scanner { transducer, fast, .. } => {
-                let each = |piece| drop(each(piece));
+                let mut each = |piece| drop(each(piece));
                 match fast {
-                    Some((tier, algebra)) => vector::split(*tier, algebra, transducer, text, each),
+                    Some((tier, algebra)) => {
+                        let mut pieces = Pieces::new(text, |piece, _| each(piece));
+                        vector::split(*tier, algebra, transducer, text, &mut pieces);
+                    }
                     None => scalar::split(transducer, text, each),
                 }
                 Ok(())
@@ -380,10 +406,10 @@ impl Engine {
         match self {
             Self::Scanner { transducer, fast: Some((tier, algebra)), .. } => {
                 let watch = |block: &Block, carry: Carry| fine.watched(block, carry.word);
-                let each = |piece, watched| {
+                let mut pieces = Pieces::new(text, |piece, watched| {
                     each(piece, watched);
-                };
-                vector::split_watching(*tier, algebra, transducer, text, watch, each);
+                });
+                vector::split_watching(*tier, algebra, transducer, text, watch, &mut pieces);
                 Ok(())
             }
             _ => self.split(pattern, text, |piece| each(piece, true)),

@@ -63,51 +63,61 @@ impl Tier {
     }
 }
 
-/// Calls `each` with every piece of `text`, as [`scalar::split`] does. The tier is one of
-/// [`Tier::all`].
-pub(super) fn split<'t>(
-    tier: Tier,
-    algebra: &Algebra,
-    transducer: &Transducer,
-    text: &'t [u8],
-    mut each: impl FnMut(&'t [u8]),
-) {
-    split_watching(tier, algebra, transducer, text, |_, _| 0, |piece, _| each(piece));
+/// Who is told where the pieces of a text end, from left to right.
+pub(crate) trait Ends {
+    /// A piece ends before every byte of a block that has a bit in `cuts`. Of the block's bytes, which
+    /// begin at `first`, some are `seen` by the watch, if there is one; a block that is not `wide` is
+    /// ASCII.
+    fn block(&mut self, first: usize, cuts: u64, seen: u64, wide: bool);
+    /// A piece ends here.
+    fn end(&mut self, end: usize);
 }
 
-/// The same, and says of each piece whether it may hold a byte that `watch` asks for: among the bytes
-/// of a block, which may begin within a word.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-pub(super) fn split_watching<'t>(
+/// Tells `ends` where every piece of `text` ends, as [`scalar::split`] does. The tier is one of
+/// [`Tier::all`].
+pub(super) fn split(
     tier: Tier,
     algebra: &Algebra,
     transducer: &Transducer,
-    text: &'t [u8],
+    text: &[u8],
+    ends: &mut impl Ends,
+) {
+    split_watching(tier, algebra, transducer, text, |_, _| 0, ends);
+}
+
+/// The same, with a watch for certain bytes: it says which they are in a block, which may begin within
+/// a word.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+pub(super) fn split_watching(
+    tier: Tier,
+    algebra: &Algebra,
+    transducer: &Transducer,
+    text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
-    each: impl FnMut(&'t [u8], bool),
+    ends: &mut impl Ends,
 ) {
     debug_assert!(Tier::all().contains(&tier));
     // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
     match tier {
-        Tier::Avx512 => unsafe { split_by_avx512(algebra, transducer, text, watch, each) },
-        Tier::Avx2 => unsafe { split_by_avx2(algebra, transducer, text, watch, each) },
-        Tier::Sse2 => unsafe { split_by_sse2(algebra, transducer, text, watch, each) },
+        Tier::Avx512 => unsafe { split_by_avx512(algebra, transducer, text, watch, ends) },
+        Tier::Avx2 => unsafe { split_by_avx2(algebra, transducer, text, watch, ends) },
+        Tier::Sse2 => unsafe { split_by_sse2(algebra, transducer, text, watch, ends) },
     }
 }
 
-/// The same, and says of each piece whether it may hold a byte that `watch` asks for: among the bytes
-/// of a block, which may begin within a word.
+/// The same, with a watch for certain bytes: it says which they are in a block, which may begin within
+/// a word.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn split_watching<'t>(
+pub(super) fn split_watching(
     _: Tier,
     algebra: &Algebra,
     transducer: &Transducer,
-    text: &'t [u8],
+    text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
-    each: impl FnMut(&'t [u8], bool),
+    ends: &mut impl Ends,
 ) {
-    split_by(algebra, transducer, text, watch, each, Block::one_by_one, Wide::one_by_one);
+    split_by(algebra, transducer, text, watch, ends, Block::one_by_one, Wide::one_by_one);
 }
 
 /// The loop over blocks as one tier compiles it, by the module of that name.
@@ -115,19 +125,19 @@ pub(super) fn split_watching<'t>(
 macro_rules! split_by_tier {
     ($name:ident, $module:ident, $features:literal) => {
         #[target_feature(enable = $features)]
-        fn $name<'t>(
+        fn $name(
             algebra: &Algebra,
             transducer: &Transducer,
-            text: &'t [u8],
+            text: &[u8],
             watch: impl Fn(&Block, Carry) -> u64,
-            each: impl FnMut(&'t [u8], bool),
+            ends: &mut impl Ends,
         ) {
             split_by(
                 algebra,
                 transducer,
                 text,
                 watch,
-                each,
+                ends,
                 |bytes| block::$module::classify(bytes),
                 |bytes, high| block::$module::widen(bytes, high),
             );
@@ -144,91 +154,106 @@ split_by_tier!(split_by_sse2, sse2, "sse2");
 
 /// The loop over blocks, which each tier compiles with its own instructions.
 #[inline(always)]
-fn split_by<'t>(
+fn split_by(
     algebra: &Algebra,
     transducer: &Transducer,
-    text: &'t [u8],
+    text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
-    mut each: impl FnMut(&'t [u8], bool),
+    ends: &mut impl Ends,
     classify: impl Fn(&[u8; 64]) -> Block,
     widen: impl Fn(&[u8; 64], u64) -> Wide,
 ) {
-    let split_block = |bytes: &[u8; 64], carry| {
+    // The block begins at `first`, later than the piece in hand if it is within a word.
+    let (mut start, mut first, mut carry) = (0, 0, Carry::default());
+    let mut was_broken = false;
+    // What is left of the text at last; its block is split in the same place, so that all is inlined.
+    let mut rest;
+    loop {
+        let (bytes, length) = match text[first..].first_chunk() {
+            Some(bytes) => (bytes, 64),
+            None => match padded(&text[first..]) {
+                Some(padded) => {
+                    rest = padded;
+                    (&rest, (text.len() - first) as u32)
+                }
+                None => break,
+            },
+        };
         let block = classify(bytes);
         let seen = watch(&block, carry);
-        if block.high == 0 {
-            (algebra.cuts::<false>(bytes, &block, &Wide::NONE, carry), seen, 64, 64)
+        let (found, end, broken) = if block.high == 0 {
+            (algebra.cuts::<false>(bytes, &block, &Wide::NONE, carry), 64, 64)
         } else {
             let wide = widen(bytes, block.high);
-            (algebra.cuts::<true>(bytes, &block, &wide, carry), seen, wide.end, wide.broken)
+            (algebra.cuts::<true>(bytes, &block, &wide, carry), wide.end, wide.broken)
+        };
+        let cuts = found.cuts & below(length);
+        ends.block(first, cuts, seen, block.high != 0);
+        if cuts != 0 {
+            start = first + 63 - cuts.leading_zeros() as usize;
         }
-    };
-    // The block begins at `first`, later than the piece in hand if it is within a word.
-    let mut hand = Hand { start: 0, watched: false };
-    let (mut first, mut carry) = (0, Carry::default());
-    let mut was_broken = false;
-    while let Some(bytes) = text[first..].first_chunk() {
-        let (found, seen, end, broken) = split_block(bytes, carry);
-        hand.take(text, first, found.cuts, seen, &mut each);
+        if length < 64 {
+            if found.doubt >= length && start < text.len() {
+                ends.block(text.len(), 1, 0, true);
+                return;
+            }
+            break;
+        }
         carry = found.carry;
         let is_broken = found.doubt < end && found.doubt == broken;
-        if found.doubt < end || carry.word == 0 && found.cuts == 0 {
+        if found.doubt < end || carry.word == 0 && cuts == 0 {
             let mut past = first + if found.doubt < end { found.doubt as usize } else { 0 };
             // Where many bytes are not UTF-8, blocks are not worth their while.
             past += if is_broken && was_broken { 64 } else { 0 };
-            scalar::scan(transducer, text, hand.start, |end| {
-                each(&text[hand.start..end], true);
-                hand.start = end;
+            scalar::scan(transducer, text, start, |end| {
+                ends.end(end);
+                start = end;
                 end <= past
             });
-            (carry, hand.watched) = (Carry::default(), false);
+            carry = Carry::default();
         }
         was_broken = is_broken;
-        first = if carry.word != 0 { first + end as usize } else { hand.start };
+        first = if carry.word != 0 { first + end as usize } else { start };
     }
-    if let Some(bytes) = padded(&text[first..]) {
-        let length = (text.len() - first) as u32;
-        let (found, seen, ..) = split_block(&bytes, carry);
-        hand.take(text, first, found.cuts & below(length), seen, &mut each);
-        if found.doubt >= length && hand.start < text.len() {
-            each(&text[hand.start..], hand.watched);
-            return;
-        }
-    }
-    scalar::scan(transducer, text, hand.start, |end| {
-        each(&text[hand.start..end], true);
-        hand.start = end;
+    scalar::scan(transducer, text, start, |end| {
+        ends.end(end);
         true
     });
 }
 
-/// The piece that has begun and not ended.
-struct Hand {
+/// Pieces one by one, each with whether it may hold a byte that is watched for.
+pub(super) struct Pieces<'t, E> {
+    text: &'t [u8],
+    each: E,
+    /// Where the piece in hand begins, and whether a watched byte of it has been seen.
     start: usize,
-    /// Whether it holds a byte that is watched for.
     watched: bool,
 }
 
-impl Hand {
-    /// Hands on the pieces that end in a block, of whose bytes some are `seen` by the watch.
+impl<'t, E: FnMut(&'t [u8], bool)> Pieces<'t, E> {
+    pub(super) fn new(text: &'t [u8], each: E) -> Self {
+        Self { text, each, start: 0, watched: false }
+    }
+}
+
+impl<'t, E: FnMut(&'t [u8], bool)> Ends for Pieces<'t, E> {
     #[inline(always)]
-    fn take<'t>(
-        &mut self,
-        text: &'t [u8],
-        first: usize,
-        mut cuts: u64,
-        mut seen: u64,
-        each: &mut impl FnMut(&'t [u8], bool),
-    ) {
+    fn block(&mut self, first: usize, mut cuts: u64, mut seen: u64, _: bool) {
         while cuts != 0 {
             let end = first + cuts.trailing_zeros() as usize;
             let before = (cuts & cuts.wrapping_neg()) - 1;
-            each(&text[self.start..end], self.watched | (seen & before != 0));
+            (self.each)(&self.text[self.start..end], self.watched | (seen & before != 0));
             (self.start, self.watched) = (end, false);
             seen &= !before;
             cuts &= cuts - 1;
         }
         self.watched |= seen != 0;
+    }
+
+    #[inline(always)]
+    fn end(&mut self, end: usize) {
+        (self.each)(&self.text[self.start..end], true);
+        (self.start, self.watched) = (end, false);
     }
 }
 
@@ -236,8 +261,9 @@ impl Hand {
 #[inline(always)]
 fn padded(rest: &[u8]) -> Option<[u8; 64]> {
     // After other white space, or what may be some beyond ASCII, a newline is not as the end is.
-    let last = rest.iter().rfind(|&&byte| byte != b' ')?;
-    if !last.is_ascii_graphic() {
+    // Where nothing is left, a word ends.
+    let last = rest.iter().rfind(|&&byte| byte != b' ');
+    if !last.map_or(rest.is_empty(), u8::is_ascii_graphic) {
         return None;
     }
     let mut bytes = [b'\n'; 64];
@@ -263,8 +289,10 @@ mod tests {
     fn assert_twins(grammar: &Grammar, algebra: &Algebra, transducer: &Transducer, text: &[u8]) {
         let expected = ends(|each| scalar::split(transducer, text, |piece| each(piece.len())));
         for tier in Tier::all() {
-            let found =
-                ends(|each| split(tier, algebra, transducer, text, |piece| each(piece.len())));
+            let found = ends(|each| {
+                let mut pieces = Pieces::new(text, |piece: &[u8], _| each(piece.len()));
+                split(tier, algebra, transducer, text, &mut pieces);
+            });
             assert_eq!(found, expected, "{tier:?} {:?} {grammar:?}", String::from_utf8_lossy(text));
         }
     }

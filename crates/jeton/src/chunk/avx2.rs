@@ -1,0 +1,78 @@
+//! The two passes that all pieces go through, with AVX2: a piece's bytes are one register.
+
+use std::arch::x86_64::{
+    __m128i, _MM_HINT_T0, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_extract_epi64,
+    _mm_load_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_prefetch,
+    _mm_store_si128, _mm_storeu_si128,
+};
+
+use super::{Chunk, IDS_ROOM, Missed, ROOM};
+use crate::merge::{Slot, home};
+use crate::short::{Key, ROWS, mix_halves};
+
+/// Returns whether the machine has the instructions.
+#[inline]
+pub(super) fn is_there() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+}
+
+/// Makes the keys of the first pieces, asks for their slots, and returns how many those are: the bytes of
+/// the others are too near the end of the text to be read sixteen at once.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize {
+    let mut count = chunk.count.min(ROOM - 1);
+    while count > 0 && chunk.starts[count - 1] as usize + 16 > text.len() {
+        count -= 1;
+    }
+    for piece in 0..count {
+        let (start, end) = (chunk.starts[piece], chunk.starts[piece + 1]);
+        let row = &ROWS[(end - start).min(16) as usize];
+        // SAFETY: starts rise, and from the last of these on the text has sixteen bytes. A row's
+        // numbers and a key have sixteen bytes, aligned as such. A prefetch touches nothing.
+        #[allow(unsafe_code)]
+        unsafe {
+            let bytes = _mm_loadu_si128(text.as_ptr().add(start as usize).cast());
+            let mask = _mm_load_si128((&raw const row.mask).cast());
+            let length = _mm_load_si128((&raw const row.length).cast());
+            let key = _mm_or_si128(_mm_and_si128(bytes, mask), length);
+            _mm_store_si128((&raw mut chunk.keys[piece]).cast(), key);
+            let low = _mm_cvtsi128_si64(key) as u64;
+            let home = home(mix_halves(low, _mm_extract_epi64::<1>(key) as u64), slots.len());
+            chunk.homes[piece] = home as u32;
+            _mm_prefetch::<_MM_HINT_T0>(slots.as_ptr().add(home).cast());
+        }
+    }
+    count
+}
+
+/// The ids of the pieces that are known, and which are not; returns how many of both.
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) -> (usize, usize) {
+    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16) }
+    let count = chunk.count.min(ROOM);
+    let (found_start, missed_start) = (chunk.found.as_mut_ptr(), chunk.missed.as_mut_ptr());
+    let (mut found, mut missed) = (0, 0);
+    for piece in 0..count {
+        let slot = &slots[chunk.homes[piece] as usize & (slots.len() - 1)];
+        // SAFETY: a slot is a key and sixteen bytes more, its ids and their number, which is at most
+        // three. So there are at most three ids found for each piece before, and there is room for as
+        // many of all pieces and four more; and no more are missed than pieces came before.
+        #[allow(unsafe_code)]
+        let is_same = unsafe {
+            const { assert!(IDS_ROOM >= ROOM * 3) }
+            let key = _mm_load_si128((&raw const chunk.keys[piece]).cast());
+            let (kept, ids) = {
+                let slot: *const __m128i = (&raw const *slot).cast();
+                (_mm_load_si128(slot), _mm_load_si128(slot.add(1)))
+            };
+            _mm_storeu_si128(found_start.add(found).cast(), ids);
+            *missed_start.add(missed) = Missed { piece: piece as u32, place: found as u32 };
+            _mm_movemask_epi8(_mm_cmpeq_epi8(key, kept)) == 0xFFFF
+        };
+        found += if is_same { slot.count as usize } else { 0 };
+        missed += usize::from(!is_same);
+    }
+    (found, missed)
+}
