@@ -309,8 +309,9 @@ class Device:
 
     def _in_software(self, texts: "Iterable[bytes]", tokenizer: "Tokenizer") -> list[list[int]]:
         content = list(texts)
-        self._software_texts += len(content)
-        self._software_bytes += sum(map(len, content))
+        with self._lock:
+            self._software_texts += len(content)
+            self._software_bytes += sum(map(len, content))
         return tokenizer.encode_batch(content)
 
     # ---- batches to the card and back ----
@@ -429,10 +430,11 @@ class Device:
             self._failure = None
 
     def close(self) -> None:
-        """Let the card go; to close again does nothing."""
-        self._fail(DeviceError("the device is closed; open it again"))
-        self._fallback = False
-        self._link.close()
+        """Let the card go, when it has given what others wait for; to close again does nothing."""
+        with self._lock:  # A transport is called by one thread at a time.
+            self._fail(DeviceError("the device is closed; open it again"))
+            self._fallback = False
+            self._link.close()
 
     def __enter__(self) -> Self:
         """Return itself; it is closed at the end."""

@@ -95,7 +95,7 @@ class TcpTransport:
         wait = min(self._timeout, CONNECT_SECONDS)
         try:
             plain = socket.create_connection((self._host, self._port), wait)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # A host's name may be none.
             raise DeviceError(f"there is no card at {where}: {error}") from error
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
