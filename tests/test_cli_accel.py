@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from accel.cards import SHAPE, needs_tools, trained
 from conftest import ROOT
 from jeton.accel import CONFIGURATIONS, Configuration
 from jeton.cli.accel import PARAMETERS
-from test_accel_device import SHAPE, needs_tools, trained
 
 NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat <|x|> " + b"z" * 100
 CARD = [
