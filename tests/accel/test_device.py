@@ -95,7 +95,9 @@ def test_encodes_odd_texts_as_the_tokenizer_does(texts: list[str | bytes]) -> No
     assert reference_device().encode_batch(texts) == expected(texts)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize(
+    "name", ["gpt2", "cl100k_base", pytest.param("o200k_base", marks=pytest.mark.long)]
+)
 def test_the_reference_encodes_as_published_tokenizers_do(name: str) -> None:
     tok = jeton.pretrained(name)
     with accel.open("reference", "large" if name == "o200k_base" else "default") as device:

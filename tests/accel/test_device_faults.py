@@ -9,10 +9,22 @@ import numpy as np
 import pytest
 
 import jeton
-from accel.cards import TEXT, Faulty, encode, expected, gone, interrupt, trained
+from accel.cards import (
+    SHAPE,
+    TEXT,
+    Faulty,
+    encode,
+    expected,
+    gone,
+    interrupt,
+    needs_tools,
+    simulated,
+    trained,
+)
 from jeton.accel.device import Device
 from jeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
-from jeton.accel.transport import Words
+from jeton.accel.reference import ReferenceTransport
+from jeton.accel.transport import Packet, Words
 from jeton.accel.words import Kind
 
 
@@ -316,3 +328,44 @@ def test_what_was_on_its_way_is_lost_by_a_reset(device: Device) -> None:
     with pytest.raises(DeviceError, match="the card was reset before it gave the ids"):
         next(batches)
     assert device.encode("after") == trained().encode("after")
+
+
+@pytest.mark.parametrize("at", [0, 9_999, -1])
+def test_tables_that_were_spoiled_on_their_way_are_found_out(at: int) -> None:
+    class Spoiling(ReferenceTransport):
+        spoils = False
+
+        def send(self, packet: Packet) -> None:
+            content = np.frombuffer(packet, "<u8").copy()
+            if self.spoils:
+                content[at] ^= np.uint64(1)
+            super().send(content.tobytes())
+
+    link = Spoiling(SHAPE)
+    with Device(link) as device:
+        device.load(trained())
+        device.verify()
+        device.load(jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+        link.spoils = True
+        device.load(trained())
+        for _ in range(2):
+            with pytest.raises(AnswerError, match="are not those that were loaded; reset the card"):
+                device.verify()
+        with pytest.raises(AnswerError, match="are not those that were loaded"):
+            encode(device)
+        link.spoils = False
+        device.reset()
+        device.verify()
+        assert encode(device) == expected([TEXT, "", "two"])
+
+
+@needs_tools
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_tables_are_read_back_while_texts_are_on_their_way() -> None:
+    with Device(simulated()) as device:
+        device.load(trained())
+        batches = device.encode_iter([[f"text {at}"] for at in range(6)], in_flight=4)
+        assert next(batches) == expected(["text 0"])
+        device.verify()
+        assert list(batches) == [expected([f"text {at}"]) for at in range(1, 6)]

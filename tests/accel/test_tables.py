@@ -30,6 +30,12 @@ THAI = (
     "ห้องสมุดเล็กๆของเมืองมีเพียงสามห้องแต่เก็บหนังสือของคนหลายรุ่นเอาไว้ทุกเย็นที่ฝนตก"
     "บรรณารักษ์ชราจะชงชาหนึ่งกาแล้วนั่งลงข้างหน้าต่างรอคนมาคืนหนังสือ"
 )
+VOCABS = [
+    "trained",
+    "gpt2",
+    "cl100k_base",
+    pytest.param("o200k_base", marks=pytest.mark.long),
+]
 FAMILY = ["gpt2", "cl100k", "o200k", "nanochat"]
 
 
@@ -70,7 +76,7 @@ def read(image: bytes) -> dict[int, NDArray[np.uint64]]:
 # ---- images ----
 
 
-@pytest.mark.parametrize("name", ["trained", "gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("name", VOCABS)
 def test_an_image_has_every_entry_of_every_table_once(name: str) -> None:
     shape = named(name)[1]
     sizes = {table: len(entries) for table, entries in loaded(name).items()}
@@ -217,7 +223,7 @@ def texts_of(name: str) -> Iterator[bytes]:
         yield b"".join(draw.choices(tokens, k=4))
 
 
-@pytest.mark.parametrize("name", ["trained", "gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("name", VOCABS)
 def test_parts_merge_alone_as_they_do_together(name: str) -> None:
     tok, shape = named(name)
     lane = Lane(shape)
@@ -292,7 +298,7 @@ def look_up(tables: dict[int, NDArray[np.uint64]], shape: Configuration, pairs: 
     return found
 
 
-@pytest.mark.parametrize("name", ["trained", "gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("name", VOCABS)
 def test_every_merge_is_found_and_a_million_others_are_not(name: str) -> None:
     tok, shape = named(name)
     merges = tok.merges()
@@ -476,6 +482,7 @@ def test_a_vocabulary_with_tokens_that_no_merge_reaches_is_refused_by_name() -> 
 
 
 @needs_shared
+@pytest.mark.long
 def test_qwen_fits() -> None:
     file = SHARED / "vocabs" / "tiktoken" / "qwen.tiktoken"
     tok = jeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["qwen"])
