@@ -3,7 +3,9 @@
 import asyncio
 import grp
 import os
+import shlex
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from click.testing import CliRunner
 import jeton
 from accel.cards import TEXTS, expected, trained
 from accel.services import (
+    SECONDS,
     TOKEN,
     Moody,
     Raw,
@@ -24,6 +27,7 @@ from accel.services import (
     until,
 )
 from accel.ways import certificate, needs_openssl
+from conftest import ROOT
 from jeton.accel import DeviceError
 from jeton.accel.gate import server_context
 from jeton.accel.service import (
@@ -44,6 +48,7 @@ from jeton.accel.service.protocol import (
 from jeton.accel.service.scrape import listen_for_scrapes
 from jeton.accel.service.server import identity
 from jeton.cli import main
+from jeton.cli.accel_serve import serve
 
 # ---- the service ends, and comes back ----
 
@@ -304,3 +309,47 @@ def test_the_command_refuses_in_words(tmp_path: Path, options: list[str], reason
     assert ended.exit_code == 2
     assert ended.output.count("\n") == 1
     assert reason in ended.output
+
+
+def test_the_unit_of_systemd_gives_options_that_there_are() -> None:
+    unit = (ROOT / "deploy" / "jeton-accel.service").read_text().replace("\\\n", "")
+    (line,) = (line for line in unit.splitlines() if line.startswith("ExecStart="))
+    words = shlex.split(line.partition("=")[2])
+    assert words[:3] == ["/opt/jeton/bin/jeton", "accel", "serve"]
+    known = {option for each in serve.params for option in each.opts}
+    assert known.issuperset(word for word in words if word.startswith("--"))
+    assert "Type=notify" in unit
+
+
+def test_tells_systemd_when_it_is_ready_and_when_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.bind(str(tmp_path / "notify"))
+            told.settimeout(SECONDS)
+            monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+            async with process(tmp_path, "--listen", f"unix:{tmp_path / 'socket'}") as started:
+                assert await asyncio.to_thread(told.recv, 100) == b"READY=1"
+                started.send_signal(signal.SIGTERM)
+                assert await asyncio.to_thread(told.recv, 100) == b"STOPPING=1"
+                assert await started.wait() == 0
+
+    run(test())
+
+
+def test_a_signal_while_cards_are_opened_ends_the_service_at_once(tmp_path: Path) -> None:
+    """A card behind a socket that answers nothing takes ten seconds to be given up."""
+
+    async def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            card = ("--card", f"tcp:127.0.0.1:{silent.getsockname()[1]}")
+            started = await asyncio.create_subprocess_exec(
+                *command(tmp_path, *card, "--listen", f"unix:{tmp_path / 'socket'}")
+            )
+            connection, _ = await asyncio.to_thread(silent.accept)
+            with connection:
+                started.send_signal(signal.SIGTERM)
+                assert await started.wait() == -signal.SIGTERM
+
+    run(test())
