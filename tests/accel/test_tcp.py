@@ -48,7 +48,7 @@ def test_a_fault_of_the_connection_ends_in_a_typed_error_or_the_right_ids(
     device = loaded(TcpTransport("127.0.0.1", wire.port))
     try:
         for seed in range(5):
-            hasten(device, 20 if fault == "single bytes" else 0.4)
+            hasten(device, 20 if fault == "single bytes" else 1)
             wire.spoil(fault, seed * 37 % 300, seed)
             said = refusal(device)
             assert wire.has_struck
