@@ -79,6 +79,16 @@ def test_a_client_whose_connection_broke_takes_its_card_back(wire: FaultyWire, w
     wait_for(lambda: not is_busy(ways))
 
 
+def test_a_connection_that_stalls_does_not_hold_who_closes_it(
+    wire: FaultyWire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jeton.accel.tcp.CLOSE_SECONDS", 0.1)
+    transport = TcpTransport("127.0.0.1", wire.port, timeout=100_000)
+    wire.spoil("a stalled connection", 0, 0)
+    transport.close()
+    wire.heal()
+
+
 def is_busy(ways: Ways) -> bool:
     try:
         ways.open("tcp to reference").close()
