@@ -37,9 +37,9 @@ SECONDS = 60.0
 """After which a test has failed."""
 
 
-def run(test: Coroutine[Any, Any, None]) -> None:
+def run(test: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(seconds):
             await test
 
     asyncio.run(bounded())

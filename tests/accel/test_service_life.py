@@ -53,6 +53,7 @@ from jeton.cli.accel_serve import serve
 # ---- the service ends, and comes back ----
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.long)])
 def test_a_killed_service_loses_nothing(tmp_path: Path, kills: int) -> None:
     async def ask(address: str, seed: int, ended: asyncio.Event) -> int:
@@ -79,7 +80,7 @@ def test_a_killed_service_loses_nothing(tmp_path: Path, kills: int) -> None:
             ended.set()
             assert max(await asyncio.gather(*clients)) >= 2
 
-    run(test())
+    run(test(), SECONDS * (1 + kills))
 
 
 def test_sigterm_answers_what_was_accepted(tmp_path: Path) -> None:
