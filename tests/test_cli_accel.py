@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from accel.cards import SHAPE, needs_tools, trained
+from accelerator.cards import SHAPE, needs_tools, trained
 from conftest import ROOT
 from jeton.accel import CONFIGURATIONS, Configuration
 from jeton.cli.accel import PARAMETERS, accel

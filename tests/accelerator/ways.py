@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accel.cards import SHAPE, TEXT, expected, needs_tools, simulated, trained
+from accelerator.cards import SHAPE, TEXT, expected, needs_tools, simulated, trained
 from conftest import ROOT
 from jeton.accel import gate
 from jeton.accel.bar import BarServer, BarTransport

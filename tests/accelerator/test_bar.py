@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accel.cards import SHAPE, TEXT
-from accel.ways import hasten, loaded, right, wait_for
+from accelerator.cards import SHAPE, TEXT
+from accelerator.ways import hasten, loaded, right, wait_for
 from jeton.accel.bar import BAR_BYTES, BarServer, BarTransport
 from jeton.accel.device import Device
 from jeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from accel.cards import SHAPE, Faulty, needs_tools, simulated, trained
-from accel.ways import Ways
+from accelerator.cards import SHAPE, Faulty, needs_tools, simulated, trained
+from accelerator.ways import Ways
 from jeton.accel.device import Device
 from jeton.accel.reference import ReferenceTransport
 from jeton.accel.transport import Transport

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import jeton
-from accel.cards import SHAPE, TEXTS, Faulty, expected, needs_tools, simulated, trained
-from accel.services import Moody, run, served, some_texts, until
+from accelerator.cards import SHAPE, TEXTS, Faulty, expected, needs_tools, simulated, trained
+from accelerator.services import Moody, run, served, some_texts, until
 from jeton.accel.device import Device
 from jeton.accel.reference import ReferenceTransport
 from jeton.accel.service import (

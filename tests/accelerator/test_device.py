@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
-from accel.cards import (
+from accelerator.cards import (
     SHAPE,
     TEXT,
     TEXTS,

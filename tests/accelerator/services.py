@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jeton
-from accel.cards import expected, trained
+from accelerator.cards import expected, trained
 from jeton.accel import DeviceError
 from jeton.accel.service import (
     Address,

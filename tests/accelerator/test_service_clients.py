@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from accel.cards import expected, trained
-from accel.services import Moody, Raw, run, served, some_texts, until
+from accelerator.cards import expected, trained
+from accelerator.services import Moody, Raw, run, served, some_texts, until
 from jeton.accel.service import (
     Address,
     AsyncClient,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from accel.cards import SHAPE, TEXT
-from accel.ways import (
+from accelerator.cards import SHAPE, TEXT
+from accelerator.ways import (
     TOKEN,
     Ways,
     certificate,

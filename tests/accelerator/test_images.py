@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from accel.test_tables import named, trained
+from accelerator.test_tables import named, trained
 from jeton.accel import CONFIGURATIONS, Configuration, FitError
 from jeton.accel import images as kept
 from jeton.accel.images import digest_of, kept_image

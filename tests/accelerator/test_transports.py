@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accel.cards import SHAPE, TEXT, TEXTS, expected, needs_tools, trained
-from accel.ways import (
+from accelerator.cards import SHAPE, TEXT, TEXTS, expected, needs_tools, trained
+from accelerator.ways import (
     TOKEN,
     WAYS,
     Ways,

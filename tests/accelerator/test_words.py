@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from accel.cards import Faulty
+from accelerator.cards import Faulty
 from jeton.accel import words as wire
 from jeton.accel.device import Device
 from jeton.accel.words import FRAME_BYTES, deal

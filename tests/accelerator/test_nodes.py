@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from accel.cards import TEXT
-from accel.ways import Fake, Ways, hasten, loaded, needs_fuse, refusal, right
+from accelerator.cards import TEXT
+from accelerator.ways import Fake, Ways, hasten, loaded, needs_fuse, refusal, right
 from jeton.accel import nodes
 from jeton.accel.errors import DeviceError, DeviceTimeoutError
 from jeton.accel.faults import (

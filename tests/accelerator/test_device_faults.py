@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jeton
-from accel.cards import (
+from accelerator.cards import (
     SHAPE,
     TEXT,
     Faulty,

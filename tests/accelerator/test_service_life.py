@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import jeton
-from accel.cards import TEXTS, expected, trained
-from accel.services import (
+from accelerator.cards import TEXTS, expected, trained
+from accelerator.services import (
     SECONDS,
     TOKEN,
     Moody,
@@ -26,7 +26,7 @@ from accel.services import (
     some_texts,
     until,
 )
-from accel.ways import certificate, needs_openssl
+from accelerator.ways import certificate, needs_openssl
 from conftest import ROOT
 from jeton.accel import DeviceError
 from jeton.accel.gate import server_context
