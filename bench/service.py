@@ -35,7 +35,6 @@ VOCAB = 4096
 TRAIN_CHARACTERS = 4_000_000
 TEXTS = 2000
 TEXT_CHARACTERS = (100, 1500)
-REQUEST_TEXTS = (1, 4)
 BARE_ROUNDS = 1
 WARM_UP_SECONDS = 5.0
 KILL_SECONDS = 2.0
@@ -57,6 +56,7 @@ class Load:
     wrong: int = 0
     size: int = 0
     connections: int = 0
+    texts_of_request: tuple[int, int] = (1, 4)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -65,7 +65,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         record = asyncio.run(measure(options, Path(name)))
     records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    records = [each for each in records if each["card"] != record["card"]] + [record]
+    key = (record["card"], record["texts_of_request"])
+    records = [each for each in records if (each["card"], each["texts_of_request"]) != key]
+    records.append(record)
     RESULTS.write_text(json.dumps(records, indent=1) + "\n")
     RESULTS.with_suffix(".md").write_text("\n".join(page(records)) + "\n")
     print(RESULTS.with_suffix(".md").read_text())
@@ -79,6 +81,9 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--config", default="small", help="the configuration of the card")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument(
+        "--texts", type=int, nargs=2, default=[1, 4], metavar="N", help="of a request: least, most"
+    )
     parser.add_argument("--restarts", type=int, default=3, help="of the service, in the end")
     return parser.parse_args()
 
@@ -91,11 +96,13 @@ async def measure(options: argparse.Namespace, folder: Path) -> Record:
     tokenizer = jeton.train([shortened(text) for text in corpus[:200]], VOCAB)
     tokenizer.save(folder / "bench.jeton")
     texts = [part.encode() for part in parts_of(corpus[200:], chosen)]
-    load = Load(texts, tokenizer.encode_batch(texts))
+    request = (options.texts[0], options.texts[1])
+    load = Load(texts, tokenizer.encode_batch(texts), texts_of_request=request)
     before = bare_rates(options, tokenizer, load)
     record = await loaded(options, folder, load)
     after = bare_rates(options, tokenizer, load)
-    record |= await restarted(options, folder, Load(load.texts, load.ids))
+    again = Load(load.texts, load.ids, texts_of_request=request)
+    record |= await restarted(options, folder, again)
     share = record["mb_per_second"] / statistics.mean([before[0], after[0]])
     cpu_share = record["mb_per_cpu_second"] / statistics.mean([before[1], after[1]])
     record |= {
@@ -106,6 +113,7 @@ async def measure(options: argparse.Namespace, folder: Path) -> Record:
     }
     return {
         "card": options.card if options.card == "software" else f"{options.card} {options.config}",
+        "texts_of_request": options.texts,
         "date": time.strftime("%Y-%m-%d"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "load": round(os.getloadavg()[1], 1),
@@ -182,7 +190,7 @@ async def one_client(address: str, load: Load, seed: int) -> None:
     chosen = random.Random(seed)  # noqa: S311 - no secret.
     async with AsyncClient(address, in_flight=1, patience=120) as client:
         while not load.ended.is_set():
-            which = [chosen.randrange(TEXTS) for _ in range(chosen.randint(*REQUEST_TEXTS))]
+            which = [chosen.randrange(TEXTS) for _ in range(chosen.randint(*load.texts_of_request))]
             load.asked += 1
             start = time.perf_counter()
             try:
@@ -290,11 +298,12 @@ async def restarted(options: argparse.Namespace, folder: Path, load: Load) -> Re
 def page(records: list[Record]) -> Iterator[str]:
     """Spell the records as a table in Markdown."""
     yield (
-        "`python bench/service.py`: requests of 1 to 4 texts of 100 to 1,500 characters; "
+        "`python bench/service.py`: requests of some texts of 100 to 1,500 characters; "
         "every answer is compared."
     )
     yield ""
     rows: dict[str, Callable[[Record], str]] = {
+        "texts of a request": lambda r: "{} to {}".format(*r["texts_of_request"]),
         "clients, seconds": lambda r: f"{r['clients']}, {r['seconds']:g}",
         "requests answered": lambda r: f"{r['requests']:,}",
         "lost, wrong": lambda r: f"{r['lost']}, {r['wrong']}",

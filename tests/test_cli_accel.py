@@ -4,16 +4,18 @@ import dataclasses
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from accelerator.cards import SHAPE, needs_tools, trained
 from conftest import ROOT
 from jeton.accel import CONFIGURATIONS, Configuration
-from jeton.cli.accel import PARAMETERS
-from test_accel_device import SHAPE, needs_tools, trained
+from jeton.cli.accel import PARAMETERS, accel
 
 NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat <|x|> " + b"z" * 100
 CARD = [
@@ -58,7 +60,9 @@ def test_encodes_files_as_the_tokenizer_does(folder: Path) -> None:
     expected = [trained().encode(NOT_UTF_8), trained().encode("the second 中文")]
     assert [list(map(int, line.split())) for line in ids.splitlines()] == expected
     size = len(NOT_UTF_8) + len("the second 中文".encode())
-    assert said == f"raw        {100 * 101 / size:.2f} % of {size} bytes\n"
+    way, raw = said.splitlines()
+    assert re.fullmatch(r"all        \d+\.\d{3} MB/s by the clock on the wall", way)
+    assert raw == f"raw        {100 * 101 / size:.2f} % of {size} bytes"
 
 
 def test_encodes_standard_input_with_specials_into_json(folder: Path) -> None:
@@ -117,3 +121,19 @@ def test_refuses_in_one_line(folder: Path) -> None:
 def test_every_parameter_has_an_option() -> None:
     fields = [field.name for field in dataclasses.fields(Configuration)]
     assert sorted(PARAMETERS) == sorted(fields)
+
+
+def commands_in_docs() -> Iterator[list[str]]:
+    """Yield the words of every `jeton accel` that the pages show, lines that go on included."""
+    for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]:
+        text = page.read_text().replace("\\\n", "")
+        for line in re.findall(r"^(?:[A-Z_]+=\S+ )*jeton accel (.+)$", text, re.MULTILINE):
+            yield shlex.split(line, comments=True)
+
+
+def test_the_pages_give_options_that_there_are() -> None:
+    shown = list(commands_in_docs())
+    assert {words[0] for words in shown} == set(accel.commands)
+    for name, *words in shown:
+        known = {option for each in accel.commands[name].params for option in each.opts}
+        assert known.issuperset(word for word in words if word.startswith("-")), words

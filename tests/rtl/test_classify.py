@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
+import pytest
 from cocotb.triggers import RisingEdge
 
 from rtl.front import (
@@ -140,5 +141,6 @@ def meaning(fields: tuple[int, ...]) -> Item:
     return item if item.first else Item(item.kind, item.byte)
 
 
+@pytest.mark.long  # Tests of pieces, which are not, run it too.
 def test_classify() -> None:
     simulate(__name__, "classify", {"BRIDGE_BITS": BRIDGE_BITS})

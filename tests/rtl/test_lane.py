@@ -132,7 +132,8 @@ async def starts_anew_after_a_reset_at_any_moment(dut: Any) -> None:
         await check(dut, draw_texts(rng, 6), tokenizer, "free")
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", pytest.param("o200k", marks=pytest.mark.long)])
+@pytest.mark.long  # Tests of devices, which are not, run lanes too.
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k"])
 def test_lane(pattern: str) -> None:
     simulate(__name__, "lane", parameters(), environment={"PATTERN": pattern})
 

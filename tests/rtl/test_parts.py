@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import cocotb
+import pytest
 from cocotb.triggers import RisingEdge
 
 from rtl.front import CLOSE, CUT, MARKED, NOTHING, PART, RAW
@@ -171,5 +172,6 @@ def raw(length: int) -> Iterator[Record]:
         yield RAW, min(RAW_MAX, length - given), 0
 
 
+@pytest.mark.long  # Tests of pieces, which are not, run it too.
 def test_parts() -> None:
     simulate(__name__, "parts", {"PART_MAX": PART_MAX})

@@ -19,7 +19,7 @@ from jeton.cli.samples import SAMPLES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The shape of tests/test_accel_device.py: one model serves both.
+# The shape of tests/accelerator/cards.py: one model serves both.
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
 pytestmark = pytest.mark.long
 REGIMES = [(0, 0), (60, 0), (0, 60), (40, 40)]

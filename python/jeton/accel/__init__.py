@@ -66,6 +66,6 @@ def open(  # noqa: A001 - as gzip.open and others.
     transport = open_transport(name, chosen, timeout=timeout, progress=progress)
     try:
         return Device(transport, name=name, timeout=timeout, fallback=fallback)
-    except DeviceError:
+    except BaseException:
         transport.close()
         raise

@@ -183,10 +183,13 @@ class BarServer:
     """The card's side of a BAR: serves a transport through a file, which it makes."""
 
     def __init__(self, transport: "Transport", path: str | Path) -> None:
-        """Make the file, all zeros but for the magic."""
+        """Make the file, all zeros but for the magic; who has mapped it already may go on."""
         self._transport = transport
-        Path(path).write_bytes(bytes(BAR_BYTES))
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.ftruncate(file, BAR_BYTES)
+        os.close(file)
         self._bar = _Bar(path)
+        self._bar.words[:] = 0
         self._packets = PacketReader()
         self._left, self._look_at, self._wait = b"", 0.0, PAUSE_SECONDS
         self._is_stopping = threading.Event()
@@ -242,19 +245,28 @@ class BarServer:
 
     def _forget(self) -> None:
         """Drop all that is on its way."""
-        self._bar.take(TO_CARD, AT_TO_CARD_END, AT_TO_CARD_START)
+        self._taken()
         self._packets.reset()
         self._left = b""
         self._transport.reset()
 
     def _take(self) -> bool:
         """Hand packets on to the card."""
-        content = self._bar.take(TO_CARD, AT_TO_CARD_END, AT_TO_CARD_START)
+        content = self._taken()
         for packet in self._packets.read(content):
             with contextlib.suppress(OSError):  # Its words will be missed.
                 self._transport.send(packet)
                 self._look_at, self._wait = 0.0, PAUSE_SECONDS
         return bool(content)
+
+    def _taken(self) -> bytes:
+        """Take what the driver has put into its ring; a ring that makes no sense is emptied."""
+        try:
+            return self._bar.take(TO_CARD, AT_TO_CARD_END, AT_TO_CARD_START)
+        except AnswerError:
+            self._packets.reset()
+            self._bar.words[AT_TO_CARD_START] = self._bar.words[AT_TO_CARD_END]
+            return b""
 
     def _give(self) -> bool:
         """Hand words of the card on."""
@@ -265,6 +277,10 @@ class BarServer:
                 self._left = words.astype("<u4").tobytes()
             self._wait = PAUSE_SECONDS if self._left else min(2 * self._wait, LOOK_SECONDS)
             self._look_at = time.monotonic() + self._wait
-        size = self._bar.put(TO_HOST, AT_TO_HOST_END, AT_TO_HOST_START, self._left)
+        try:
+            size = self._bar.put(TO_HOST, AT_TO_HOST_END, AT_TO_HOST_START, self._left)
+        except AnswerError:  # The driver will miss what the ring held.
+            self._bar.words[AT_TO_HOST_END] = self._bar.words[AT_TO_HOST_START]
+            return False
         self._left = self._left[size:]
         return size > 0

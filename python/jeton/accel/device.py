@@ -12,7 +12,7 @@ import numpy as np
 from jeton._engine import Engine
 from jeton.accel.configuration import BANKS, Configuration
 from jeton.accel.errors import AnswerError, DeviceError
-from jeton.accel.images import digest_of, kept_image
+from jeton.accel.images import digest_of, kept_image, tables_in
 from jeton.accel.link import Link
 from jeton.accel.pairs import pairs_of, spell
 from jeton.accel.tables import Table
@@ -170,9 +170,7 @@ class Device:
         if not 0 <= lane < self._configuration.lanes:
             raise DeviceError(f"there is no lane {lane}; the card has {self._configuration.lanes}")
         with self._lock:
-            self._check()
-            if self._vocab is None:
-                raise DeviceError(NO_TABLES)
+            self._settle()
             ids = self._link.table(Table.BYTES, 256, lane).tolist()
             spelled = {id_: bytes([byte]) for byte, id_ in enumerate(ids)}
             merges: dict[tuple[int, int], int] = {}
@@ -181,6 +179,33 @@ class Device:
                 entries = self._link.table(Table.PAIRS + bank, size, lane)
                 merges |= pairs_of(bank, entries, self._configuration)
         return {token: id_ for id_, token in spell(spelled, merges).items()}
+
+    def verify(self) -> None:
+        """Read the tables of all lanes back; a card that holds others than were loaded is refused.
+
+        For a link that has no checks of its own, as a serial port: with a spoiled table, ids would
+        spell the text and yet be others. It takes four accesses of registers for each entry.
+        """
+        with self._lock:
+            self._settle()
+            with self._watched():
+                for lane in range(self._configuration.lanes):
+                    for table, entries in tables_in(self._image).items():
+                        found = self._link.table(table, len(entries), lane)
+                        if (wrong := np.flatnonzero(found != entries)).size:
+                            self._link.note(0)  # So that a reset loads them again.
+                            raise AnswerError(
+                                f"{wrong.size} entries of table {table} of lane {lane} are not "
+                                "those that were loaded; reset the card"
+                            )
+
+    def _settle(self) -> None:
+        """Let the texts that are on their way come back, for a card shows its tables when idle."""
+        while self._flight:
+            self._receive()
+        self._check()
+        if self._vocab is None:
+            raise DeviceError(NO_TABLES)
 
     # ---- text to ids ----
 
@@ -309,8 +334,9 @@ class Device:
 
     def _in_software(self, texts: "Iterable[bytes]", tokenizer: "Tokenizer") -> list[list[int]]:
         content = list(texts)
-        self._software_texts += len(content)
-        self._software_bytes += sum(map(len, content))
+        with self._lock:
+            self._software_texts += len(content)
+            self._software_bytes += sum(map(len, content))
         return tokenizer.encode_batch(content)
 
     # ---- batches to the card and back ----
@@ -429,10 +455,11 @@ class Device:
             self._failure = None
 
     def close(self) -> None:
-        """Let the card go; to close again does nothing."""
-        self._fail(DeviceError("the device is closed; open it again"))
-        self._fallback = False
-        self._link.close()
+        """Let the card go, when it has given what others wait for; to close again does nothing."""
+        with self._lock:  # A transport is called by one thread at a time.
+            self._fail(DeviceError("the device is closed; open it again"))
+            self._fallback = False
+            self._link.close()
 
     def __enter__(self) -> Self:
         """Return itself; it is closed at the end."""

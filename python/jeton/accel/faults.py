@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
     from jeton.accel.transport import Packet, Transport, Words
 
-__all__ = ["NODE_FAULTS", "TRANSPORT_FAULTS", "WIRE_FAULTS"]
-__all__ += ["FaultySystem", "FaultyTransport", "FaultyWire"]
+__all__ = [
+    "NODE_FAULTS",
+    "TRANSPORT_FAULTS",
+    "WIRE_FAULTS",
+    "FaultySystem",
+    "FaultyTransport",
+    "FaultyWire",
+]
 
 Spoil: TypeAlias = "Callable[[Words, random.Random], Words]"
 

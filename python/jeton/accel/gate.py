@@ -11,10 +11,12 @@ from jeton.errors import file_error
 __all__ = [
     "authority_context",
     "check_gate",
+    "check_token",
     "is_loopback",
     "read_token",
     "server_context",
     "split_address",
+    "system_context",
     "token_is",
 ]
 
@@ -53,6 +55,8 @@ def is_loopback(host: str) -> bool:
 
 def check_gate(host: str, token: bytes, context: ssl.SSLContext | None) -> None:
     """Refuse to listen at, or to speak to, a host beyond the loopback without TLS and a token."""
+    if token:
+        check_token(token)
     if not is_loopback(host) and not (token and context):
         missing = " and ".join(
             name for name, there in (("TLS", context), ("a token", token)) if not there
@@ -66,11 +70,19 @@ def read_token(file: str | Path) -> bytes:
         token = Path(file).read_bytes().strip()
     except OSError as error:
         raise file_error(file, "read", error) from error
+    return check_token(token, f"the token in {file}")
+
+
+def check_token(token: bytes, which: str = "the token") -> bytes:
+    """Return a token, if it is long enough that nobody guesses it, and short enough to be sent.
+
+    >>> check_token(b"secret")
+    Traceback (most recent call last):
+    jeton.accel.errors.DeviceError: the token has 6 bytes; give 16 to 1024
+    """
     if len(token) not in TOKEN_BYTES:
-        raise DeviceError(
-            f"the token in {file} has {len(token)} bytes; "
-            f"give {TOKEN_BYTES.start} to {TOKEN_BYTES.stop - 1}"
-        )
+        least, most = TOKEN_BYTES.start, TOKEN_BYTES.stop - 1
+        raise DeviceError(f"{which} has {len(token)} bytes; give {least} to {most}")
     return token
 
 
@@ -98,4 +110,11 @@ def authority_context(certificate: str | Path) -> ssl.SSLContext:
         context.load_verify_locations(certificate)
     except OSError as error:
         raise file_error(certificate, "used as an authority", error) from error
+    return context
+
+
+def system_context() -> ssl.SSLContext:
+    """Make the TLS of a client that trusts whom the system trusts."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
     return context

@@ -88,6 +88,10 @@ class Link:
             raise AnswerError("the card neither takes tables nor says that it is busy; reset it")
         self.send(image)
         self._wait(registers.STATUS, registers.STATUS_LOADING, 0)
+        self.note(digest)
+
+    def note(self, digest: int) -> None:
+        """Note in the card's registers which image its tables hold; 0 is none."""
         self.write(registers.IMAGE_0, digest & 0xFFFFFFFF)
         self.write(registers.IMAGE_1, digest >> 32)
 

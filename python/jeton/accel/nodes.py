@@ -299,8 +299,7 @@ class NodesTransport:
         modes = (os.O_RDWR, os.O_WRONLY, os.O_RDONLY)
         try:
             for name, mode in zip(NAMES, modes, strict=True):
-                ask = partial(os.open, f"{self._prefix}_{name}", mode | os.O_CLOEXEC)
-                self._nodes[name] = self._call(name, ask)
+                self._nodes[name] = self._opened(name, mode | os.O_CLOEXEC)
                 if name == "user":
                     # XDMA lets anybody open it.
                     fcntl.flock(self._nodes[name], fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -313,6 +312,22 @@ class NodesTransport:
         self._is_broken = False
         self._writes.clear()
         self._read = None
+
+    def _opened(self, name: str, flags: int) -> int:
+        """Open a node; one that is opened when nobody waits for it any more is closed again."""
+        is_late = threading.Event()
+
+        def ask() -> int:
+            node = os.open(f"{self._prefix}_{name}", flags)
+            if is_late.is_set():
+                _close(node)
+            return node
+
+        try:
+            return self._call(name, ask)
+        except DeviceTimeoutError:
+            is_late.set()
+            raise
 
     def _close(self) -> None:
         """Close all nodes, in a thread: to close one that is stuck would be stuck, too."""

@@ -22,6 +22,8 @@ SESSION_BYTES = 16
 """Bytes that tell a client from all others, so that it can come back when its connection broke."""
 
 CONNECT_SECONDS = 10.0
+CLOSE_SECONDS = 5.0
+"""How long the other side has to say that it let the card go; it finds out by itself, too."""
 
 
 class TcpTransport:
@@ -82,6 +84,7 @@ class TcpTransport:
 
     def close(self) -> None:
         """Let the card go; to close again does nothing."""
+        self._timeout = min(self._timeout, CLOSE_SECONDS)
         if self._connection is not None:
             with contextlib.suppress(DeviceError):  # It is let go all the same.
                 self._ask(Kind.BYE)
@@ -95,7 +98,7 @@ class TcpTransport:
         wait = min(self._timeout, CONNECT_SECONDS)
         try:
             plain = socket.create_connection((self._host, self._port), wait)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # A host's name may be none.
             raise DeviceError(f"there is no card at {where}: {error}") from error
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -3,6 +3,7 @@
 `fpga/ulx3s/link.sv` has the commands and messages.
 """
 
+import fcntl
 import os
 import select
 import struct
@@ -15,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from jeton.accel.errors import DeviceError, DeviceTimeoutError
+from jeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
 from jeton.accel.transport import Packet, Words
 
 __all__ = ["BAUD", "Line", "SerialLine", "UartTransport"]
@@ -65,10 +66,14 @@ class SerialLine:
         except OSError as error:
             raise DeviceError(f"{path} cannot be opened: {error.strerror}") from error
         try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             tty.setraw(self._file)
             state = termios.tcgetattr(self._file)
             state[4] = state[5] = speed
             termios.tcsetattr(self._file, termios.TCSANOW, state)
+        except BlockingIOError:
+            os.close(self._file)
+            raise BusyError(f"{path} belongs to another client") from None
         except termios.error as error:
             os.close(self._file)
             raise DeviceError(f"{path} is no serial port: {error}") from error
@@ -100,7 +105,10 @@ class SerialLine:
 
     def send_break(self) -> None:
         """Hold the line low for longer than two bytes."""
-        termios.tcsendbreak(self._file, 0)
+        try:
+            termios.tcsendbreak(self._file, 0)
+        except termios.error as error:
+            raise DeviceError(f"the serial port is gone: {error.args[-1]}") from error
 
     def close(self) -> None:
         """Let the line go."""
@@ -123,7 +131,11 @@ class UartTransport:
         self._come = bytearray()
         self._words: list[int] = []
         self._answers: list[int] = []
-        self.reset()
+        try:
+            self.reset()
+        except BaseException:
+            self.close()
+            raise
 
     def read32(self, address: int) -> int:
         """Read a register."""
@@ -157,8 +169,10 @@ class UartTransport:
         """Drop what was sent and not taken, and what was not received, and bring the link back."""
         line = self._open()
         line.send_break()
+        end = time.monotonic() + self._timeout
         while line.read(QUIET_SECONDS):
-            pass
+            if time.monotonic() > end:
+                raise DeviceError("the board does not stop to send; is its bitstream the card's?")
         self._pending.clear()
         self._come.clear()
         self._words, self._answers, self._room = [], [], QUEUE_WORDS

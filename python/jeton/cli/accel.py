@@ -56,7 +56,7 @@ def card_options(command: Command) -> Command:
 
 @click.group()
 def accel() -> None:
-    """Encode on the accelerator, which is simulated."""
+    """Encode on the accelerator: simulated, or a card."""
 
 
 @accel.command()
@@ -68,7 +68,7 @@ def accel() -> None:
     default="sim",
     show_default=True,
     metavar="NAME",
-    help="The RTL as a program; or reference, nodes:PREFIX, uart:PATH, tcp:HOST:PORT.",
+    help="The RTL as a program; or reference, nodes:PREFIX, pci:PATH, uart:PATH, tcp:HOST:PORT.",
 )
 @click.option(
     "--clock",
@@ -93,7 +93,8 @@ def encode(
 ) -> None:
     """Encode each FILE (standard input by default) into one line of ids.
 
-    On stderr: the rate that the card has at its clock, and that of the simulation.
+    On stderr: the rate that the card has at its clock, and that of the simulation, or of the way
+    to the card.
     """
     from jeton.accel import configuration
     from jeton.accel import open as open_card
@@ -108,14 +109,16 @@ def encode(
         check_fit(tokenizer, configuration(config, **changed))
     with open_card(card, config, **changed) as device:  # type: ignore[arg-type] # all are int.
         device.load(tokenizer)
-        before, start = device.counters(), time.process_time()
+        before, start = device.counters(), (time.perf_counter(), time.process_time())
         texts = map(read, files or (STDIN,))
-        with shown(device):
+        with shown(device, files):
             for (ids,) in device.encode_iter(([text] for text in texts), specials=specials):
                 click.echo(json.dumps(ids) if as_json else " ".join(map(str, ids)))
-        seconds = time.process_time() - start
+        wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
         after = device.counters()
-        for line in rates({key: after[key] - before[key] for key in after}, seconds, clock):
+        counted = {key: after[key] - before[key] for key in after}
+        lines = rates(counted, cpu, clock) if card == "sim" else rates_of_way(counted, wall, clock)
+        for line in lines:
             click.echo(line, err=True)
         if device.info.software_texts:
             done = f"{device.info.software_bytes:,} bytes, of texts too long for the card"
@@ -133,28 +136,54 @@ def rates(counted: dict[str, int], seconds: float, clock: float) -> Iterator[str
     """
     size, cycles = counted["bytes"], counted["cycles"]
     if size and cycles:
-        rate = size / cycles
-        yield (
-            f"card       {rate:.3f} bytes per cycle, "
-            f"{rate * clock:.1f} MB/s at {clock:g} MHz (simulated)"
-        )
+        yield f"{rate_of_card(counted, clock)} (simulated)"
         seconds = max(seconds, 1e-9)
         yield (
             f"simulator  {cycles / seconds:,.0f} cycles per second of CPU, "
             f"{size / seconds / 1e6:.3f} MB/s"
         )
-    yield f"raw        {100 * counted['raw_bytes'] / max(size, 1):.2f} % of {size:,} bytes"
+    yield raw_of_card(counted)
+
+
+def rates_of_way(counted: dict[str, int], seconds: float, clock: float) -> Iterator[str]:
+    r"""Say in lines how fast a card elsewhere was, and the way to it and back.
+
+    >>> counted = {"bytes": 9000, "cycles": 10000, "raw_bytes": 90}
+    >>> print(*rates_of_way(counted, 0.05, 250), sep="\n")
+    card       0.900 bytes per cycle, 225.0 MB/s at 250 MHz
+    all        0.180 MB/s by the clock on the wall
+    raw        1.00 % of 9,000 bytes
+    """
+    if counted["bytes"] and counted["cycles"]:
+        yield rate_of_card(counted, clock)
+    rate = counted["bytes"] / max(seconds, 1e-9) / 1e6
+    yield f"all        {rate:.3f} MB/s by the clock on the wall"
+    yield raw_of_card(counted)
+
+
+def rate_of_card(counted: dict[str, int], clock: float) -> str:
+    """Say what its cycles make of a card."""
+    rate = counted["bytes"] / counted["cycles"]
+    return f"card       {rate:.3f} bytes per cycle, {rate * clock:.1f} MB/s at {clock:g} MHz"
+
+
+def raw_of_card(counted: dict[str, int]) -> str:
+    """Say how much left the card for the host to merge."""
+    size = counted["bytes"]
+    return f"raw        {100 * counted['raw_bytes'] / max(size, 1):.2f} % of {size:,} bytes"
 
 
 @contextmanager
-def shown(device: "Device") -> Iterator[None]:
+def shown(device: "Device", files: tuple[str, ...]) -> Iterator[None]:
     """Show on a terminal how many bytes the card has encoded, and how many a second."""
     if not sys.stderr.isatty():
         yield
         return
     from tqdm import tqdm
 
-    with tqdm(desc="encode", unit="B", unit_scale=True, leave=False) as bar:
+    is_known = bool(files) and STDIN not in files
+    total = sum(Path(file).stat().st_size for file in files) if is_known else None
+    with tqdm(desc="encode", total=total, unit="B", unit_scale=True, leave=False) as bar:
         device.listener = bar.update
         yield
 

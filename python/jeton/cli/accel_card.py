@@ -15,7 +15,8 @@ card_option = click.option(
     default="sim",
     show_default=True,
     metavar="NAME",
-    help="The card that is served: sim, reference, nodes:PREFIX, uart:PATH or tcp:HOST:PORT.",
+    help="The card that is served: sim, reference, nodes:PREFIX, pci:PATH, uart:PATH, "
+    "tcp:HOST:PORT.",
 )
 
 

@@ -4,14 +4,13 @@ import asyncio
 import json
 import os
 import random
-import ssl
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from jeton.accel.gate import authority_context
+from jeton.accel.gate import authority_context, system_context
 from jeton.accel.service.address import Address, keep_alive
 from jeton.accel.service.errors import Code, ProtocolError, RefusedError, ServiceError, is_final
 from jeton.accel.service.protocol import (
@@ -36,11 +35,14 @@ RETRY_SECONDS = (0.02, 1.0)
 
 CONNECT_SECONDS = 10.0
 
+ANSWERS = {Kind.ENCODE: Kind.IDS, Kind.HEALTH: Kind.HEALTH, Kind.METRICS: Kind.METRICS}
+
 
 @dataclass(slots=True, eq=False)
 class _Asked:
     """A request that is not answered."""
 
+    kind: Kind
     content: bytes
     texts: int
     answer: "asyncio.Future[Any]" = field(
@@ -67,13 +69,11 @@ class AsyncClient:
         """Name the service; beyond the loopback, TLS is used and the token is needed."""
         self._address = Address.parse(address) if isinstance(address, str) else address
         is_remote = not self._address.is_local
-        if is_remote and token is None:
+        if is_remote and not token:
             raise ServiceError(f"{self._address} is another machine; give its token")
-        self._tls: ssl.SSLContext | None = None
+        self._tls = system_context() if is_remote else None
         if authority is not None:
             self._tls = authority_context(authority)
-        elif is_remote:
-            self._tls = ssl.create_default_context()
         self._token = token or b""
         self._patience = patience
         self._in_flight = asyncio.Semaphore(in_flight)
@@ -179,21 +179,26 @@ class AsyncClient:
         if not self._asked:
             self._be_patient()
         number, self._next = self._next, self._next + 1
-        asked = self._asked[number] = _Asked(frame(kind, number, body), texts)
+        asked = self._asked[number] = _Asked(kind, frame(kind, number, body), texts)
         try:
             await self._send(asked.content)
             return await asked.answer
         finally:
             self._asked.pop(number, None)
             if not self._asked:
-                await self._send(frame(Kind.DONE, self._next))
+                self._say(frame(Kind.DONE, self._next))  # Who cancels does not wait for it.
 
     async def _send(self, content: bytes) -> None:
-        """Send to the service if it is there; if not, all is sent when it is."""
-        if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(content)
+        """Send to the service, as fast as it reads."""
+        self._say(content)
+        if self._writer is not None:
             with suppress(OSError):
                 await self._writer.drain()
+
+    def _say(self, content: bytes) -> None:
+        """Send to the service if it is there; if not, what is asked is sent when it is."""
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(content)
 
     # ---- the connection ----
 
@@ -205,7 +210,7 @@ class AsyncClient:
             reached = self.connections
             try:
                 await self._receive(await self._connect())
-            except (OSError, EOFError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever.
                 if is_final(error) or (self._asked_any and self._now() > self._until):
                     self._fail(error)
                     return
@@ -271,17 +276,21 @@ class AsyncClient:
             if header.kind == Kind.REFUSED and not header.number:
                 raise read_refusal(body)
             self._be_patient()
-            asked = self._asked.pop(header.number, None)
+            asked = self._asked.get(header.number)
             if asked is None or asked.answer.done():
                 continue  # It was answered before, or nobody waits any more.
+            # Until its answer makes sense, it is asked.
             if header.kind == Kind.REFUSED:
                 asked.answer.set_exception(read_refusal(body))
+            elif header.kind != ANSWERS[asked.kind]:
+                raise ProtocolError(f"a frame of kind {header.kind} answers one of {asked.kind}")
             elif header.kind == Kind.IDS:
                 asked.answer.set_result(read_answer(body, asked.texts))
             else:
                 asked.answer.set_result(body)
+            del self._asked[header.number]
 
-    def _fail(self, error: OSError | EOFError) -> None:
+    def _fail(self, error: Exception) -> None:
         """Tell all who wait that no answer will come."""
         if not isinstance(error, ServiceError):
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -43,8 +43,10 @@ class ProtocolError(ServiceError):
     """The other side sent bytes that are no frame of the protocol."""
 
 
-def is_final(error: OSError | EOFError) -> bool:
+def is_final(error: Exception) -> bool:
     """Say whether to reach the service again would change nothing."""
     if isinstance(error, RefusedError):
         return error.code != Code.BUSY
-    return isinstance(error, ServiceError | ssl.SSLCertVerificationError)
+    if isinstance(error, ServiceError | ssl.SSLCertVerificationError):
+        return True
+    return not isinstance(error, OSError | EOFError)  # No loss of a connection.

@@ -28,7 +28,8 @@ async def run(
 ) -> int:
     """Serve until SIGTERM or SIGINT, then drain; return how many requests were not answered.
 
-    A second signal ends the draining.
+    A second signal ends the draining. Until the cards are open, a signal ends the process as it
+    ends any other: nobody was let in yet.
     """
     ended, hurried = asyncio.Event(), asyncio.Event()
 
@@ -38,11 +39,11 @@ async def run(
         ended.set()
 
     loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, told)
     left = 0
     try:
         await service.start()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, told)
         scrapes = await listen_for_scrapes(service, metrics) if metrics else None
         for address in addresses:
             tls_here = tls if address.path is None else None

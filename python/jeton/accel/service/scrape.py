@@ -39,7 +39,7 @@ async def listen_for_scrapes(service: "Service", address: Address) -> asyncio.Se
             connected, address.host, address.port, limit=HEAD_BYTES_MAX
         )
     except OSError as error:
-        raise ServiceError(f"{address} cannot be listened at: {error.strerror}") from None
+        raise ServiceError(f"{address} cannot be listened at: {error.strerror or error}") from None
 
 
 def answered(service: "Service", head: bytes) -> bytes:

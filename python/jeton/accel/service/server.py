@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jeton.accel.gate import check_token
 from jeton.accel.service.address import Address, keep_alive
 from jeton.accel.service.connection import Connection
 from jeton.accel.service.errors import RefusedError, ServiceError
@@ -52,7 +53,7 @@ class Service:
         Members of `group` may use its Unix sockets, too.
         """
         self.settings = settings or Settings()
-        self.token = token
+        self.token = None if token is None else check_token(token)
         self._group = group
         self.metrics = Metrics()
         self._queue = FairQueue(fallback=self.settings.fallback or not cards)
@@ -118,7 +119,8 @@ class Service:
         except ServiceError:
             raise
         except OSError as error:
-            raise ServiceError(f"{address} cannot be listened at: {error.strerror}") from None
+            reason = error.strerror or error
+            raise ServiceError(f"{address} cannot be listened at: {reason}") from None
         self._servers.append(server)
         return address
 

@@ -97,7 +97,7 @@ class Worker:
         self.busy_seconds = 0.0
         self._opener, self._queue, self._report, self._settings = opener, queue, report, settings
         self._card: Card | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sent: deque[list[Share]] = deque()
         self._since = 0.0
         self._is_given_up = False
@@ -127,10 +127,12 @@ class Worker:
             is_late = self._sent and time.monotonic() - self._since > self._settings.hang_seconds
             if not is_late:
                 return
+            # All of it at once: the card's thread may bring the card back right after.
             self._is_given_up = True
             shares = self._all_sent()
-        self._note(DeviceError(f"no batch came back in {self._settings.hang_seconds:g} seconds"))
-        self._set_up(up=False)
+            late = f"no batch came back in {self._settings.hang_seconds:g} seconds"
+            self._note(DeviceError(late))
+            self._set_up(up=False)
         self._queue.give_back(shares)
 
     # ---- in the thread ----
@@ -220,20 +222,25 @@ class Worker:
             self._since = now
         if not shares:
             return
+        try:
+            self._hand_in(shares, answers)
+        except Exception:
+            with self._lock:
+                self._sent.appendleft(shares)  # They are not answered.
+            raise
         self.batches += 1
-        self._hand_in(shares, answers)
 
     def _hand_in(self, shares: list[Share], answers: list[list[int]]) -> None:
+        texts = sum(len(share.texts) for share in shares)
+        if texts != len(answers):
+            raise DeviceError(f"a batch of {texts} texts came back as {len(answers)}")
         found: list[tuple[Share, Packed | RefusedError]] = []
         at = 0
         for share in shares:
-            count = len(share.texts)
-            found.append((share, pack_ids(answers[at : at + count])))
-            at += count
-            self.bytes += sum(map(len, share.texts))
-        if at != len(answers):
-            raise DeviceError(f"a batch of {at} texts came back as {len(answers)}")
-        self.texts += at
+            found.append((share, pack_ids(answers[at : at + len(share.texts)])))
+            at += len(share.texts)
+        self.texts += texts
+        self.bytes += sum(len(text) for share in shares for text in share.texts)
         self._report(found)
 
     # ---- failures ----

@@ -1,14 +1,11 @@
 """The tables of a card say what the tokenizer says: classes, split, bridges and pairs."""
 
 import itertools
-import os
 import random
 import re
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +16,9 @@ import jeton
 from conftest import BYTES, SHARED, needs_shared, patterns
 from jeton._engine import encode_piece
 from jeton.accel import CONFIGURATIONS, Configuration, FitError, ShapeError, configuration
-from jeton.accel import images as kept
 from jeton.accel.configuration import BANKS
 from jeton.accel.hashes import hash_many, hash_one
-from jeton.accel.images import digest_of, kept_image
+from jeton.accel.images import kept_image
 from jeton.accel.pairs import pair_banks, pairs_of
 from jeton.accel.reference import Lane
 from jeton.accel.tables import Table, image_of, sizes_needed
@@ -34,6 +30,12 @@ THAI = (
     "ห้องสมุดเล็กๆของเมืองมีเพียงสามห้องแต่เก็บหนังสือของคนหลายรุ่นเอาไว้ทุกเย็นที่ฝนตก"
     "บรรณารักษ์ชราจะชงชาหนึ่งกาแล้วนั่งลงข้างหน้าต่างรอคนมาคืนหนังสือ"
 )
+VOCABS = [
+    "trained",
+    "gpt2",
+    "cl100k_base",
+    pytest.param("o200k_base", marks=pytest.mark.long),
+]
 FAMILY = ["gpt2", "cl100k", "o200k", "nanochat"]
 
 
@@ -74,7 +76,7 @@ def read(image: bytes) -> dict[int, NDArray[np.uint64]]:
 # ---- images ----
 
 
-@pytest.mark.parametrize("name", ["trained", "gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("name", VOCABS)
 def test_an_image_has_every_entry_of_every_table_once(name: str) -> None:
     shape = named(name)[1]
     sizes = {table: len(entries) for table, entries in loaded(name).items()}
@@ -221,7 +223,7 @@ def texts_of(name: str) -> Iterator[bytes]:
         yield b"".join(draw.choices(tokens, k=4))
 
 
-@pytest.mark.parametrize("name", ["trained", "gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("name", VOCABS)
 def test_parts_merge_alone_as_they_do_together(name: str) -> None:
     tok, shape = named(name)
     lane = Lane(shape)
@@ -296,7 +298,7 @@ def look_up(tables: dict[int, NDArray[np.uint64]], shape: Configuration, pairs: 
     return found
 
 
-@pytest.mark.parametrize("name", ["trained", "gpt2", "cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("name", VOCABS)
 def test_every_merge_is_found_and_a_million_others_are_not(name: str) -> None:
     tok, shape = named(name)
     merges = tok.merges()
@@ -468,130 +470,6 @@ def test_refuses_a_configuration_that_has_no_name() -> None:
         configuration("huge")
 
 
-# ---- images are kept ----
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "cards"
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Configuration]:
-    """Count how often an image is made."""
-    count: list[Configuration] = []
-
-    def make(tok: jeton.Tokenizer, shape: Configuration) -> bytes:
-        count.append(shape)
-        return image_of(tok, shape)
-
-    monkeypatch.setattr(kept, "image_of", make)
-    return count
-
-
-def test_an_image_is_made_once(folder: Path, made: list[Configuration]) -> None:
-    tok, shape = named("trained")
-    images = [kept_image(tok, shape) for _ in range(3)]
-    assert images == [image_of(tok, shape)] * 3
-    assert kept_image(tok, shape.with_parameters(lanes=4, units=3)) == images[0]
-    assert len(made) == 1
-    (path,) = folder.iterdir()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_what_shapes_the_tables_names_the_image(folder: Path, made: list[Configuration]) -> None:
-    tok, shape = named("trained")
-    other = jeton.Tokenizer(tok.ranks() | {b"the cat sat": 4000, b"the cat ": 3999})
-    digests = {
-        digest_of(kept_image(tok, shape)),
-        digest_of(kept_image(tok, shape.with_parameters(bridge_bits=12))),
-        digest_of(kept_image(tok, shape.with_parameters(bank_bits=12))),
-    }
-    with pytest.raises(FitError):
-        kept_image(other, shape)
-    assert (len(digests), len(made), len(list(folder.iterdir()))) == (3, 4, 3)
-
-
-def test_an_image_of_another_engine_is_not_used(
-    folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tok, shape = named("trained")
-    kept_image(tok, shape)
-    monkeypatch.setattr(kept, "IMAGE_ENGINE", "0.0.9-0123456789abcdef")
-    kept_image(tok, shape)
-    assert (len(made), len(list(folder.iterdir()))) == (2, 2)
-
-
-def test_cards_take_no_place_of_tokenizers(folder: Path) -> None:
-    jeton.load(Path(jeton.__file__).parent / "vocabs" / "r50k_base.jeton")
-    kept_image(*named("trained"))
-    (image,) = (path for path in folder.parent.iterdir() if path.is_file())
-    for at in range(20):
-        kept_image(trained(), CONFIGURATIONS["small"].with_parameters(bridge_bits=6 + at % 14))
-    assert image.exists()
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [0o700] * 2
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[1000] ^= 1
-    path.write_bytes(content)
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def open_to_others(path: Path) -> None:
-    path.chmod(0o622)
-
-
-def link(path: Path) -> None:
-    path.rename(path.with_name("other"))
-    path.symlink_to("other")
-
-
-@pytest.mark.parametrize("spoil", [cut, flip, empty, open_to_others, link])
-def test_an_image_that_may_be_wrong_is_made_anew(
-    spoil: Callable[[Path], None], folder: Path, made: list[Configuration]
-) -> None:
-    tok, shape = named("trained")
-    image = kept_image(tok, shape)
-    (path,) = folder.iterdir()
-    spoil(path)
-    assert kept_image(tok, shape) == image
-    assert len(made) == 2
-    assert kept_image(tok, shape) == image
-    assert len(made) == 2
-
-
-def test_does_without_a_folder(
-    folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JETON_CACHE", "0")
-    tok, shape = named("trained")
-    assert kept_image(tok, shape) == kept_image(tok, shape)
-    assert len(made) == 2
-    assert not folder.exists()
-
-
-def test_an_image_that_cannot_be_written_is_no_harm(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "rename", refuse)
-    tok, shape = named("trained")
-    assert kept_image(tok, shape) == image_of(tok, shape)
-    assert list(folder.iterdir()) == []
-
-
 # ---- vocabularies that others made ----
 
 
@@ -604,6 +482,7 @@ def test_a_vocabulary_with_tokens_that_no_merge_reaches_is_refused_by_name() -> 
 
 
 @needs_shared
+@pytest.mark.long
 def test_qwen_fits() -> None:
     file = SHARED / "vocabs" / "tiktoken" / "qwen.tiktoken"
     tok = jeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["qwen"])

@@ -13,7 +13,7 @@ import jeton
 from jeton import accel
 from jeton.accel import registers
 from jeton.accel.configuration import configuration
-from jeton.accel.errors import DeviceError, DeviceTimeoutError
+from jeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
 from jeton.accel.reference import ReferenceTransport
 from jeton.accel.uart import QUEUE_WORDS, SIZES, SerialLine, UartTransport
 from jeton.cli.samples import SAMPLES
@@ -147,3 +147,33 @@ def test_refuses_what_is_no_serial_port(tmp_path: os.PathLike[str]) -> None:
         SerialLine(os.devnull)
     with pytest.raises(DeviceError, match="baud"):
         SerialLine(os.devnull, baud=123)
+
+
+def test_a_port_belongs_to_one_client(board: tuple[Board, str]) -> None:
+    with (
+        accel.open(f"uart:{board[1]}", timeout=TIMEOUT),
+        pytest.raises(BusyError, match="belongs to another client"),
+    ):
+        accel.open(f"uart:{board[1]}")
+    accel.open(f"uart:{board[1]}", timeout=TIMEOUT).close()
+
+
+def test_a_board_that_babbles_is_an_error(board: tuple[Board, str]) -> None:
+    class Babbling(SerialLine):
+        def read(self, timeout: float) -> bytes:  # noqa: ARG002
+            return b"\0"
+
+    with pytest.raises(DeviceError, match="does not stop to send"):
+        UartTransport(Babbling(board[1]), timeout=0.05)
+    SerialLine(board[1]).close()  # It was let go.
+
+
+def test_a_port_that_is_gone_is_an_error() -> None:
+    ours, theirs = os.openpty()
+    line = SerialLine(os.ttyname(theirs))
+    os.close(theirs)
+    os.close(ours)
+    for ask in (line.send_break, lambda: line.read(1.0), lambda: line.write(b"x")):
+        with pytest.raises(DeviceError, match="the serial port is gone"):
+            ask()
+    line.close()

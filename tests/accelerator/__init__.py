@@ -1,0 +1,1 @@
+"""Tests of `jeton.accel`, a file for each of its parts."""

@@ -1,0 +1,136 @@
+"""Images are kept in the user's cache folder, and only what is whole and the user's own is used."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import jeton
+from accelerator.test_tables import named, trained
+from jeton.accel import CONFIGURATIONS, Configuration, FitError
+from jeton.accel import images as kept
+from jeton.accel.images import digest_of, kept_image
+from jeton.accel.tables import image_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "cards"
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Configuration]:
+    """Count how often an image is made."""
+    count: list[Configuration] = []
+
+    def make(tok: jeton.Tokenizer, shape: Configuration) -> bytes:
+        count.append(shape)
+        return image_of(tok, shape)
+
+    monkeypatch.setattr(kept, "image_of", make)
+    return count
+
+
+def test_an_image_is_made_once(folder: Path, made: list[Configuration]) -> None:
+    tok, shape = named("trained")
+    images = [kept_image(tok, shape) for _ in range(3)]
+    assert images == [image_of(tok, shape)] * 3
+    assert kept_image(tok, shape.with_parameters(lanes=4, units=3)) == images[0]
+    assert len(made) == 1
+    (path,) = folder.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_shapes_the_tables_names_the_image(folder: Path, made: list[Configuration]) -> None:
+    tok, shape = named("trained")
+    other = jeton.Tokenizer(tok.ranks() | {b"the cat sat": 4000, b"the cat ": 3999})
+    digests = {
+        digest_of(kept_image(tok, shape)),
+        digest_of(kept_image(tok, shape.with_parameters(bridge_bits=12))),
+        digest_of(kept_image(tok, shape.with_parameters(bank_bits=12))),
+    }
+    with pytest.raises(FitError):
+        kept_image(other, shape)
+    assert (len(digests), len(made), len(list(folder.iterdir()))) == (3, 4, 3)
+
+
+def test_an_image_of_another_engine_is_not_used(
+    folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok, shape = named("trained")
+    kept_image(tok, shape)
+    monkeypatch.setattr(kept, "IMAGE_ENGINE", "0.0.9-0123456789abcdef")
+    kept_image(tok, shape)
+    assert (len(made), len(list(folder.iterdir()))) == (2, 2)
+
+
+def test_cards_take_no_place_of_tokenizers(folder: Path) -> None:
+    jeton.load(Path(jeton.__file__).parent / "vocabs" / "r50k_base.jeton")
+    kept_image(*named("trained"))
+    (image,) = (path for path in folder.parent.iterdir() if path.is_file())
+    for at in range(20):
+        kept_image(trained(), CONFIGURATIONS["small"].with_parameters(bridge_bits=6 + at % 14))
+    assert image.exists()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [0o700] * 2
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[1000] ^= 1
+    path.write_bytes(content)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def open_to_others(path: Path) -> None:
+    path.chmod(0o622)
+
+
+def link(path: Path) -> None:
+    path.rename(path.with_name("other"))
+    path.symlink_to("other")
+
+
+@pytest.mark.parametrize("spoil", [cut, flip, empty, open_to_others, link])
+def test_an_image_that_may_be_wrong_is_made_anew(
+    spoil: Callable[[Path], None], folder: Path, made: list[Configuration]
+) -> None:
+    tok, shape = named("trained")
+    image = kept_image(tok, shape)
+    (path,) = folder.iterdir()
+    spoil(path)
+    assert kept_image(tok, shape) == image
+    assert len(made) == 2
+    assert kept_image(tok, shape) == image
+    assert len(made) == 2
+
+
+def test_does_without_a_folder(
+    folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JETON_CACHE", "0")
+    tok, shape = named("trained")
+    assert kept_image(tok, shape) == kept_image(tok, shape)
+    assert len(made) == 2
+    assert not folder.exists()
+
+
+def test_an_image_that_cannot_be_written_is_no_harm(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "rename", refuse)
+    tok, shape = named("trained")
+    assert kept_image(tok, shape) == image_of(tok, shape)
+    assert list(folder.iterdir()) == []
