@@ -1,0 +1,52 @@
+"""An encoder-decoder that learns to turn texts into texts, on jeton's tokens.
+
+`learn` makes a `Seq2Seq` of pairs of texts, `load` reads one that was saved, `generate` answers.
+"""
+
+from jeton.seq2seq.errors import MissingTorchError, PairsError, Seq2SeqError
+
+try:
+    import safetensors as _safetensors  # noqa: F401 - both are asked for here, once.
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise MissingTorchError(
+        f"jeton.seq2seq needs the package {error.name}; install jeton with its extra: "
+        "pip install 'jeton[torch]'"
+    ) from None
+
+from jeton.seq2seq.attention import Additive
+from jeton.seq2seq.decoder import Decoder
+from jeton.seq2seq.encoder import Encoder
+from jeton.seq2seq.rates import Rates, edits, rates
+from jeton.seq2seq.hidden import Hidden, Memory
+from jeton.seq2seq.learner import Epoch, Learner, Now, Options, Report, learn
+from jeton.seq2seq.model import Seq2Seq, Shape, load
+from jeton.seq2seq.pairs import Pair, Pairs, read_pairs
+from jeton.seq2seq.tokens import Tokens
+
+__all__ = [
+    "Additive",
+    "Decoder",
+    "Encoder",
+    "Epoch",
+    "Rates",
+    "Hidden",
+    "Learner",
+    "Memory",
+    "MissingTorchError",
+    "Now",
+    "Options",
+    "Pair",
+    "Pairs",
+    "PairsError",
+    "Report",
+    "Seq2Seq",
+    "Seq2SeqError",
+    "Shape",
+    "Tokens",
+    "edits",
+    "rates",
+    "learn",
+    "load",
+    "read_pairs",
+]
