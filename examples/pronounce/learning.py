@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from dictionary import SALT, Shares
-from setups import Setup
 
+from dictionary import SALT, Shares
 from jeton.seq2seq import Now, Pair, Tokens, learn
 from jeton.seq2seq.model import MODEL
 from jeton.seq2seq.pairs import place_of
+from setups import Setup
 
 __all__ = ["learned"]
 

@@ -22,11 +22,11 @@ class Setup:
     """Of the words to learn from."""
 
 
-LEARNING = Options(epochs=12, batch=128, rate=0.002)
+LEARNING = Options(epochs=8, batch=128, rate=0.003)
 
 MODELS = {
-    "attention": Setup(Shape(attention="additive", size=256, dropout=0.15), LEARNING),
-    "plain": Setup(Shape(attention=None, size=320, dropout=0.15), LEARNING),
+    "attention": Setup(Shape(attention="additive", size=256, dropout=0.1), LEARNING),
+    "plain": Setup(Shape(attention=None, size=320, dropout=0.1), LEARNING),
 }
 
 SHORT = Options(epochs=4, batch=64, rate=0.002)

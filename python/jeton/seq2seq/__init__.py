@@ -17,11 +17,13 @@ except ImportError as error:
 from jeton.seq2seq.attention import Additive
 from jeton.seq2seq.decoder import Decoder
 from jeton.seq2seq.encoder import Encoder
-from jeton.seq2seq.rates import Rates, edits, rates
 from jeton.seq2seq.hidden import Hidden, Memory
-from jeton.seq2seq.learner import Epoch, Learner, Now, Options, Report, learn
+from jeton.seq2seq.learner import Learner, learn
 from jeton.seq2seq.model import Seq2Seq, Shape, load
+from jeton.seq2seq.options import Options
 from jeton.seq2seq.pairs import Pair, Pairs, read_pairs
+from jeton.seq2seq.rates import Rates, edits, rates
+from jeton.seq2seq.report import Epoch, Now, Report
 from jeton.seq2seq.tokens import Tokens
 
 __all__ = [
@@ -29,7 +31,6 @@ __all__ = [
     "Decoder",
     "Encoder",
     "Epoch",
-    "Rates",
     "Hidden",
     "Learner",
     "Memory",
@@ -39,14 +40,15 @@ __all__ = [
     "Pair",
     "Pairs",
     "PairsError",
+    "Rates",
     "Report",
     "Seq2Seq",
     "Seq2SeqError",
     "Shape",
     "Tokens",
     "edits",
-    "rates",
     "learn",
     "load",
+    "rates",
     "read_pairs",
 ]

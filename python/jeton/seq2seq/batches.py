@@ -46,7 +46,7 @@ class Batches:
 
     def __len__(self) -> int:
         """Return how many batches an epoch has."""
-        return -(-len(self.sources) // self.size)
+        return (len(self.sources) + self.size - 1) // self.size
 
     @property
     def target_longest(self) -> int:

@@ -1,4 +1,4 @@
-"""Where a learning is: kept as tensors and JSON, so that it goes on after any end to the same bytes."""
+"""Where a learning is, as tensors and JSON: after any end, it goes on to the same bytes."""
 
 import hashlib
 import json

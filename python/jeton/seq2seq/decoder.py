@@ -55,7 +55,7 @@ class Decoder(nn.Module):
             return self.whole(self.shifted(target), hidden)[0]
         ids = torch.full((hidden.state.shape[1],), self.begin, device=hidden.state.device)
         ended = torch.zeros_like(ids, dtype=torch.bool)
-        steps = []
+        steps: list[Tensor] = []
         while len(steps) < length_max and not bool(ended.all()):
             logits, hidden = self.step(ids, hidden)
             steps.append(logits)

@@ -4,12 +4,12 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,96 +19,25 @@ from jeton.seq2seq.batches import Batch, Batches
 from jeton.seq2seq.checkpoint import Checkpoint, discard, keep, kept
 from jeton.seq2seq.errors import PairsError, Seq2SeqError
 from jeton.seq2seq.model import Seq2Seq, Shape
+from jeton.seq2seq.options import Options
 from jeton.seq2seq.pairs import Pair, Pairs, references_of
+from jeton.seq2seq.pictures import curve
 from jeton.seq2seq.rates import rates
+from jeton.seq2seq.report import Epoch, Now, Report, Shown, shown
 from jeton.seq2seq.tokens import Tokens
 
-__all__ = ["Epoch", "Learner", "Now", "Options", "Report", "learn"]
+__all__ = ["Learner", "learn"]
+
+REPORT, CURVE = "report.json", "curve.svg"
+"""What a folder has beside its model."""
 
 ASKED_MAX = 1000
 """So many texts of the validation share are answered after every epoch, for the error rate."""
 
-CLIPPED_AT_LEAST = 1e-12
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a model learns."""
-
-    epochs: int = 20
-    batch: int = 128
-    """Pairs a step."""
-    rate: float = 0.002
-    """Adam's rate at its highest: it rises first, then falls to nothing as a cosine does."""
-    warmup: float = 0.05
-    """The share of the steps in which the rate rises."""
-    clip: float = 1.0
-    """The norm that a step's gradients have at most."""
-    smoothing: float = 0.0
-    """The share of each target's weight that goes to all ids alike."""
-    forcing: float = 1.0
-    """How many of the ids that steps are told are the target's in the last epoch: all in the first,
-    fewer in each. The others are the model's own guesses."""
-    patience: int = 5
-    """After so many epochs without a lower validation loss, learning stops."""
-    keep: int = 1000
-    """Steps from one checkpoint to the next; there is one after each epoch as well."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what no learning can do."""
-        whole = min(self.epochs, self.batch, self.patience, self.keep) >= 1
-        shares = all(0 <= each <= 1 for each in (self.warmup, self.smoothing, self.forcing))
-        if not (whole and shares and self.rate > 0 and self.clip > 0):
-            raise Seq2SeqError(
-                f"{self} cannot be done; counts are 1 or more, shares from 0 to 1, rates above 0"
-            )
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """What an epoch came to."""
-
-    epoch: int
-    step: int
-    loss: float
-    """In nats for each target id, over the epoch, with smoothing."""
-    validation_loss: float
-    """In nats for each target id, without smoothing."""
-    bits_per_byte: float
-    """Of the validation share's targets: the same loss, whatever their tokens are."""
-    text_error: float
-    """The share of the texts asked, a thousand at most, whose answer is none of those listed."""
-
-
-@dataclass
-class Report:
-    """What a learning came to."""
-
-    epochs: list[Epoch] = field(default_factory=list)
-    best: int = 0
-    """The epoch whose weights the model has."""
-    seconds: float = 0.0
-    """Spent learning, over all runs that went on from each other."""
-    losses: list[tuple[int, float]] = field(default_factory=list)
-    """Steps and the mean loss of the fifty before each."""
-
-
-@dataclass(frozen=True)
-class Now:
-    """How far a learning is."""
-
-    step: int
-    steps: int
-    epoch: int
-    loss: float
-    """Of the last steps, about."""
-    text_error: float | None
-    """Of the last validation."""
-
-
-Shown: TypeAlias = bool | Callable[[Now], object]
 LOSS_EVERY = 50
+"""Steps whose mean loss is one point of the curve."""
+
+TINY = 1e-12
 
 
 def learn(
@@ -146,13 +75,22 @@ def learn(
     if folder is not None and anew:
         discard(folder)
     learner = Learner(model, pairs, validation, chosen, folder)
-    learner.run(progress)
+    learner.run(progress=progress)
     if folder is not None:
-        notes = {"options": asdict(chosen), "epochs": [asdict(each) for each in learner.report.epochs]}
-        model.save(folder, **notes, best=learner.report.best)
-        write_whole(folder / "report.json", json.dumps(asdict(learner.report)).encode())
-        discard(folder)
+        _save(folder, model, chosen, learner.report)
     return model, learner.report
+
+
+def _save(folder: Path, model: Seq2Seq, options: Options, report: Report) -> None:
+    """Save a model with what its learning came to; then the checkpoint is of no use.
+
+    What depends on the clock is in the report only: the other files are the same every time.
+    """
+    epochs = [asdict(each) for each in report.epochs]
+    model.save(folder, options=asdict(options), epochs=epochs, best=report.best)
+    write_whole(folder / REPORT, (json.dumps(asdict(report)) + "\n").encode())
+    write_whole(folder / CURVE, curve(report).encode())
+    discard(folder)
 
 
 class Learner:
@@ -186,7 +124,7 @@ class Learner:
         """How many steps there are in all, unless learning stops early."""
         return self.options.epochs * len(self.batches)
 
-    def run(self, progress: Shown = False) -> Report:
+    def run(self, *, progress: Shown = False) -> Report:
         """Learn to the end; the model then has the weights of its best epoch."""
         start, before = time.monotonic(), self.report.seconds
         with shown(progress) as tell, seeded(self.options.seed, self.model.device.type):
@@ -214,7 +152,9 @@ class Learner:
         for number, moments in self.adam.state_dict()["state"].items():
             tensors |= {f"adam.{number}.{name}": each for name, each in moments.items()}
         state = {name: getattr(self, name) for name in COUNTED}
-        keep(self.folder, self.identity, Checkpoint(state | {"report": asdict(self.report)}, tensors))
+        keep(
+            self.folder, self.identity, Checkpoint(state | {"report": asdict(self.report)}, tensors)
+        )
 
     def _learn(self, batch: Batch) -> None:
         """Take one step: dropout and guesses depend on the seed and the step's number only."""
@@ -250,8 +190,8 @@ class Learner:
         done, rising = (self.step + 1) / self.steps, self.options.warmup
         if done < rising:
             return done / rising
-        left = (1 - done) / max(1 - rising, CLIPPED_AT_LEAST)
-        return (1 - math.cos(math.pi * left)) / 2 + CLIPPED_AT_LEAST
+        left = (1 - done) / max(1 - rising, TINY)
+        return (1 - math.cos(math.pi * left)) / 2 + TINY
 
     def _forcing(self) -> float:
         """Return how many of the ids that steps are told are the target's, in this epoch."""
@@ -342,29 +282,6 @@ def seeded(seed: int, device: str) -> Iterator[None]:
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def shown(progress: Shown) -> Iterator[Callable[[Now], object]]:
-    """Yield whom to tell: nobody, the function given, or a bar on the terminal."""
-    if not progress:
-        yield lambda _: None
-    elif callable(progress):
-        yield progress
-    else:
-        from tqdm import tqdm  # noqa: PLC0415 - few ask for a bar.
-
-        with tqdm(desc="learn", unit=" steps") as bar:
-
-            def tell(now: Now) -> None:
-                bar.total = now.steps
-                said = f"epoch {now.epoch}, loss {now.loss:.3f}"
-                if now.text_error is not None:
-                    said += f", wrong {100 * now.text_error:.1f} %"
-                bar.set_postfix_str(said, refresh=False)
-                bar.update(now.step - bar.n)
-
-            yield tell
 
 
 def _copied(model: Seq2Seq) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor, nn
@@ -174,15 +175,20 @@ def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> Seq2Seq:
     try:
         about = json.loads(read_whole(place / MODEL, JSON_BYTES_MAX))
         if about["format"] != FORMAT:
-            raise FormatError(f"{place / MODEL} is {about['format']!r}, not {FORMAT!r}")  # noqa: TRY301
+            raise ValueError(f"its format is {about['format']!r}, not {FORMAT!r}")  # noqa: TRY301
         tokens = Tokens(load_tokenizer(place / SOURCE), load_tokenizer(place / TARGET))
         model = Seq2Seq(tokens, Shape(**about["shape"]), length_max=int(about["length_max"]))
         model.load_state_dict(tensors_of(read_whole(place / WEIGHTS, WEIGHTS_BYTES_MAX)))
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"{place} is no whole model: {error}") from None
-    return model.to(device).eval()
+    except (ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise FormatError(f"{place} is no whole model: {_line(error)}") from None
+    model.to(device)
+    model.eval()
+    return model
+
+
+def _line(error: Exception) -> str:
+    """Say in one line what is wrong; torch says it in many."""
+    return " ".join(f"{type(error).__name__} {error}".split())[:300]
 
 
 @contextmanager

@@ -36,7 +36,8 @@ def rates(
 ) -> Rates:
     """Compare answers, by their sources, with all that may be right; `parts` cuts up a text.
 
-    >>> found = rates({"cat": "K AE T", "a": "AH"}, {"cat": ["K AA T"], "a": ["EY", "AH"]}, str.split)
+    >>> listed = {"cat": ["K AA T"], "a": ["EY", "AH"]}
+    >>> found = rates({"cat": "K AE T", "a": "AH"}, listed, str.split)
     >>> found.text_error, found.part_error
     (0.5, 0.25)
     """

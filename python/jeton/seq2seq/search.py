@@ -1,4 +1,4 @@
-"""A decoder and a hidden state → the ids that are most likely: greedily, by beams, or as they come."""
+"""A decoder and a hidden state → the likeliest ids: greedily, by beams, or as they come."""
 
 from collections.abc import Iterator
 
