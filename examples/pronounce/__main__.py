@@ -1,6 +1,7 @@
 """Learn to pronounce English, from nothing, and record how well: `python examples/pronounce`."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from dictionary import read, shares
@@ -21,10 +22,14 @@ def main() -> None:
     parser.add_argument(
         "--threads", type=int, default=1, help="one gives the same bytes every time"
     )
+    parser.add_argument("--epochs", type=int, help="fewer or more than a model's own")
     given = parser.parse_args()
     parts = shares(read())
     for name in given.models or setups:
-        learned(name, setups[name], parts, given.folder, threads=given.threads)
+        setup = setups[name]
+        if given.epochs is not None:
+            setup = replace(setup, options=replace(setup.options, epochs=given.epochs))
+        learned(name, setup, parts, given.folder, threads=given.threads)
 
 
 if __name__ == "__main__":

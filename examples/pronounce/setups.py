@@ -22,7 +22,7 @@ class Setup:
     """Of the words to learn from."""
 
 
-LEARNING = Options(epochs=8, batch=128, rate=0.003)
+LEARNING = Options(epochs=12, batch=128, rate=0.003)
 
 MODELS = {
     "attention": Setup(Shape(attention="additive", size=256, dropout=0.1), LEARNING),
