@@ -29,9 +29,9 @@ MODELS = {
     "plain": Setup(Shape(attention=None, size=320, dropout=0.1), LEARNING),
 }
 
-SHORT = Options(epochs=4, batch=64, rate=0.002)
+SHORT = Options(epochs=4, batch=64, rate=0.003)
 COMPARED = {
-    f"letters-{size}": Setup(MODELS["attention"].shape, SHORT, source_vocab=size, share=0.25)
-    for size in (258, 320, 512, 1024, 4096)
+    f"letters-{size}": Setup(MODELS["attention"].shape, SHORT, source_vocab=size, share=0.1)
+    for size in (258, 320, 512, 1024)
 }
-"""Bytes and subwords of letters, by vocabulary size: a quarter of the words, few epochs."""
+"""Bytes and subwords of letters, by vocabulary size: a tenth of the words, few epochs."""
