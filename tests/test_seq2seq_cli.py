@@ -13,6 +13,7 @@ pytest.importorskip("torch", reason="torch is not installed; `make torch` does i
 
 LINES = [f"{a}{b}{c}\t{c}{b}{a}" for a in "abcd" for b in "abcde" for c in "abcdef"]
 FEW = ("--size", 32, "--embedding", 8, "--batch", 16, "--rate", 0.01, "--validation", 0.1)
+BYTES = ("--source-vocab", 258, "--target-vocab", 258)
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +22,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("seq2seq")
     bad = ["no tab", *LINES[:60], "one\ttab\ttoo many", *LINES[60:]]
     (folder / "pairs.tsv").write_text("\n".join(bad) + "\n")
-    made = run("seq2seq", "learn", "pairs.tsv", "-o", "model", *FEW, "--epochs", 20, folder=folder)
+    made = run(
+        "seq2seq", "learn", "pairs.tsv", "-o", "model", *FEW, *BYTES, "--epochs", 30, folder=folder
+    )
     assert made.returncode == 0, made.stderr
     said = made.stderr.decode().splitlines()
     assert said[0] == "jeton: pairs.tsv, line 1: it has 0 tabs, not one"
     assert said[1] == "jeton: pairs.tsv, line 62: it has 2 tabs, not one"
     assert said[2] == f"jeton: left out 2 bad lines, and took {len(LINES)} pairs"
     assert said[3].startswith("jeton: epoch 1, step ")
-    assert made.stdout.decode().startswith("model: 10")
+    assert made.stdout.decode().startswith("model: 113 pairs, epoch ")
     assert "bits per byte" in made.stdout.decode()
     return folder
 
