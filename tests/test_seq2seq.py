@@ -283,7 +283,7 @@ def test_any_tokenizers_get_the_specials_that_they_lack() -> None:
 def test_refuses_shapes_and_numbers_that_make_no_model(tokens: Tokens) -> None:
     for wrong in ({"size": 0}, {"layers": 0}, {"dropout": 1.0}):
         with pytest.raises(seq2seq.Seq2SeqError, match="cannot be made"):
-            Shape(**wrong)  # type: ignore[arg-type]
+            Shape(**wrong)
     with pytest.raises(seq2seq.Seq2SeqError, match="cell is 'tree'"):
         Seq2Seq(tokens, Shape(cell="tree"))  # type: ignore[arg-type]
     with pytest.raises(seq2seq.Seq2SeqError, match="attention is 'hard'"):

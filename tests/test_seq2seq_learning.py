@@ -261,7 +261,7 @@ def test_the_report_tells_the_whole_story(tmp_path: Path) -> None:
 def test_refuses_what_cannot_be_learned() -> None:
     for wrong in ({"epochs": 0}, {"rate": 0.0}, {"forcing": 1.5}, {"clip": -1.0}):
         with pytest.raises(seq2seq.Seq2SeqError, match="cannot be done"):
-            Options(**wrong)  # type: ignore[arg-type]
+            Options(**wrong)
     with pytest.raises(seq2seq.PairsError, match="0 to validate with"):
         seq2seq.learn(PAIRS, validation=0.0)
     with pytest.raises(seq2seq.PairsError, match="there are 0 pairs"):
