@@ -18,6 +18,7 @@ from jeton.files import given, write_whole
 from jeton.seq2seq.batches import Batch, Batches
 from jeton.seq2seq.checkpoint import Checkpoint, discard, keep, kept
 from jeton.seq2seq.errors import PairsError, Seq2SeqError
+from jeton.seq2seq.hidden import Hidden
 from jeton.seq2seq.model import Seq2Seq, Shape
 from jeton.seq2seq.options import Options
 from jeton.seq2seq.pairs import Pair, Pairs, references_of
@@ -38,6 +39,7 @@ LOSS_EVERY = 50
 """Steps whose mean loss is one point of the curve."""
 
 TINY = 1e-12
+"""What keeps a rate above nothing, and a share from being divided by it."""
 
 
 def learn(
@@ -197,7 +199,7 @@ class Learner:
         """Return how many of the ids that steps are told are the target's, in this epoch."""
         return 1 - (1 - self.options.forcing) * self.epoch / max(self.options.epochs - 1, 1)
 
-    def _mixed(self, told: Tensor, hidden: Any, forcing: float) -> Tensor:  # noqa: ANN401
+    def _mixed(self, told: Tensor, hidden: Hidden, forcing: float) -> Tensor:
         """Put the model's own guesses in place of some ids that steps are told.
 
         A guess is what a step would choose if it were told the target, so that one more pass
