@@ -32,6 +32,6 @@ MODELS = {
 SHORT = Options(epochs=4, batch=64, rate=0.003)
 COMPARED = {
     f"letters-{size}": Setup(MODELS["attention"].shape, SHORT, source_vocab=size, share=0.1)
-    for size in (258, 320, 512, 1024)
+    for size in (258, 512, 1024)
 }
 """Bytes and subwords of letters, by vocabulary size: a tenth of the words, few epochs."""
