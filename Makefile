@@ -1,4 +1,4 @@
-# Every command there is. CI runs `make ray check test rtl-test`, no more and no less.
+# Every command there is. CI runs `make ray torch check test rtl-test`, no more and no less.
 
 PYTHON ?= python3
 VENV := .venv
@@ -51,7 +51,7 @@ check: dev rtl ## Formatting, lints and types, in both languages.
 	cargo clippy --workspace --all-targets --release -- -D warnings
 	ruff format --check .
 	ruff check .
-	mypy python/jeton tests bench scripts
+	mypy python/jeton tests bench scripts examples/pronounce
 	python -m mypy.stubtest jeton._engine --ignore-disjoint-bases
 
 .PHONY: bench
@@ -77,6 +77,9 @@ dev: build $(VENV)/dev ## Install what tests, checks and benchmarks need.
 .PHONY: ray
 ray: $(VENV)/ray ## Install Ray; without it, the tests of many machines are skipped, and say so.
 
+.PHONY: torch
+torch: $(VENV)/torch ## Install torch (4 GB); without it, the tests of the encoder-decoder are skipped, and say so.
+
 .PHONY: rtl
 rtl: $(VENV)/rtl ## Install what the accelerator's tests need: simulator, proofs, lints.
 
@@ -89,7 +92,7 @@ debian: ## Install Debian's Icarus and FUSE, for the four-state run and the fake
 .PHONY: fpga-tools
 fpga-tools: $(VENV)/fpga ## Install what placing and routing needs.
 
-# What running needs, what testing needs, Ray, the accelerator's tools, the peers of the benchmark; pinned by version and hash.
+# What running needs, what testing needs, Ray, torch, the accelerator's tools, the peers of the benchmark; pinned by version and hash.
 $(VENV)/core: requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
@@ -100,6 +103,10 @@ $(VENV)/dev: requirements/dev.txt $(VENV)/core
 	@touch $@
 
 $(VENV)/ray: requirements/ray.txt $(VENV)/dev
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/torch: requirements/torch.txt $(VENV)/dev
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
@@ -118,7 +125,7 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 .PHONY: lock
 lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
-	cd requirements && for name in core dev ray rtl fpga bench; do \
+	cd requirements && for name in core dev ray torch rtl fpga bench; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
 	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 

@@ -11,8 +11,14 @@ from conftest import ROOT
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 
+NEEDS = {"seq2seq.md": "torch"}
+"""What a page's examples need that need not be installed."""
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if package := NEEDS.get(page.name):
+        pytest.importorskip(package, reason=f"{package} is not installed; `make {package}` does it")
     monkeypatch.chdir(tmp_path)
     # A page may set it; it is set back afterwards.
     monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
@@ -25,7 +31,7 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_pages_name_no_file_that_is_not_there() -> None:
-    for page in [*PAGES, ROOT / "ARCHITECTURE.md"]:
+    for page in [*PAGES, ROOT / "ARCHITECTURE.md", *ROOT.glob("examples/**/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

@@ -21,6 +21,7 @@ from jeton.cli.evaluate import evaluate
 from jeton.cli.find import find
 from jeton.cli.info import info
 from jeton.cli.learn import learn
+from jeton.cli.seq2seq import seq2seq
 from jeton.cli.shard import shard
 from jeton.cli.show import show
 from jeton.cli.train import train
@@ -81,6 +82,7 @@ for command in (
     evaluate,
     show,
     info,
+    seq2seq,
     accel,
 ):
     main.add_command(command)

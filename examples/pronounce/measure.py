@@ -1,0 +1,104 @@
+"""A model and the test share → how well it pronounces, and how fast."""
+
+import json
+import os
+import platform
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dictionary import Shares
+from jeton.seq2seq import Seq2Seq, load, rates
+from jeton.seq2seq.learner import REPORT
+from jeton.seq2seq.pairs import references_of
+from jeton.seq2seq.pictures import look
+
+__all__ = ["measured", "pictured"]
+
+BEAM = 5
+SHOWN = 12
+"""Examples of each kind."""
+
+LOOKED_AT = "thoroughbred"
+
+
+def measured(place: Path, parts: Shares) -> dict[str, Any]:
+    """Ask a model for every word of the test share, on one thread, greedily and by beams."""
+    torch.set_num_threads(1)
+    model, references = load(place), references_of(parts.test)
+    words = list(references)
+    start, before = time.perf_counter(), time.process_time()
+    greedy = dict(zip(words, model.generate(words), strict=True))
+    seconds, cpu = time.perf_counter() - start, time.process_time() - before
+    beam = dict(zip(words, model.generate(words, beam=BEAM), strict=True))
+    report = json.loads((place / REPORT).read_text())
+    about = json.loads((place / "model.json").read_text())
+    return {
+        "shape": about["shape"],
+        "options": about["options"],
+        "parameters": sum(each.numel() for each in model.parameters()),
+        "source_vocab": model.tokens.source_size,
+        "learned_seconds": report["seconds"],
+        "best_epoch": report["best"],
+        "epochs": report["epochs"],
+        "greedy": _errors(greedy, references),
+        f"beam_{BEAM}": _errors(beam, references),
+        "words_a_second": len(words) / seconds,
+        "words_a_cpu_second": len(words) / cpu,
+        "by_length": _by_length(beam, references),
+        "examples": _examples(beam, references),
+        "machine": {"CPU": _cpu(), "cores": os.cpu_count(), "torch": torch.__version__},
+    }
+
+
+def pictured(place: Path) -> dict[str, str]:
+    """Return the pictures of a model by the ends of their names: its curve, and a look."""
+    pictures = {"curve.svg": (place / "curve.svg").read_text()}
+    model: Seq2Seq = load(place)
+    if model.shape.attention is not None:
+        (answer,) = model.generate([LOOKED_AT], beam=BEAM)
+        pictures["look.svg"] = look(*model.attend(LOOKED_AT, answer))
+    return pictures
+
+
+def _errors(answers: dict[str, str], references: dict[str, list[str]]) -> dict[str, float]:
+    found = rates(answers, references, str.split)
+    return asdict(found) | {"word_error": found.text_error, "phoneme_error": found.part_error}
+
+
+def _by_length(
+    answers: dict[str, str], references: dict[str, list[str]]
+) -> dict[str, dict[str, float]]:
+    """Return the errors of words by how many letters they have."""
+    names = {length: str(length) if length < 13 else "13 and more" for length in range(1, 100)}
+    groups: dict[str, dict[str, str]] = {name: {} for name in names.values()}
+    for word, answer in answers.items():
+        groups[names[len(word)]][word] = answer
+    return {name: _errors(some, references) for name, some in groups.items() if some}
+
+
+def _examples(answers: dict[str, str], references: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return some answers that are right and some that are not, evenly over the dictionary."""
+    right = [f"{word}: {answer}" for word, answer in answers.items() if answer in references[word]]
+    wrong = [
+        f"{word}: {answer} (listed: {', or '.join(references[word])})"
+        for word, answer in answers.items()
+        if answer not in references[word]
+    ]
+    return {"right": _spread(right), "wrong": _spread(wrong)}
+
+
+def _spread(lines: list[str]) -> list[str]:
+    return lines[:: max(len(lines) // SHOWN, 1)][:SHOWN]
+
+
+def _cpu() -> str:
+    """Return what the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")

@@ -1,0 +1,125 @@
+"""What was measured → a page of tables."""
+
+from typing import Any
+
+__all__ = ["page"]
+
+Measured = dict[str, Any]
+
+INTRODUCTION = """\
+`python examples/pronounce` makes this page; [the example](../README.md) says how to run it.
+Errors are of the test share, with any listed pronunciation accepted."""
+
+SHORT = """\
+Short runs, of {} epochs over a tenth of the words: they compare vocabularies, and say nothing of
+what a long run reaches.
+
+| ids of letters | word error, beam 5 | phoneme error | validation bits per byte | learned in |
+|---:|---:|---:|---:|---:|"""
+
+MAKING = """\
+| model | cell and size | weights | epochs | learned in | words a second, greedy, one core |
+|---|---|---:|---:|---:|---:|"""
+
+ANCHORS = """\
+| published | word error | phoneme error |
+|---|---:|---:|
+| encoder-decoder LSTM (Yao and Zweig 2015) | 28.6 % | 7.6 % |
+| bidirectional LSTM with CTC (Rao and others 2015) | 25.8 % | |
+| encoder-decoder with attention (Toshniwal and Livescu 2016) | 20.2 to 21.7 % | 4.7 to 5.0 % |
+"""
+
+
+def page(models: dict[str, Measured], compared: dict[str, Measured]) -> str:
+    """Write the page of all models that were measured."""
+    parts = [
+        "# Pronouncing English: the recorded run",
+        INTRODUCTION,
+    ]
+    if models:
+        parts += [_errors(models), ANCHORS.rstrip(), _making(models)]
+    for name, measured in models.items():
+        parts += [f"## {name}", *_about(name, measured)]
+    if compared:
+        parts += ["## Bytes and subwords", _compared(compared)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _errors(models: dict[str, Measured]) -> str:
+    lines = [
+        "| model | word error, greedy | beam 5 | phoneme error, greedy | beam 5 |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, each in models.items():
+        greedy, beam = each["greedy"], each["beam_5"]
+        cells = [
+            _percent(greedy["word_error"]),
+            _percent(beam["word_error"]),
+            _percent(greedy["phoneme_error"]),
+            _percent(beam["phoneme_error"]),
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _making(models: dict[str, Measured]) -> str:
+    lines = [MAKING]
+    for name, each in models.items():
+        shape = each["shape"]
+        cells = [
+            f"{shape['cell']} {shape['size']}",
+            f"{each['parameters']:,}",
+            str(each["options"]["epochs"]),
+            f"{each['learned_seconds'] / 60:.0f} minutes",
+            f"{each['words_a_second']:,.0f} ({each['words_a_cpu_second']:,.0f} by CPU time)",
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    machine = next(iter(models.values()))["machine"]
+    note = f"One thread, {machine['CPU']}, torch {machine['torch']}; the time is that of the clock."
+    return "\n".join(lines) + f"\n\n{note}"
+
+
+def _about(name: str, each: Measured) -> list[str]:
+    parts = [f"![Loss while learning]({name}-curve.svg)"]
+    lines = [
+        "| epoch | loss | validation loss | bits per byte | wrong |",
+        "|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {epoch['epoch']} | {epoch['loss']:.3f} | {epoch['validation_loss']:.3f} | "
+        f"{epoch['bits_per_byte']:.3f} | {_percent(epoch['text_error'])} |"
+        for epoch in each["epochs"]
+    ]
+    parts.append("\n".join(lines))
+    lines = ["| letters | words | word error | phoneme error |", "|---:|---:|---:|---:|"]
+    lines += [
+        f"| {length} | {found['texts']:,} | {_percent(found['word_error'])} | "
+        f"{_percent(found['phoneme_error'])} |"
+        for length, found in each["by_length"].items()
+    ]
+    parts.append("\n".join(["By length, beam 5:", "", *lines]))
+    if each["shape"]["attention"] is not None:
+        parts.append(f"Where it looks while it writes:\n\n![Attention]({name}-look.svg)")
+    for kind, examples in each["examples"].items():
+        parts.append(f"Some that are {kind}:\n\n" + "\n".join(f"- `{line}`" for line in examples))
+    return parts
+
+
+def _compared(compared: dict[str, Measured]) -> str:
+    epochs = next(iter(compared.values()))["options"]["epochs"]
+    lines = [SHORT.format(epochs)]
+    for each in compared.values():
+        beam, best = each["beam_5"], each["epochs"][each["best_epoch"] - 1]
+        cells = [
+            f"{each['source_vocab']:,}" + " (bytes)" * (each["source_vocab"] == 258),
+            _percent(beam["word_error"]),
+            _percent(beam["phoneme_error"]),
+            f"{best['bits_per_byte']:.3f}",
+            f"{each['learned_seconds']:.0f} s",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

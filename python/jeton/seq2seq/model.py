@@ -1,0 +1,203 @@
+"""An encoder and a decoder joined, with their tokenizers: texts in, texts out."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as tensors_of
+from safetensors.torch import save as bytes_of
+from torch import Tensor, nn
+
+from jeton.errors import FormatError, MissingFileError
+from jeton.files import given, read_whole, write_whole
+from jeton.seq2seq.decoder import Attention, Decoder
+from jeton.seq2seq.encoder import Encoder
+from jeton.seq2seq.errors import Seq2SeqError
+from jeton.seq2seq.hidden import Cell, Hidden
+from jeton.seq2seq.search import beam as search_by_beam
+from jeton.seq2seq.search import greedy
+from jeton.seq2seq.search import stream as stream_ids
+from jeton.seq2seq.tokens import Tokens, padded
+from jeton.tokenizer import load as load_tokenizer
+
+__all__ = ["Seq2Seq", "Shape", "load"]
+
+MODEL, WEIGHTS, SOURCE, TARGET = "model.json", "model.safetensors", "source.jeton", "target.jeton"
+"""The files of a saved model."""
+
+FORMAT = "jeton seq2seq 1"
+WEIGHTS_BYTES_MAX = 1 << 33
+JSON_BYTES_MAX = 1 << 24
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a model is made of."""
+
+    cell: Cell = "gru"
+    embedding: int = 64
+    """Numbers that stand for an id."""
+    size: int = 256
+    """Numbers of a hidden state, an encoder's two directions together."""
+    layers: int = 1
+    bidirectional: bool = True
+    attention: Attention | None = "additive"
+    dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no model has."""
+        if min(self.embedding, self.size, self.layers) < 1 or not 0 <= self.dropout < 1:
+            raise Seq2SeqError(f"{self} cannot be made; sizes are 1 or more, dropout below 1")
+
+
+class Seq2Seq(nn.Module):
+    """A model that turns texts into texts."""
+
+    def __init__(self, tokens: Tokens, shape: Shape | None = None, *, length_max: int = 64) -> None:
+        """Make a model that knows nothing yet; an answer has `length_max` ids at most."""
+        super().__init__()
+        self.tokens, self.shape, self.length_max = tokens, shape or Shape(), length_max
+        chosen = asdict(self.shape)
+        attention, bidirectional = chosen.pop("attention"), chosen.pop("bidirectional")
+        self.encoder = Encoder(tokens.source_size, bidirectional=bidirectional, **chosen)
+        self.decoder = Decoder(
+            tokens.target_size, begin=tokens.begin, end=tokens.end, attention=attention, **chosen
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.decoder.logits.weight.device
+
+    def encode(self, ids: Tensor, lengths: Tensor) -> Hidden:
+        """Read padded rows of ids; with attention, the hidden state has a memory of them."""
+        states, hidden = self.encoder.run(ids, lengths)
+        if self.decoder.attention is None:
+            return hidden
+        mask = torch.arange(ids.shape[1])[None] < lengths.cpu()[:, None]
+        return hidden._replace(memory=self.decoder.attention.remember(states, mask.to(ids.device)))
+
+    def forward(self, ids: Tensor, lengths: Tensor, target: Tensor) -> Tensor:
+        """Return the logits of every step of a target, each told the ids before it."""
+        logits: Tensor = self.decoder(self.encode(ids, lengths), target.shape[1], target)
+        return logits
+
+    def generate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int = 1,
+        length_max: int | None = None,
+        batch: int = 256,
+        length_power: float = 0.0,
+    ) -> list[str]:
+        """Return an answer for each text, found greedily or by so many candidates a step.
+
+        Texts of like length are answered together, `batch` at once.
+        """
+        if beam < 1 or batch < 1:
+            raise Seq2SeqError(f"beam is {beam} and batch {batch}; both are 1 or more")
+        limit = self.length_max if length_max is None else length_max
+        rows = self.tokens.sources(texts)
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        answers = [""] * len(rows)
+        with _asked(self):
+            for at in range(0, len(order), batch):
+                some = order[at : at + batch]
+                hidden = self.encode(*padded([rows[row] for row in some], self.device))
+                if beam == 1:
+                    written = greedy(self.decoder, hidden, limit)
+                else:
+                    written = search_by_beam(
+                        self.decoder, hidden, beam, limit, length_power=length_power
+                    )
+                for row, ids in zip(some, written, strict=True):
+                    answers[row] = self.tokens.text(ids)
+        return answers
+
+    def stream(self, text: str, *, length_max: int | None = None) -> Iterator[str]:
+        """Yield the answer to a text as it is found, in whole characters; joined, they are it."""
+        limit = self.length_max if length_max is None else length_max
+        decoder = self.tokens.target.decoder()
+        with _asked(self):
+            hidden = self.encode(*padded(self.tokens.sources([text]), self.device))
+        ids = stream_ids(self.decoder, hidden, limit)
+        while True:
+            with _asked(self):  # Between two tokens, the caller may do as it likes.
+                found = next(ids, None)
+            if found is None:
+                break
+            if found != self.tokens.begin and (ready := decoder.push(found)):
+                yield ready
+        if rest := decoder.flush():
+            yield rest
+
+    def attend(self, text: str, answer: str) -> tuple[list[str], list[str], list[list[float]]]:
+        """Return the tokens of a text, those of an answer, and how much each of these looks where.
+
+        The last token of each is the end.
+        """
+        source, target = self.tokens.sources([text]), self.tokens.targets([answer])
+        with _asked(self):
+            hidden = self.encode(*padded(source, self.device))
+            weights = self.decoder.weights(padded(target, self.device)[0], hidden)[0]
+        read = [self.tokens.source.decode([each]) for each in source[0]]
+        written = [self.tokens.target.decode([each]) for each in target[0]]
+        return read, written, weights.tolist()
+
+    def save(self, folder: str | os.PathLike[str], **notes: Any) -> Path:  # noqa: ANN401 - JSON.
+        """Write the model to a folder, each file whole or not at all; return the folder.
+
+        `notes` go into its JSON, beside what the model is made of.
+        """
+        place = given(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        self.tokens.source.save(place / SOURCE)
+        self.tokens.target.save(place / TARGET)
+        weights = {name: each.detach().cpu() for name, each in self.state_dict().items()}
+        write_whole(place / WEIGHTS, bytes_of(weights))
+        about = {"format": FORMAT, "shape": asdict(self.shape), "length_max": self.length_max}
+        write_whole(place / MODEL, (json.dumps(about | notes, indent=1) + "\n").encode())
+        return place
+
+
+def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> Seq2Seq:
+    """Read a model that was saved; nothing in its files is run."""
+    place = given(folder)
+    if not (place / MODEL).exists():
+        raise MissingFileError(f"{place} has no {MODEL}; make a model with `jeton seq2seq learn`")
+    try:
+        about = json.loads(read_whole(place / MODEL, JSON_BYTES_MAX))
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']!r}, not {FORMAT!r}")  # noqa: TRY301
+        tokens = Tokens(load_tokenizer(place / SOURCE), load_tokenizer(place / TARGET))
+        model = Seq2Seq(tokens, Shape(**about["shape"]), length_max=int(about["length_max"]))
+        model.load_state_dict(tensors_of(read_whole(place / WEIGHTS, WEIGHTS_BYTES_MAX)))
+    except (ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise FormatError(f"{place} is no whole model: {_line(error)}") from None
+    model.to(device)
+    model.eval()
+    return model
+
+
+def _line(error: Exception) -> str:
+    """Say in one line what is wrong; torch says it in many."""
+    return " ".join(f"{type(error).__name__} {error}".split())[:300]
+
+
+@contextmanager
+def _asked(model: Seq2Seq) -> Iterator[None]:
+    """Let a model answer: no dropout, no gradients; afterwards it is as it was."""
+    was = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(was)
