@@ -57,11 +57,11 @@ module arbiter #(
     logic                     past_valid;
 
     // How many come before it, which is how often it may still have to wait.
-    logic [$clog2(COUNT+1):0] after, before;
+    logic [$clog2(COUNT+1):0] after, sooner;
     always_comb begin
         after = '0;
         for (int i = 0; i < COUNT; i++) after = after + 1'(behind[i]);
-        before = behind[asker] ? asker + after - COUNT : asker + after;
+        sooner = behind[asker] ? asker + after - COUNT : asker + after;
     end
 
     initial past_valid = 1'b0;
@@ -74,8 +74,8 @@ module arbiter #(
         waited <= rst || !want[asker] || picked[asker] ? '0 : hold ? waited : waited + 1'b1;
 
         if (past_valid) begin
-            assert (waited + before < COUNT);
-            assert ((~behind & (~behind + 1'b1)) == 0);
+            assert (waited + sooner < COUNT);
+            assert ((~behind & (~behind + 1'b1)) == '0);
             // One grant, to one who wanted it, and to nobody only if nobody did.
             assert ((grant & (grant - 1'b1)) == 0);
             assert (grant_valid == (grant != 0));

@@ -18,7 +18,7 @@ module lane #(
     parameter int WIDE_SLOTS  = 32,
     parameter int BRIDGE_BITS = 16,
     parameter int BYTES_LOG   = 11,  // Bytes between split and parts.
-    parameter int TICKET_BITS = 7,   // Parts in flight.
+    parameter int TICKET_BITS = 6,   // Parts in flight.
     parameter int RING_BITS   = 9    // Bytes in flight.
 ) (
     input  wire         clk,

@@ -13,7 +13,7 @@ module reorder #(
     parameter int ID_BITS     = 17,
     parameter int ALL         = 16,  // Units.
     parameter int PART_MAX    = 32,  // Bytes of the longest part that has a unit.
-    parameter int TICKET_BITS = 7,
+    parameter int TICKET_BITS = 6,
     parameter int RING_BITS   = 9,
     localparam int UNIT_BITS  = ALL > 1 ? $clog2(ALL) : 1
 ) (
@@ -54,8 +54,8 @@ module reorder #(
     logic [RING_BITS-1:0]   ring_tail;   // Where the next part's ids go.
     logic [RING_BITS:0]     ring_used;
     logic [TICKETS-1:0]     finished;
-    logic [8:0]             opened [TICKETS];  // {raw, end, length}
-    logic [6:0]             ids    [TICKETS];  // How many came of it, less one.
+    (* ram_style = "distributed" *) logic [8:0] opened [TICKETS];  // {raw, end, length}
+    (* ram_style = "distributed" *) logic [6:0] ids    [TICKETS];  // How many came of it, less one.
     logic [RING_BITS:0]     taken, freed;      // Of the ring, in the last cycle.
 
     // What the units work on.
