@@ -138,13 +138,12 @@ module merge #(
         end
     end
 
-    logic [SLOT_BITS:0] awaited_next, count_next;
-    always_comb begin
-        awaited_next = awaited;
-        if (join_now && !join_last)           awaited_next = (SLOT_BITS+1)'(has_left) + (SLOT_BITS+1)'(has_right);
-        else if (load_valid && count != '0)   awaited_next = awaited + (SLOT_BITS+1)'(1);
-        awaited_next = awaited_next - (SLOT_BITS+1)'(answer_valid[0]) - (SLOT_BITS+1)'(answer_valid[1]);
+    // Nothing is awaited any more. While a pair is joined no answer comes.
+    wire [1:0] heard   = {1'b0, answer_valid[0]} + {1'b0, answer_valid[1]};
+    wire       settled = awaited == (SLOT_BITS+1)'(heard);
 
+    logic [SLOT_BITS:0] count_next;
+    always_comb begin
         count_next = count;
         if (load_valid)             count_next = count + (SLOT_BITS+1)'(1);
         else if (join_now || drain) count_next = count - (SLOT_BITS+1)'(1);
@@ -154,7 +153,7 @@ module merge #(
     wire [ID_BITS-1:0] entering = join_now ? best_rank : load_id;
 
     always_ff @(posedge clk) begin
-        awaited  <= awaited_next;
+        awaited  <= awaited + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(heard);
         count    <= count_next;
         out_last <= count_next == (SLOT_BITS+1)'(1);
         ask      <= want;
@@ -189,7 +188,7 @@ module merge #(
         case (state)
             LOAD: begin
                 if (load_valid) loaded <= load_last;
-                if (loaded && awaited_next == '0) begin
+                if (loaded && settled) begin
                     state <= out_last ? OUT : JOIN;
                     done  <= out_last;
                 end
@@ -198,6 +197,7 @@ module merge #(
                 state <= !join_now || join_last ? OUT : TREE;
                 done  <= !join_now || join_last;
                 level <= '0;
+                if (join_now && !join_last) awaited <= (SLOT_BITS+1)'(has_left) + (SLOT_BITS+1)'(has_right);
                 if (join_now) begin
                     ask       <= join_last ? 2'b00 : best_port ? {has_right, has_left} : {has_left, has_right};
                     best_none <= 1'b1;
@@ -222,7 +222,7 @@ module merge #(
                     state     <= WAIT;
                 end
             end
-            WAIT: if (awaited_next == '0) state <= JOIN;
+            WAIT: if (settled) state <= JOIN;
             default: if (drain && out_last) begin
                 state     <= LOAD;
                 done      <= 1'b0;
