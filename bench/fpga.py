@@ -33,14 +33,15 @@ from jeton.accel.configuration import configuration
 
 RESULTS = Path(__file__).parent / "results" / "fpga.json"
 
-SMALL = configuration("small")
-GPT2 = configuration("default", id_bits=16, bank_bits=14)
+SMALL = configuration("small", units=10, wide_units=2)
+THREE = SMALL.with_parameters(lanes=3, units=7, wide_units=1)
+GPT2 = configuration("default", id_bits=16, bank_bits=14, units=10, wide_units=2)
 BOARD_FILES = (*sorted((FPGA / "ulx3s").glob("*.sv")), FPGA / "cells" / "EHXPLLL.sv")
 
 DESIGNS = {
     "tiny": Design("tiny", TINY),
     "small": Design("small", SMALL),
-    "small-3": Design("small-3", SMALL.with_parameters(lanes=3)),
+    "small-3": Design("small-3", THREE),
     "gpt2": Design("gpt2", GPT2),
     "ulx3s": Design(
         "ulx3s", SMALL, "ulx3s", BOARD_FILES, FPGA / "ulx3s" / "ulx3s.lpf", ULX3S, megahertz=50
