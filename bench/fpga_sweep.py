@@ -102,7 +102,8 @@ def simulate(records: list[Record], changes: dict[str, int]) -> list[Record]:
     record = look_up(records, chosen)
     if "rates" in record:
         return records
-    record |= {"vocab": VOCABS["small"], "rates": measure_rates(chosen, VOCABS["small"], SIMULATED_BYTES)}
+    vocab = VOCABS["small"]
+    record |= {"vocab": vocab, "rates": measure_rates(chosen, vocab, SIMULATED_BYTES)}
     print(f"{label(record)}: {record['rates']['English']['rate']}", file=sys.stderr, flush=True)
     return put(records, record)
 

@@ -36,9 +36,7 @@ async def merges_as_the_engine_does(dut: Any) -> None:
         answering.cancel()
 
 
-async def load(
-    dut: Any, piece: bytes, gap: float, pairs: "Pairs", rng: random.Random
-) -> None:
+async def load(dut: Any, piece: bytes, gap: float, pairs: "Pairs", rng: random.Random) -> None:
     """Give a piece's bytes, whose ids are the bytes themselves, with noise between them.
 
     The pair of a byte with the one before is asked for along with it.
