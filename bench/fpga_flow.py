@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 FPGA = ROOT / "fpga"
 WORK = ROOT / "target" / "fpga"
 
-NICE = 5
+NICE = 19
 """Tools run for long and let others go first."""
 
 TINY = Configuration(
