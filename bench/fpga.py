@@ -191,7 +191,7 @@ def tables(records: list[Record]) -> Iterator[str]:
     yield (
         "Made by `python bench/fpga.py`: yosys and nextpnr for the ECP5; bytes per cycle are "
         "simulated. Nothing here ran on a board. MB/s: bytes per cycle of all lanes, times the "
-        "clock of the best seed."
+        f"clock of the best seed. RTL is a hash; that of the sources is now {rtl_state()}."
     )
     routed = [newest[name] for name in DESIGNS if newest.get(name, {}).get("seeds")]
     if routed:
@@ -203,10 +203,8 @@ def tables(records: list[Record]) -> Iterator[str]:
 
 
 def area_table(records: list[Record]) -> Iterator[str]:
-    head = (
-        "| design | lanes, units + wide | LUT | FF | block RAM | MHz, best | MHz by seed | part |"
-    )
-    yield from (head, "|---|---|---:|---:|---:|---:|---|---|")
+    head = "| design | RTL | lanes, units + wide | LUT | FF | block RAM | MHz, best | MHz by seed | part |"
+    yield from (head, "|---|---|---|---:|---:|---:|---:|---|---|")
     for record in records:
         clocks = [found["megahertz"] for found in record["seeds"].values()]
         spread = f"spread {100 * (max(clocks) - min(clocks)) / max(clocks):.0f} %"
@@ -214,7 +212,8 @@ def area_table(records: list[Record]) -> Iterator[str]:
         seeds += f" ({spread})" if len(clocks) > 1 else " (one seed)"
         shape = record["configuration"]
         yield (
-            f"| {record['design']} | {shape['lanes']}, {shape['units']} + {shape['wide_units']} "
+            f"| {record['design']} | {record['rtl']} "
+            f"| {shape['lanes']}, {shape['units']} + {shape['wide_units']} "
             f"| {area(record, 'TRELLIS_COMB')} | {area(record, 'TRELLIS_FF')} "
             f"| {area(record, 'DP16KD')} | {max(clocks):.1f} | {seeds} | {record['part']} |"
         )
