@@ -203,7 +203,8 @@ def tables(records: list[Record]) -> Iterator[str]:
 
 
 def area_table(records: list[Record]) -> Iterator[str]:
-    head = "| design | RTL | lanes, units + wide | LUT | FF | block RAM | MHz, best | MHz by seed | part |"
+    head = "| design | RTL | lanes, units + wide | LUT | FF | block RAM "
+    head += "| MHz, best | MHz by seed | part |"
     yield from (head, "|---|---|---|---:|---:|---:|---:|---|---|")
     for record in records:
         clocks = [found["megahertz"] for found in record["seeds"].values()]
