@@ -318,7 +318,7 @@ impl Chunk {
         self.others.clear();
         self.find_displaced(missed, vocab, text, &mut scratch.learned);
         let Self { news, missed: all, spans, unknown, starts, keys, others, merged, .. } = self;
-        let spans = Cell::from_mut(spans).as_array_of_cells();
+        let spans = Cell::from_mut(&mut spans[..]).as_slice_of_cells();
         let place = |missed: usize| {
             let piece = all[missed].piece as usize;
             (starts[piece] as usize, starts[piece + 1] as usize)
