@@ -43,7 +43,7 @@ def measure() -> Iterator[Record]:
     vocab = VOCABS["small"]
     tokenizer = fpga_rates.vocabulary(vocab)
     whole = b"".join(fpga_rates.texts_of("English"))[:ALL_BYTES]
-    told = {"rtl": rtl_state(), "date": time.strftime("%Y-%m-%d"), "vocab": vocab}
+    told: Record = {"rtl": rtl_state(), "date": time.strftime("%Y-%m-%d"), "vocab": vocab}
     told |= {"configuration": asdict(shape)}
     with accel.Device(SimTransport(shape), timeout=600) as device:
         device.load(tokenizer)
