@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Protocol
 
 import jeton
@@ -239,6 +239,7 @@ def injected(way: Way, named: str, seed: int, tokenizers: list[jeton.Tokenizer])
         ended, said = f"after the reset: {after[0]}", after[1]
     faulthandler.cancel_dump_traceback_later()
     seconds = round(time.monotonic() - start, 3)
+    said = said.replace(gettempdir(), "…")  # A record names no machine's folders.
     return Record(way.name, fault, seed, struck, loading, ended, said, seconds)
 
 
