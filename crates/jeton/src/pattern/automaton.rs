@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use super::leaps::Leaps;
 use super::points::Classes;
 use super::program::{Node, Program};
 use crate::unicode::Points;
@@ -59,6 +60,7 @@ pub struct Automaton {
     columns: usize,
     /// For each class: the classes before which a text may always be cut after it.
     safe: Vec<Classes>,
+    leaps: Option<Leaps>,
 }
 
 /// Why a pattern has no automaton.
@@ -123,16 +125,23 @@ impl Automaton {
         points.rename(|class| column_of[usize::from(class)]);
         kept.push(end);
         let columns = kept.len();
-        let table = (0..states)
+        let table: Vec<Step> = (0..states)
             .flat_map(|state| kept.iter().map(move |&class| step(state, class, columns)))
             .collect();
-        Self { points, table, columns, safe }
+        let leaps = Leaps::of(&table, columns, |byte| points.class_of_ascii(byte));
+        Self { points, table, columns, safe, leaps }
     }
 
     /// The step for a class in the state of a row.
     #[inline]
     pub(crate) fn step(&self, row: usize, class: u8) -> Step {
         self.table[row + usize::from(class)]
+    }
+
+    /// Two steps by one look-up, unless their table would be too large.
+    #[inline]
+    pub(crate) fn leaps(&self) -> Option<&Leaps> {
+        self.leaps.as_ref()
     }
 
     /// The class of an ASCII character.

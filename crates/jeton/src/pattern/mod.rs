@@ -7,6 +7,7 @@
 
 mod automaton;
 mod grammar;
+mod leaps;
 mod points;
 mod program;
 mod rule;

@@ -1,12 +1,9 @@
 //! Patterns outside the family, as far as they have an automaton: one look-up a character.
 
-use super::Says;
+use super::Ends;
 use crate::error::Error;
 use crate::pattern::{Automaton, AutomatonStep as Step};
 use crate::unicode::read_char;
-
-/// Pieces that are found before the first is handed on: their ends are stored without a branch.
-const ENDS: usize = 128;
 
 /// The class of the character at `at`, and its length; the end of the text has none.
 #[inline(always)]
@@ -21,67 +18,64 @@ fn read(automaton: &Automaton, text: &[u8], at: usize) -> (u8, usize) {
     }
 }
 
-/// Calls `each` with every piece of `text`.
+/// Tells `ends` where every piece of `text` ends.
 ///
 /// A match that reads far and then ends where it was long before makes the same characters be read
 /// again. Where that happens more often than there are characters, the rest is split by
 /// [`split_remembering`].
-pub(super) fn split<'t, S: Says>(
+pub(super) fn split(
     automaton: &Automaton,
     pattern: &str,
-    text: &'t [u8],
-    mut each: impl FnMut(&'t [u8]) -> S,
+    text: &[u8],
+    ends: &mut impl Ends,
 ) -> Result<(), Error> {
-    let (mut start, mut mark, mut at) = (0, 0, 0);
+    let (mut at, mut mark, mut again) = (0, 0, 0);
     let mut row = Automaton::START;
-    let mut again = 0;
-    let mut ends = [0; ENDS];
-    while at < text.len() {
-        let mut count = 0;
-        let mut back = false;
-        // A step ends at most one piece, and goes on by at least one byte.
-        let stop = text.len().min(at + ENDS);
-        while at < stop {
+    loop {
+        if let Some(leaps) = automaton.leaps() {
+            let read = leaps.read(row, &text[at..]);
+            if read.cuts != 0 {
+                ends.block(at, read.cuts, 0, false);
+            }
+            if read.marks != 0 {
+                mark = at + read.marks.ilog2() as usize;
+            }
+            (at, row) = (at + read.length, read.row);
+        }
+        // Leaps end before what they cannot do: a step by itself, or several beyond ASCII.
+        loop {
             let (class, length) = read(automaton, text, at);
             let step = automaton.step(row, class);
             if step == Step::BACK {
-                back = true;
+                ends.end(mark);
+                again += at - mark;
+                (at, row) = (mark, Automaton::START);
+                if again > text.len() {
+                    return split_remembering(automaton, text, at, REMEMBERED_MAX, ends).ok_or_else(
+                        || Error::PatternBound {
+                            pattern: pattern.to_owned(),
+                            reason: "too much of it is read in vain".to_owned(),
+                        },
+                    );
+                }
                 break;
             }
-            ends[count % ENDS] = at;
-            count += step.cuts();
+            if at == text.len() {
+                if at > 0 {
+                    ends.end(at);
+                }
+                return Ok(());
+            }
+            if step.cuts() == 1 {
+                ends.end(at);
+            }
             mark = if step.marks() { at } else { mark };
-            row = step.row();
-            at += length;
-        }
-        for &end in &ends[..count] {
-            if !each(&text[start..end]).goes_on() {
-                return Ok(());
-            }
-            start = end;
-        }
-        if !back && at >= text.len() {
-            back = automaton.step(row, automaton.class_of_end()) == Step::BACK;
-        }
-        if back {
-            again += at - mark;
-            if !each(&text[start..mark]).goes_on() {
-                return Ok(());
-            }
-            (start, at, row) = (mark, mark, Automaton::START);
-            if again > text.len() {
-                let remembered = split_remembering(automaton, text, start, REMEMBERED_MAX, each);
-                return remembered.ok_or_else(|| Error::PatternBound {
-                    pattern: pattern.to_owned(),
-                    reason: "too much of it is read in vain".to_owned(),
-                });
+            (at, row) = (at + length, step.row());
+            if text.get(at).is_none_or(u8::is_ascii) {
+                break;
             }
         }
     }
-    if start < text.len() {
-        each(&text[start..]);
-    }
-    Ok(())
 }
 
 /// Bytes of memory that are spent at most on what is remembered of one text.
@@ -92,12 +86,12 @@ const REMEMBERED_MAX: usize = 1 << 28;
 /// Whether a match goes on to another end depends on the state and the text that is left. So where
 /// reading on from a state at a place was in vain once, it is not tried again: each state reads each
 /// place at most once in vain. `None` where that needs more memory, in bytes, than it may have.
-fn split_remembering<'t, S: Says>(
+fn split_remembering(
     automaton: &Automaton,
-    text: &'t [u8],
+    text: &[u8],
     mut start: usize,
     mut memory: usize,
-    mut each: impl FnMut(&'t [u8]) -> S,
+    ends: &mut impl Ends,
 ) -> Option<()> {
     let first = start;
     let mut vain: Vec<Vec<u64>> = vec![Vec::new(); automaton.states()];
@@ -137,9 +131,7 @@ fn split_remembering<'t, S: Says>(
             row = automaton.step(row, class).row();
             place += length;
         }
-        if !each(&text[start..mark]).goes_on() {
-            return Some(());
-        }
+        ends.end(mark);
         start = mark;
     }
     Some(())
@@ -148,7 +140,7 @@ fn split_remembering<'t, S: Says>(
 #[cfg(test)]
 mod tests {
     use super::super::regex::Regex;
-    use super::super::{Engine, Splitter};
+    use super::super::{Engine, Pieces, Splitter};
     use super::*;
     use crate::pattern::Refusal;
     use crate::testing::{OUTSIDE, PARTS, Random, patterns};
@@ -231,9 +223,10 @@ mod tests {
             assert_eq!(pieces(&splitter, text.as_bytes()), expected, "{pattern} on {text:?}");
             let remembered = &mut Vec::new();
             let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
-            split_remembering(automaton, text.as_bytes(), 0, REMEMBERED_MAX, |piece| {
+            let mut ends = Pieces::new(text.as_bytes(), |piece: &[u8], _| {
                 remembered.push(piece.to_vec());
             });
+            split_remembering(automaton, text.as_bytes(), 0, REMEMBERED_MAX, &mut ends);
             assert_eq!(*remembered, expected, "{pattern} on {text:?}, remembering");
             let parts = splitter.parts(text.as_bytes(), 1 + random.below(6));
             let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
@@ -410,7 +403,10 @@ mod tests {
     fn what_is_remembered_has_a_bound() {
         let automaton = Automaton::of("a*b|a|(?s:.)").unwrap();
         let text = [b'a'; 1000];
-        let within = |memory| split_remembering(&automaton, &text, 0, memory, |_| ()).is_some();
+        let within = |memory| {
+            let mut ends = Pieces::new(&text, |_: &[u8], _| ());
+            split_remembering(&automaton, &text, 0, memory, &mut ends).is_some()
+        };
         assert!(within(1000));
         assert!(!within(100));
     }

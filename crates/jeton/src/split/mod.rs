@@ -161,7 +161,7 @@ impl Splitter {
 
     /// Calls `each` with every piece of `text`, from left to right, or until it says to stop.
     ///
-    /// A pattern of the family does not listen: it is done with a text as soon as that is read.
+    /// Only the backtracking engine listens: the others are done with a text as soon as it is read.
     ///
     /// # Errors
     ///
@@ -188,6 +188,9 @@ impl Splitter {
             (None, Engine::Scanner { transducer, fast: Some((tier, algebra)), .. }) => {
                 vector::split(*tier, algebra, transducer, text, ends);
                 Ok(())
+            }
+            (None, Engine::Automaton(automaton)) => {
+                automaton::split(automaton, &self.pattern, text, ends)
             }
             _ => {
                 let mut end = 0;
@@ -389,7 +392,10 @@ impl Engine {
                 }
                 Ok(())
             }
-            Self::Automaton(automaton) => automaton::split(automaton, pattern, text, each),
+            Self::Automaton(automaton) => {
+                let mut pieces = Pieces::new(text, |piece, _| drop(each(piece)));
+                automaton::split(automaton, pattern, text, &mut pieces)
+            }
             Self::Regex { regex, .. } => regex.split(text, each),
             Self::Function { name } => Err(Error::SplitIsFunction { name: name.clone() }),
         }
