@@ -362,6 +362,9 @@ impl Chunk {
     /// will be looked at for the others.
     fn find_displaced(&mut self, missed: usize, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
         self.unknown.clear();
+        for missed in &self.missed[..missed] {
+            learned.short.prefetch_others(self.homes[missed.piece as usize] as usize);
+        }
         for (number, missed) in self.missed[..missed].iter().enumerate() {
             let piece = missed.piece as usize;
             let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::records::Records;
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::short::{Key, SHORT_MAX};
 use crate::vocab::Id;
 
@@ -75,8 +75,8 @@ impl Slot {
     }
 }
 
-/// Slots of the table at most: 16 MiB.
-const SLOTS_MAX: usize = 1 << 19;
+/// Slots of the table at most: 8 MiB.
+const SLOTS_MAX: usize = 1 << 18;
 
 /// Slots at first.
 const SLOTS_MIN: usize = 1 << 10;
@@ -103,6 +103,12 @@ impl Short {
     #[inline]
     pub(crate) fn slots(&self) -> &[Slot] {
         &self.slots
+    }
+
+    /// Asks for the slots of a group that are not in the line of this one.
+    #[inline]
+    pub(crate) fn prefetch_others(&self, home: usize) {
+        prefetch(&self.slots[(home ^ 2) & (self.slots.len() - 1)]);
     }
 
     /// Returns the slot of a piece, if it is known.
@@ -188,6 +194,6 @@ mod tests {
             learned.put(&piece, hash(&piece), &[number]);
         }
         assert_eq!(learned.short.slots.len(), SLOTS_MAX);
-        assert_eq!(size_of_val(&learned.short.slots[..]), 16 << 20);
+        assert_eq!(size_of_val(&learned.short.slots[..]), 8 << 20);
     }
 }

@@ -4,6 +4,8 @@
 //! finds it by the hash of the piece. When the ring is full, writing begins anew at its start, a new
 //! lap: what it overwrites is forgotten.
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::huge::{Huge, prefetch};
 use crate::short::{SEEDS, mix};
 use crate::vocab::Id;
@@ -19,7 +21,8 @@ const WORDS_EACH: usize = 32;
 const BYTES_MAX: usize = 1 << 10;
 
 /// Some bits of a hash, the parity of a lap, and where a record begins in the ring, by twos. Zero is none.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Pod, Zeroable)]
+#[repr(transparent)]
 struct Entry(u32);
 
 /// Bits of a place.
@@ -59,7 +62,7 @@ type Bucket = [Entry; 8];
 #[derive(Clone, Debug)]
 pub(crate) struct Records {
     words: Huge<u32>,
-    index: Vec<Bucket>,
+    index: Huge<Bucket>,
     /// Where the next record goes. What is before it is of this lap, what is not, of the last.
     next: usize,
     lap: bool,
@@ -67,7 +70,7 @@ pub(crate) struct Records {
 
 impl Default for Records {
     fn default() -> Self {
-        Self { words: Huge::zeros(0), index: vec![Bucket::default()], next: 0, lap: false }
+        Self { words: Huge::zeros(0), index: Huge::zeros(1), next: 0, lap: false }
     }
 }
 
@@ -146,7 +149,7 @@ impl Records {
         let count = (self.words.len() * 4).clamp(WORDS_MIN, WORDS_MAX);
         let words = std::mem::replace(&mut self.words, Huge::zeros(count));
         self.words[..self.next].copy_from_slice(&words[..self.next]);
-        self.index = vec![Bucket::default(); count / WORDS_EACH];
+        self.index = Huge::zeros(count / WORDS_EACH);
         let mut at = 0;
         while at < self.next {
             let (piece, ids) = self.read(at);

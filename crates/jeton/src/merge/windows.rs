@@ -5,6 +5,9 @@
 //! windows that overlap may be merged each for itself, many at once, and sewn together where an id
 //! ends in both, if the two ids at that seam pass the test. A window with no such seam is merged anew at
 //! twice its size, and the seam before it tested again; at the size of the piece it needs none.
+//!
+//! Two neighbours that are equal pass the test however often they are repeated: where a piece repeats
+//! itself, so do its ids, and only both ends of that stretch are merged.
 
 use std::collections::VecDeque;
 
@@ -26,13 +29,14 @@ const SEAMS_TRIED: usize = 3;
 
 /// Appends the ids of a long piece.
 pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    let mut seams = Seams { vocab, proved: (Id::MAX, Id::MAX), scratch };
+    let mut seams = Seams { vocab, proved: (Id::MAX, Id::MAX), common: Vec::new(), scratch };
     let mut windows = VecDeque::new();
     let before = ids.len();
     let mut current = Window::of(vocab, 0, &[]);
     // The last window that was merged anew, which may come again.
     let mut grown: Option<Window> = None;
     while current.end() < piece.len() {
+        current.repeat(piece, ids);
         while windows.front().is_some_and(|window: &Window| window.end() <= current.end()) {
             windows.pop_front();
         }
@@ -82,6 +86,7 @@ pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mu
 }
 
 /// A stretch of a piece that is merged for itself.
+#[derive(Default)]
 struct Window {
     start: usize,
     ids: Vec<Id>,
@@ -112,6 +117,27 @@ impl Window {
     fn moved(&self, start: usize) -> Self {
         let ends = self.ends.iter().map(|end| end - self.start + start).collect();
         Self { start, ids: self.ids.clone(), ends }
+    }
+
+    /// Hands over its ids up to two that are equal, and that one as often as the piece repeats it beyond
+    /// the end of the window, if it does; then it is what is left, at the end of that stretch.
+    fn repeat(&mut self, piece: &[u8], ids: &mut Vec<Id>) {
+        let Some(first) = self.ids.windows(2).rposition(|pair| pair[0] == pair[1]) else {
+            return;
+        };
+        let (start, end) = (self.start_of(first), self.end());
+        let length = self.ends[first] - start;
+        if piece[start..end - length] != piece[start + length..end] {
+            return;
+        }
+        let again = piece[end - length..].iter().zip(&piece[end..]);
+        let count = again.take_while(|(one, two)| one == two).count() / length;
+        if count > 0 {
+            ids.extend_from_slice(&self.ids[..=first]);
+            ids.extend(std::iter::repeat_n(self.ids[first], count));
+            let rest = std::mem::take(self).after(first + 1);
+            *self = rest.moved(rest.start + count * length);
+        }
     }
 
     /// What is left after so many ids.
@@ -168,27 +194,36 @@ struct Seams<'a> {
     vocab: &'a Vocab,
     /// The last two that were.
     proved: (Id, Id),
+    /// Room for where an id ends in both windows.
+    common: Vec<(usize, usize)>,
     scratch: &'a mut Scratch,
 }
 
 impl Seams<'_> {
     /// Returns how many ids of the current window, and of the next, lie before a seam.
     fn find(&mut self, current: &Window, next: &Window) -> Option<(usize, usize)> {
+        self.common.clear();
         let mut right = 0;
-        let mut common: Vec<(usize, usize)> = Vec::with_capacity(next.ids.len());
-        for (number, &end) in current.ends.iter().enumerate() {
+        let first = current.ends.partition_point(|&end| end < next.start);
+        for (&end, left) in current.ends[first..].iter().zip(first + 1..) {
             while right < next.ids.len() && next.start_of(right) < end {
                 right += 1;
             }
             if right < next.ids.len() && next.start_of(right) == end {
-                common.push((number + 1, right));
+                self.common.push((left, right));
             }
         }
         // Neither the end of the one window nor the start of the other is to be trusted.
         let middle = usize::midpoint(next.start, current.end());
-        common.sort_by_key(|&(left, _)| current.ends[left - 1].abs_diff(middle));
-        let mut tried = common.into_iter().take(SEAMS_TRIED);
-        tried.find(|&(left, right)| self.apart(current.ids[left - 1], next.ids[right]))
+        for _ in 0..SEAMS_TRIED {
+            let far = |&(left, _): &(usize, usize)| current.ends[left - 1].abs_diff(middle);
+            let nearest = (0..self.common.len()).min_by_key(|&at| far(&self.common[at]))?;
+            let (left, right) = self.common.swap_remove(nearest);
+            if self.apart(current.ids[left - 1], next.ids[right]) {
+                return Some((left, right));
+            }
+        }
+        None
     }
 
     /// Returns whether two ids are the merge of their own bytes.
@@ -249,6 +284,21 @@ mod tests {
             for _ in 0..random.below(3) {
                 let at = random.below(piece.len());
                 piece[at] = b'b';
+            }
+            assert_merged(&vocab, &piece);
+        }
+    }
+
+    #[test]
+    fn what_repeats_itself_merges_as_the_whole_piece_does() {
+        let mut random = Random(7);
+        for _ in 0..600 {
+            let vocab = random_vocab(&mut random);
+            let mut piece = Vec::new();
+            while piece.len() <= SCAN_MAX {
+                let length = 1 + random.below(7);
+                let unit: Vec<u8> = (0..length).map(|_| b"abc"[random.below(3)]).collect();
+                piece.extend(unit.repeat(1 + random.below(400)));
             }
             assert_merged(&vocab, &piece);
         }
