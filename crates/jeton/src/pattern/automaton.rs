@@ -144,6 +144,12 @@ impl Automaton {
         self.leaps.as_ref()
     }
 
+    /// The same that takes every step by itself.
+    #[cfg(test)]
+    pub(crate) fn without_leaps(&self) -> Self {
+        Self { leaps: None, ..self.clone() }
+    }
+
     /// The class of an ASCII character.
     #[inline]
     pub(crate) fn class_of_ascii(&self, byte: u8) -> u8 {

@@ -18,7 +18,7 @@ fn read(automaton: &Automaton, text: &[u8], at: usize) -> (u8, usize) {
     }
 }
 
-/// Tells `ends` where every piece of `text` ends.
+/// Tells `ends` where every piece of `text` ends, as long as it goes on.
 ///
 /// A match that reads far and then ends where it was long before makes the same characters be read
 /// again. Where that happens more often than there are characters, the rest is split by
@@ -31,7 +31,7 @@ pub(super) fn split(
 ) -> Result<(), Error> {
     let (mut at, mut mark, mut again) = (0, 0, 0);
     let mut row = Automaton::START;
-    loop {
+    while ends.goes_on() {
         if let Some(leaps) = automaton.leaps() {
             let read = leaps.read(row, &text[at..]);
             if read.cuts != 0 {
@@ -43,7 +43,7 @@ pub(super) fn split(
             (at, row) = (at + read.length, read.row);
         }
         // Leaps end before what they cannot do: a step by itself, or several beyond ASCII.
-        loop {
+        while ends.goes_on() {
             let (class, length) = read(automaton, text, at);
             let step = automaton.step(row, class);
             if step == Step::BACK {
@@ -76,6 +76,7 @@ pub(super) fn split(
             }
         }
     }
+    Ok(())
 }
 
 /// Bytes of memory that are spent at most on what is remembered of one text.
@@ -95,7 +96,7 @@ fn split_remembering(
 ) -> Option<()> {
     let first = start;
     let mut vain: Vec<Vec<u64>> = vec![Vec::new(); automaton.states()];
-    while start < text.len() {
+    while start < text.len() && ends.goes_on() {
         let (mut at, mut row) = (start, Automaton::START);
         // The last end that was found, and the state there.
         let (mut mark, mut mark_row) = (start, row);
@@ -199,6 +200,13 @@ mod tests {
         pieces
     }
 
+    fn pieces_of(automaton: &Automaton, text: &[u8]) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        let mut ends = Pieces::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
+        split(automaton, "", text, &mut ends).unwrap();
+        pieces
+    }
+
     fn oracle(regex: &Regex, text: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let mut pieces = Vec::new();
         regex.split(text, |piece| pieces.push(piece.to_vec()))?;
@@ -212,6 +220,8 @@ mod tests {
     /// Everything that must be true of an automaton, on random texts.
     fn compare(pattern: &str, parts: &[&str], random: &mut Random, rounds: usize) {
         let (splitter, regex) = (automaton(pattern), Regex::compile(pattern).unwrap());
+        let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
+        let stepwise = automaton.without_leaps();
         for round in 0..rounds {
             let most = if round % 8 == 0 { 40 } else { 8 };
             let count = 1 + random.below(most);
@@ -221,8 +231,9 @@ mod tests {
                 other => other.unwrap(),
             };
             assert_eq!(pieces(&splitter, text.as_bytes()), expected, "{pattern} on {text:?}");
+            let found = pieces_of(&stepwise, text.as_bytes());
+            assert_eq!(found, expected, "{pattern} on {text:?}, step by step");
             let remembered = &mut Vec::new();
-            let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
             let mut ends = Pieces::new(text.as_bytes(), |piece: &[u8], _| {
                 remembered.push(piece.to_vec());
             });

@@ -161,7 +161,7 @@ impl Splitter {
 
     /// Calls `each` with every piece of `text`, from left to right, or until it says to stop.
     ///
-    /// Only the backtracking engine listens: the others are done with a text as soon as it is read.
+    /// A pattern of the family does not listen: it is done with a text as soon as that is read.
     ///
     /// # Errors
     ///
@@ -393,7 +393,7 @@ impl Engine {
                 Ok(())
             }
             Self::Automaton(automaton) => {
-                let mut pieces = Pieces::new(text, |piece, _| drop(each(piece)));
+                let mut pieces = Pieces::new(text, |piece, _| each(piece));
                 automaton::split(automaton, pattern, text, &mut pieces)
             }
             Self::Regex { regex, .. } => regex.split(text, each),

@@ -9,7 +9,7 @@ use super::algebra::{Algebra, Carry};
 #[cfg(target_arch = "x86_64")]
 use super::block;
 use super::block::{Block, Wide, below};
-use super::scalar;
+use super::{Says, scalar};
 use crate::pattern::Transducer;
 
 /// The instructions that blocks are classified by, the best first.
@@ -71,6 +71,11 @@ pub(crate) trait Ends {
     fn block(&mut self, first: usize, cuts: u64, seen: u64, wide: bool);
     /// A piece ends here.
     fn end(&mut self, end: usize);
+    /// Whether to go on.
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        true
+    }
 }
 
 /// Tells `ends` where every piece of `text` ends, as [`scalar::split`] does. The tier is one of
@@ -228,22 +233,28 @@ pub(super) struct Pieces<'t, E> {
     /// Where the piece in hand begins, and whether a watched byte of it has been seen.
     start: usize,
     watched: bool,
+    goes_on: bool,
 }
 
-impl<'t, E: FnMut(&'t [u8], bool)> Pieces<'t, E> {
+impl<'t, S: Says, E: FnMut(&'t [u8], bool) -> S> Pieces<'t, E> {
     pub(super) fn new(text: &'t [u8], each: E) -> Self {
-        Self { text, each, start: 0, watched: false }
+        Self { text, each, start: 0, watched: false, goes_on: true }
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, end: usize, watched: bool) {
+        self.goes_on = (self.each)(&self.text[self.start..end], watched).goes_on();
+        (self.start, self.watched) = (end, false);
     }
 }
 
-impl<'t, E: FnMut(&'t [u8], bool)> Ends for Pieces<'t, E> {
+impl<'t, S: Says, E: FnMut(&'t [u8], bool) -> S> Ends for Pieces<'t, E> {
     #[inline(always)]
     fn block(&mut self, first: usize, mut cuts: u64, mut seen: u64, _: bool) {
-        while cuts != 0 {
+        while cuts != 0 && self.goes_on {
             let end = first + cuts.trailing_zeros() as usize;
             let before = (cuts & cuts.wrapping_neg()) - 1;
-            (self.each)(&self.text[self.start..end], self.watched | (seen & before != 0));
-            (self.start, self.watched) = (end, false);
+            self.tell(end, self.watched | (seen & before != 0));
             seen &= !before;
             cuts &= cuts - 1;
         }
@@ -252,8 +263,12 @@ impl<'t, E: FnMut(&'t [u8], bool)> Ends for Pieces<'t, E> {
 
     #[inline(always)]
     fn end(&mut self, end: usize) {
-        (self.each)(&self.text[self.start..end], true);
-        (self.start, self.watched) = (end, false);
+        self.tell(end, true);
+    }
+
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        self.goes_on
     }
 }
 
