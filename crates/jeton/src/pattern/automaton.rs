@@ -96,6 +96,8 @@ impl Automaton {
     fn fold(moves: &Moves, mut points: Points) -> Self {
         let (states, end) = (moves.states(), moves.columns - 1);
         let step = |state, class, stride| match (moves.get(state, class), state) {
+            // An empty text is read to its end, and stays at the start.
+            (_, 0) if class == end => Step::of(0, stride, 0),
             // What may end at the start is empty, and no piece.
             ((next, _), 0) => Step::of(next, stride, 0),
             ((DEAD, false), _) => Step::BACK,
