@@ -51,12 +51,11 @@ pub(super) fn split(
                 again += at - mark;
                 (at, row) = (mark, Automaton::START);
                 if again > text.len() {
-                    return split_remembering(automaton, text, at, REMEMBERED_MAX, ends).ok_or_else(
-                        || Error::PatternBound {
+                    return split_remembering(automaton, text, at, REMEMBERED_MAX, ends)
+                        .ok_or_else(|| Error::PatternBound {
                             pattern: pattern.to_owned(),
                             reason: "too much of it is read in vain".to_owned(),
-                        },
-                    );
+                        });
                 }
                 break;
             }
