@@ -67,6 +67,9 @@ pub(crate) struct Read {
 const LEAPS_MAX: usize = 1 << 17;
 
 impl Leaps {
+    /// Bytes that are read at once at most, as many as a word has bits.
+    pub(crate) const BYTES: usize = 64;
+
     /// Makes the table from that of single steps, unless it would be too large.
     pub(super) fn of(
         steps: &[Step],
@@ -105,12 +108,12 @@ impl Leaps {
         Some(Self { table, columns, firsts, seconds: std::array::from_fn(class_of) })
     }
 
-    /// Reads up to sixty-four bytes from the state of a row on, as far as leaps go.
+    /// Reads up to [`Leaps::BYTES`] from the state of a row on, as far as leaps go.
     #[inline(always)]
     pub(crate) fn read(&self, row: usize, bytes: &[u8]) -> Read {
         let (mut cuts, mut marks, mut length) = (0, 0, 0);
         let mut row = row * self.columns;
-        for &[first, second] in bytes.as_chunks().0.iter().take(32) {
+        for &[first, second] in bytes.as_chunks().0.iter().take(Self::BYTES / 2) {
             let place = self.firsts[usize::from(first)] + self.seconds[usize::from(second)];
             let leap = self.table[row + place as usize];
             if leap.is_none() {

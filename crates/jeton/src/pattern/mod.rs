@@ -3,7 +3,7 @@
 //! `syntax` reads the pattern's text, `grammar` says what it means, `states` how it reads a text, and
 //! `transducer` turns that into the table which the splitter interprets. A pattern that is not of the family stops at
 //! `grammar`. Then `program` writes what it does with the classes of characters that `points` finds, and `automaton`
-//! turns that into a table. What stops there too is left to a backtracking engine.
+//! turns that into a table; `leaps` takes two of its steps at once. What stops there too is left to a backtracking engine.
 
 mod automaton;
 mod grammar;
@@ -19,6 +19,7 @@ mod transducer;
 pub use automaton::Automaton;
 pub(crate) use automaton::{Refusal, Step as AutomatonStep};
 pub use grammar::{Case, Contractions, Grammar, Place};
+pub(crate) use leaps::Leaps;
 pub use rule::Rule;
 pub use set::Set;
 pub(crate) use syntax::unknown;

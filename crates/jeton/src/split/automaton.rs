@@ -2,7 +2,7 @@
 
 use super::Ends;
 use crate::error::Error;
-use crate::pattern::{Automaton, AutomatonStep as Step};
+use crate::pattern::{Automaton, AutomatonStep as Step, Leaps};
 use crate::unicode::read_char;
 
 /// The class of the character at `at`, and its length; the end of the text has none.
@@ -41,6 +41,9 @@ pub(super) fn split(
                 mark = at + read.marks.ilog2() as usize;
             }
             (at, row) = (at + read.length, read.row);
+            if read.length == Leaps::BYTES {
+                continue;
+            }
         }
         // Leaps end before what they cannot do: a step by itself, or several beyond ASCII.
         while ends.goes_on() {
