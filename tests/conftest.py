@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,15 @@ settings.load_profile("jeton")
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared texts are not here")
 
 BYTES: Vocab = {bytes([byte]): byte for byte in range(256)}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out the doctests of what needs torch, only if it is not installed.
+
+    Any other module that cannot be imported is an error.
+    """
+    if find_spec("torch") is None or find_spec("safetensors") is None:
+        config.option.ignore = [*(config.option.ignore or []), str(ROOT / "python/jeton/seq2seq")]
 
 
 @cache

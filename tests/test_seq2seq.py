@@ -134,6 +134,29 @@ def test_gradients_are_the_slopes_of_the_loss(tokens: Tokens, cell: Any, attenti
             assert slopes[at].item() == pytest.approx(slope, rel=1e-4, abs=1e-8), name
 
 
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_decoder_of_fewer_layers_starts_in_the_last_ones(tokens: Tokens, cell: Any) -> None:
+    model = Seq2Seq(tokens, Shape(cell, 8, 12, 3, decoder_layers=2))
+    model.eval()
+    ids, lengths = torch.tensor([[5, 6, 7]]), torch.tensor([3])
+    whole, last = model.encoder(ids, lengths), model.encode(ids, lengths)
+    assert torch.equal(last.state, whole.state[1:])
+    assert (last.cell is None) == (cell != "lstm")
+    if last.cell is not None:
+        assert torch.equal(last.cell, whole.cell[1:])
+    assert model.decoder.recurrent.num_layers == 2
+    assert len(model.generate(["lowest"], length_max=3)) == 1
+
+
+def test_forget_gates_start_open() -> None:
+    encoder = Encoder(9, embedding=4, size=6, cell="lstm", layers=2)
+    for part in ("l0", "l1", "l0_reverse", "l1_reverse"):
+        biases = [getattr(encoder.recurrent, f"bias_{side}_{part}") for side in ("ih", "hh")]
+        total = biases[0] + biases[1]
+        assert total[3:6].tolist() == [1, 1, 1]
+        assert not torch.cat([total[:3], total[6:]]).eq(1).any()
+
+
 def test_every_weight_has_a_gradient(tokens: Tokens) -> None:
     model = model_of(tokens, "lstm", "additive", both=True)
     target = torch.tensor(tokens.targets(["tsewol"]))
@@ -284,6 +307,9 @@ def test_refuses_shapes_and_numbers_that_make_no_model(tokens: Tokens) -> None:
     for wrong in ({"size": 0}, {"layers": 0}, {"dropout": 1.0}):
         with pytest.raises(seq2seq.Seq2SeqError, match="cannot be made"):
             Shape(**wrong)
+    for layers in (0, 3):
+        with pytest.raises(seq2seq.Seq2SeqError, match=f"decoder_layers is {layers}; it is from 1"):
+            Shape(layers=2, decoder_layers=layers)
     with pytest.raises(seq2seq.Seq2SeqError, match="cell is 'tree'"):
         Seq2Seq(tokens, Shape(cell="tree"))  # type: ignore[arg-type]
     with pytest.raises(seq2seq.Seq2SeqError, match="attention is 'hard'"):

@@ -64,7 +64,8 @@ def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
     told = output(
         "seq2seq", "learn", "pairs.tsv", "-o", "other", *FEW, "--epochs", 1, "--quiet", "--json",
         "--source-tokenizer", "given.jeton", "--target-tokenizer", "gpt2", "--attention", "none",
-        "--one-way", "--cell", "lstm", folder=folder,
+        "--one-way", "--cell", "lstm", "--layers", 2, "--decoder-layers", 1, "--average", 0.9,
+        folder=folder,
     )  # fmt: skip
     report = json.loads(told)
     assert report["bad_lines"] == 2

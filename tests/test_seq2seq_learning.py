@@ -133,11 +133,12 @@ def stopped(folder: Path, step: int, **more: Any) -> None:
         learned(folder, progress=tell, **more)
 
 
-def test_goes_on_from_every_step(tmp_path: Path) -> None:
-    whole = learned(tmp_path / "whole", epochs=2, forcing=0.5)[1]
+@pytest.mark.parametrize("more", [{"forcing": 0.5}, {"average": 0.9}], ids=repr)
+def test_goes_on_from_every_step(tmp_path: Path, more: dict[str, float]) -> None:
+    whole = learned(tmp_path / "whole", epochs=2, **more)[1]
     for step in range(1, whole.epochs[-1].step):
-        stopped(tmp_path / "stopped", step, epochs=2, forcing=0.5)
-    learned(tmp_path / "stopped", epochs=2, forcing=0.5)
+        stopped(tmp_path / "stopped", step, epochs=2, **more)
+    learned(tmp_path / "stopped", epochs=2, **more)
     for file in ("model.json", "model.safetensors"):
         there = tmp_path / "stopped" / file
         assert there.read_bytes() == (tmp_path / "whole" / file).read_bytes()
@@ -164,6 +165,31 @@ def test_a_damaged_checkpoint_is_begun_anew(tmp_path: Path) -> None:
         (tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "damaged")
     ]
     assert weights[0] == weights[1]
+
+
+def test_the_model_has_the_average_of_its_weights() -> None:
+    """One by hand: the weights of every step, and what stays of the average before."""
+    learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=1, batch=16, average=0.5))
+    weight = learner.model.decoder.logits.weight
+    expected, steps = weight.detach().clone(), []
+
+    def follow(_: Now) -> None:
+        if learner.step > len(steps):
+            steps.append(learner.step)
+            stays = min(0.5, learner.step / (9 + learner.step))
+            expected.lerp_(weight.detach(), 1 - stays)
+
+    report = learner.run(progress=follow)
+    assert len(steps) == report.epochs[-1].step > 8
+    assert torch.allclose(learner.model.decoder.logits.weight, expected, atol=1e-6)
+    assert learner._validate()[0] == pytest.approx(report.epochs[-1].validation_loss)
+
+
+def test_without_an_average_the_model_has_the_weights_themselves() -> None:
+    learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=1, batch=16))
+    learner._learn(next(learner.batches.epoch(0, 0)))
+    for name, each in learner.model.state_dict().items():
+        assert torch.equal(learner.average[name], each)
 
 
 def test_stops_when_validation_gets_no_better_and_keeps_the_best() -> None:

@@ -36,6 +36,7 @@ SHAPE = [
     click.option("--embedding", type=POSITIVE, default=64, help="Numbers that stand for an id."),
     click.option("--size", type=POSITIVE, default=256, help="Numbers of a hidden state."),
     click.option("--layers", type=POSITIVE, default=1),
+    click.option("--decoder-layers", type=POSITIVE, help="If fewer; by default as many."),
     click.option(
         "--bidirectional/--one-way", default=True, help="Whether texts are read from both ends."
     ),
@@ -54,6 +55,12 @@ OPTIONS = [
         type=SHARE,
         default=1.0,
         help="Share of the target's ids that steps are told in the last epoch; in the first, all.",
+    ),
+    click.option(
+        "--average",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.0,
+        help="How much of the weights' running average stays at a step.",
     ),
     click.option("--patience", type=POSITIVE, default=5, help="Epochs without gain to stop after."),
     click.option("--keep", type=POSITIVE, default=1000, help="Steps between checkpoints."),

@@ -44,6 +44,11 @@ class Hidden(NamedTuple):
         """What torch's cells take."""
         return self.state if self.cell is None else (self.state, self.cell)
 
+    def last(self, layers: int) -> "Hidden":
+        """Return the hidden state of the last layers only."""
+        cell = None if self.cell is None else self.cell[-layers:].contiguous()
+        return Hidden(self.state[-layers:].contiguous(), cell, self.memory)
+
     def rows(self, numbers: Tensor) -> "Hidden":
         """Return the hidden state of some rows of the batch, in that order, also repeated."""
         state = self.state.index_select(1, numbers)
@@ -63,9 +68,18 @@ def recurrent(
     *,
     bidirectional: bool = False,
 ) -> nn.Module:
-    """Make layers of a recurrent cell that take batches of rows of steps."""
+    """Make layers of a recurrent cell that take batches of rows of steps.
+
+    The forget gates of an LSTM start open: half closed, as torch makes them, they would lose in a
+    dozen steps what was read, and nothing would be learned at first (Jozefowicz and others, 2015).
+    """
     if cell not in CELLS:
         raise Seq2SeqError(f"cell is {cell!r}; it is one of {', '.join(CELLS)}")
     between = dropout if layers > 1 else 0.0
     options = {"batch_first": True, "dropout": between, "bidirectional": bidirectional}
-    return CELLS[cell](size_in, size, layers, **options)
+    made = CELLS[cell](size_in, size, layers, **options)
+    if cell == "lstm":
+        for name, each in made.named_parameters():
+            if name.startswith("bias"):  # Of the gates in, forget, cell and out; two are added.
+                nn.init.constant_(each[size : 2 * size], 0.5)
+    return made

@@ -116,6 +116,7 @@ class Learner:
         self.step = self.epoch = self.position = 0
         self.loss_sum = self.loss_ids = self.recent_sum = 0.0
         self.report = Report()
+        self.average = _copied(model)
         self.best = _copied(model)
         self.identity = _identity(model, pairs, validation, options)
         if folder is not None and (found := kept(folder, self.identity)) is not None:
@@ -150,6 +151,7 @@ class Learner:
         if self.folder is None:
             return
         tensors = {f"model.{name}": each for name, each in self.model.state_dict().items()}
+        tensors |= {f"average.{name}": each for name, each in self.average.items()}
         tensors |= {f"best.{name}": each for name, each in self.best.items()}
         for number, moments in self.adam.state_dict()["state"].items():
             tensors |= {f"adam.{number}.{name}": each for name, each in moments.items()}
@@ -177,6 +179,7 @@ class Learner:
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
         self.adam.step()
+        self._take_average()
         count, value = int(batch.target_lengths.sum()), loss.item()
         if not math.isfinite(value):
             raise Seq2SeqError(f"the loss is {value} at step {self.step}; try a lower rate")
@@ -186,6 +189,12 @@ class Learner:
         if self.step % LOSS_EVERY == 0:
             self.report.losses.append((self.step, self.recent_sum / LOSS_EVERY))
             self.recent_sum = 0.0
+
+    def _take_average(self) -> None:
+        """Let the average follow the weights, at first closely: the start should not stay in it."""
+        stays = min(self.options.average, (1 + self.step) / (10 + self.step))
+        for name, each in self.model.state_dict().items():
+            self.average[name].lerp_(each, 1 - stays)
 
     def _pace(self) -> float:
         """Return the share of the highest rate that this step has."""
@@ -212,14 +221,18 @@ class Learner:
         return torch.where(is_told, told, guesses)
 
     def _finish_epoch(self) -> None:
-        """Validate, and remember the weights if they are the best so far."""
+        """Validate the average of the weights, and remember it if it is the best so far."""
+        weights = _copied(self.model)
+        self.model.load_state_dict(self.average)
         loss, bits, text_error = self._validate()
+        self.model.load_state_dict(weights)
         mean = self.loss_sum / max(self.loss_ids, 1)
         self.epoch, self.position = self.epoch + 1, 0
         self.loss_sum = self.loss_ids = 0.0
         epochs = self.report.epochs
         if loss < min((each.validation_loss for each in epochs), default=math.inf):
-            self.best, self.report.best = _copied(self.model), self.epoch
+            self.best = {name: each.clone() for name, each in self.average.items()}
+            self.report.best = self.epoch
         epochs.append(Epoch(self.epoch, self.step, mean, loss, bits, text_error))
 
     def _validate(self) -> tuple[float, float, float]:
@@ -250,7 +263,7 @@ class Learner:
 
     def _go_on(self, found: Checkpoint) -> None:
         """Take up a checkpoint: weights, Adam's moments, and all that is counted."""
-        named: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}}
+        named: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "best": {}}
         moments: dict[int, dict[str, Tensor]] = {}
         for name, each in found.tensors.items():
             kind, _, rest = name.partition(".")
@@ -260,7 +273,9 @@ class Learner:
             else:
                 named[kind][rest] = each
         self.model.load_state_dict(named["model"])
-        self.best = {name: each.to(self.model.device) for name, each in named["best"].items()}
+        device = self.model.device
+        self.average = {name: each.to(device) for name, each in named["average"].items()}
+        self.best = {name: each.to(device) for name, each in named["best"].items()}
         self.adam.load_state_dict(self.adam.state_dict() | {"state": moments})
         for name in COUNTED:
             setattr(self, name, found.state[name])

@@ -46,6 +46,8 @@ class Shape:
     size: int = 256
     """Numbers of a hidden state, an encoder's two directions together."""
     layers: int = 1
+    decoder_layers: int | None = None
+    """Those of the decoder, if it has fewer: it starts in the states of the encoder's last ones."""
     bidirectional: bool = True
     attention: Attention | None = "additive"
     dropout: float = 0.2
@@ -54,6 +56,15 @@ class Shape:
         """Refuse numbers that no model has."""
         if min(self.embedding, self.size, self.layers) < 1 or not 0 <= self.dropout < 1:
             raise Seq2SeqError(f"{self} cannot be made; sizes are 1 or more, dropout below 1")
+        if not 1 <= self.layers_written <= self.layers:
+            raise Seq2SeqError(
+                f"decoder_layers is {self.decoder_layers}; it is from 1 to layers, {self.layers}"
+            )
+
+    @property
+    def layers_written(self) -> int:
+        """How many layers the decoder has."""
+        return self.layers if self.decoder_layers is None else self.decoder_layers
 
 
 class Seq2Seq(nn.Module):
@@ -65,7 +76,9 @@ class Seq2Seq(nn.Module):
         self.tokens, self.shape, self.length_max = tokens, shape or Shape(), length_max
         chosen = asdict(self.shape)
         attention, bidirectional = chosen.pop("attention"), chosen.pop("bidirectional")
+        del chosen["decoder_layers"]
         self.encoder = Encoder(tokens.source_size, bidirectional=bidirectional, **chosen)
+        chosen["layers"] = self.shape.layers_written
         self.decoder = Decoder(
             tokens.target_size, begin=tokens.begin, end=tokens.end, attention=attention, **chosen
         )
@@ -78,6 +91,7 @@ class Seq2Seq(nn.Module):
     def encode(self, ids: Tensor, lengths: Tensor) -> Hidden:
         """Read padded rows of ids; with attention, the hidden state has a memory of them."""
         states, hidden = self.encoder.run(ids, lengths)
+        hidden = hidden.last(self.shape.layers_written)
         if self.decoder.attention is None:
             return hidden
         mask = torch.arange(ids.shape[1])[None] < lengths.cpu()[:, None]

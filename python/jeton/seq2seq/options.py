@@ -25,6 +25,9 @@ class Options:
     forcing: float = 1.0
     """How many of the ids that steps are told are the target's in the last epoch: all in the first,
     fewer in each. The others are the model's own guesses."""
+    average: float = 0.0
+    """How much of the weights' running average stays at a step; the model has that average. At 0 it
+    has the weights themselves."""
     patience: int = 5
     """After so many epochs without a lower validation loss, learning stops."""
     keep: int = 1000
@@ -35,7 +38,7 @@ class Options:
         """Refuse what no learning can do."""
         whole = min(self.epochs, self.batch, self.patience, self.keep) >= 1
         shares = all(0 <= each <= 1 for each in (self.warmup, self.smoothing, self.forcing))
-        if not (whole and shares and self.rate > 0 and self.clip > 0):
+        if not (whole and shares and 0 <= self.average < 1 and self.rate > 0 and self.clip > 0):
             raise Seq2SeqError(
                 f"{self} cannot be done; counts are 1 or more, shares from 0 to 1, rates above 0"
             )
