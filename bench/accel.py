@@ -266,12 +266,16 @@ def tables(records: list[Record]) -> Iterator[str]:
     """Yield the lines of a page."""
     yield "# The accelerator, simulated"
     yield ""
-    states = ", ".join(sorted({record["rtl"] for record in records}))
     yield (
-        f"Made by `python bench/accel.py` on {platform.machine()}; the RTL is {states}. Rates are "
-        "of the clock alone: nothing here ran on a card. Raw is the share of bytes that leave the "
-        "card for the host to merge."
+        f"Made by `python bench/accel.py` on {platform.machine()}. Rates are of the clock alone: "
+        "nothing here ran on a card. Raw is the share of bytes that leave the card for the host to "
+        f"merge. In tables, * marks what was run with earlier RTL than {records[-1]['rtl']}."
     )
+    newest = records[-1]["rtl"]
+    records = [
+        record if record["rtl"] == newest else record | {"name": f"{record['name']} *"}
+        for record in records
+    ]
     for card in dict.fromkeys(record["card"] for record in records):
         own = [record for record in records if record["card"] == card]
         yield from ("", f"## {card}", "", f"{sizes(own)}.", "")
@@ -281,12 +285,16 @@ def tables(records: list[Record]) -> Iterator[str]:
 
 
 def sizes(records: list[Record]) -> str:
-    total = added(records)
-    pace = total["cycles"] / max(total["seconds"], 1e-9)
-    return (
-        f"{total['texts']:,} texts, {total['bytes'] / 1e6:.1f} MB: **{total['wrong']} wrong**. "
-        f"The simulator ran {pace:,.0f} cycles a second of CPU"
-    )
+    """Say how much was encoded, by which RTL, and how much of it wrong."""
+    parts = []
+    for state in dict.fromkeys(record["rtl"] for record in records):
+        total = added(record for record in records if record["rtl"] == state)
+        pace = total["cycles"] / max(total["seconds"], 1e-9)
+        parts.append(
+            f"RTL {state}: {total['texts']:,} texts, {total['bytes'] / 1e6:.1f} MB: "
+            f"**{total['wrong']} wrong**, {pace:,.0f} cycles of simulation a second of CPU"
+        )
+    return "; ".join(parts)
 
 
 def by_text(records: list[Record]) -> Iterator[str]:

@@ -18,7 +18,7 @@ module lane #(
     parameter int WIDE_SLOTS  = 32,
     parameter int BRIDGE_BITS = 16,
     parameter int BYTES_LOG   = 11,  // Bytes between split and parts.
-    parameter int TICKET_BITS = 7,   // Parts in flight.
+    parameter int TICKET_BITS = 6,   // Parts in flight.
     parameter int RING_BITS   = 9    // Bytes in flight.
 ) (
     input  wire         clk,
@@ -87,24 +87,41 @@ module lane #(
     wire [ALL-1:0]       load_valid, released, done, out_last, drain;
     wire [ID_BITS-1:0]   load_id;
     wire                 load_last;
+    wire [1:0]           load_pair;
+    wire [UNIT_BITS-1:0] load_unit;
+    wire [SLOT_BITS-1:0] load_slot;
     wire [ALL*ID_BITS-1:0] out_id;
 
-    dispatch #(.ID_BITS(ID_BITS), .UNITS(UNITS), .WIDE_UNITS(WIDE_UNITS), .SLOTS(SLOTS)) part_dispatch (
+    dispatch #(
+        .ID_BITS(ID_BITS), .UNITS(UNITS), .WIDE_UNITS(WIDE_UNITS), .SLOTS(SLOTS), .PART_MAX(PART_MAX)
+    ) part_dispatch (
         .clk, .rst, .idle(dispatch_idle),
         .byte_valid, .byte_ready, .byte_data,
         .record_valid, .record_ready, .record_kind, .record_payload, .record_last,
         .open_now, .open_room, .open_raw, .open_end, .open_length, .open_unit,
         .raw_now, .raw_room, .raw_word,
-        .released, .load_valid, .load_id, .load_last,
+        .released, .load_valid, .load_id, .load_last, .load_pair, .load_unit, .load_slot,
         .table_write, .table_read, .table_select, .table_address, .table_data,
         .table_answer(dispatch_answer)
     );
 
+    // The pair that a loaded byte makes with the one before is asked for at once; while its port is
+    // held for that, no unit is granted.
+    logic [ID_BITS-1:0]   first_left, first_right, load_before;
+    logic [FROM_BITS-1:0] first_from;
+    logic [1:0]           first_pair;
+
+    always_ff @(posedge clk) begin
+        if (load_valid != '0) load_before <= load_id;
+        first_left  <= load_before;
+        first_right <= load_id;
+        first_from  <= {load_unit, load_slot};
+        first_pair  <= rst ? 2'b00 : load_pair;
+    end
+
     // Units, and the pairs they ask for by two ports.
-    wire [ALL-1:0]             want       [2];
-    wire [ALL-1:0]             grant      [2];
-    wire [1:0]                 granted;
-    wire [UNIT_BITS-1:0]       granted_unit [2];
+    wire [ALL-1:0]             want  [2];
+    wire [ALL-1:0]             grant [2];
     wire [ALL-1:0][ID_BITS-1:0]   unit_left  [2];
     wire [ALL-1:0][ID_BITS-1:0]   unit_right [2];
     wire [ALL-1:0][SLOT_BITS-1:0] unit_slot  [2];
@@ -124,7 +141,7 @@ module lane #(
             wire [2*OWN_BITS-1:0] own_slot;
             wire [1:0]            own_answer;
 
-            merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS)) unit_merge (
+            merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS), .ODD(1'(u))) unit_merge (
                 .clk, .rst,
                 .load_valid(load_valid[u]), .load_id, .load_last,
                 .want(own_want), .grant({grant[1][u], grant[0][u]}),
@@ -146,18 +163,30 @@ module lane #(
         end
 
         for (genvar p = 0; p < 2; p++) begin : port
-            wire [UNIT_BITS-1:0] index;
+            wire                  granted;
+            wire [UNIT_BITS-1:0]  granted_unit;
+            logic [ID_BITS-1:0]   left, right;
+            logic [SLOT_BITS-1:0] slot;
+
             arbiter #(.COUNT(ALL)) ask_arbiter (
-                .clk, .rst, .want(want[p]), .grant(grant[p]),
-                .grant_valid(granted[p]), .grant_index(index)
+                .clk, .rst, .hold(load_pair[p]), .want(want[p]), .grant(grant[p]),
+                .grant_valid(granted), .grant_index(granted_unit)
             );
-            assign granted_unit[p] = index;
+            always_comb begin
+                left  = first_left  & {ID_BITS{first_pair[p]}};
+                right = first_right & {ID_BITS{first_pair[p]}};
+                slot  = '0;
+                for (int u = 0; u < ALL; u++) begin
+                    left  = left  | unit_left[p][u]  & {ID_BITS{grant[p][u]}};
+                    right = right | unit_right[p][u] & {ID_BITS{grant[p][u]}};
+                    slot  = slot  | unit_slot[p][u]  & {SLOT_BITS{grant[p][u]}};
+                end
+            end
             always_ff @(posedge clk) begin
-                ask_valid[p] <= granted[p] && !rst;
-                ask_left[p*ID_BITS +: ID_BITS]  <= unit_left[p][granted_unit[p]];
-                ask_right[p*ID_BITS +: ID_BITS] <= unit_right[p][granted_unit[p]];
-                ask_from[p*FROM_BITS +: FROM_BITS]
-                    <= {granted_unit[p], unit_slot[p][granted_unit[p]]};
+                ask_valid[p] <= (granted || first_pair[p]) && !rst;
+                ask_left[p*ID_BITS +: ID_BITS]     <= left;
+                ask_right[p*ID_BITS +: ID_BITS]    <= right;
+                ask_from[p*FROM_BITS +: FROM_BITS] <= first_pair[p] ? first_from : {granted_unit, slot};
             end
         end
     endgenerate
@@ -186,7 +215,7 @@ module lane #(
     wire gone = word_valid && word_ready;
     assign count_id     = gone && word_data[26:24] == ID;
     assign count_raw    = gone && word_data[26:24] == BYTE;
-    assign count_lookup = {1'b0, granted[0]} + {1'b0, granted[1]};
+    assign count_lookup = {1'b0, ask_valid[0]} + {1'b0, ask_valid[1]};
 
 endmodule
 
