@@ -114,7 +114,8 @@ module pairs #(
                 .address_1(address[1]), .read_data_1(read[1])
             );
 
-            assign entry_0[b] = entry[0];
+            // A process, and no `assign`: Icarus 11 does not follow one that reads a word of an array here.
+            always_comb entry_0[b] = entry[0];
         end
     endgenerate
 
