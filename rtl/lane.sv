@@ -56,6 +56,7 @@ module lane #(
     localparam int PART_MAX  = WIDE_UNITS > 0 && WIDE_SLOTS > SLOTS ? WIDE_SLOTS : SLOTS;
     localparam int SLOT_BITS = $clog2(PART_MAX);
     localparam int FROM_BITS = UNIT_BITS + SLOT_BITS;
+    localparam int GROUPS    = (ALL + 3) / 4;  // Of units that share a register for what they ask.
     localparam logic [2:0] ID = 0, BYTE = 1;
 
     wire [39:0] pieces_answer, dispatch_answer, pairs_answer;
@@ -108,14 +109,16 @@ module lane #(
     // The pair that a loaded byte makes with the one before is asked for at once; while its port is
     // held for that, no unit is granted.
     logic [ID_BITS-1:0]   first_left, first_right, load_before;
-    logic [FROM_BITS-1:0] first_from;
+    logic [UNIT_BITS-1:0] first_unit;
+    logic [SLOT_BITS-1:0] first_slot;
     logic [1:0]           first_pair;
 
     always_ff @(posedge clk) begin
         if (load_valid != '0) load_before <= load_id;
         first_left  <= load_before;
         first_right <= load_id;
-        first_from  <= {load_unit, load_slot};
+        first_unit  <= load_unit;
+        first_slot  <= load_slot;
         first_pair  <= rst ? 2'b00 : load_pair;
     end
 
@@ -126,8 +129,8 @@ module lane #(
     wire [ALL-1:0][ID_BITS-1:0]   unit_right [2];
     wire [ALL-1:0][SLOT_BITS-1:0] unit_slot  [2];
     logic [1:0]                ask_valid;
-    logic [2*ID_BITS-1:0]      ask_left, ask_right;
-    logic [2*FROM_BITS-1:0]    ask_from;
+    wire [2*ID_BITS-1:0]       ask_left, ask_right;
+    wire [2*FROM_BITS-1:0]     ask_from;
     wire [1:0]                 answer_valid, answer_hit;
     wire [2*ID_BITS-1:0]       answer_id;
     wire [2*FROM_BITS-1:0]     answer_from;
@@ -163,31 +166,59 @@ module lane #(
         end
 
         for (genvar p = 0; p < 2; p++) begin : port
-            wire                  granted;
-            wire [UNIT_BITS-1:0]  granted_unit;
-            logic [ID_BITS-1:0]   left, right;
-            logic [SLOT_BITS-1:0] slot;
-
+            wire                 granted;
+            wire [UNIT_BITS-1:0] granted_unit;
             arbiter #(.COUNT(ALL)) ask_arbiter (
                 .clk, .rst, .hold(load_pair[p]), .want(want[p]), .grant(grant[p]),
                 .grant_valid(granted), .grant_index(granted_unit)
             );
-            always_comb begin
-                left  = first_left  & {ID_BITS{first_pair[p]}};
-                right = first_right & {ID_BITS{first_pair[p]}};
-                slot  = '0;
-                for (int u = 0; u < ALL; u++) begin
-                    left  = left  | unit_left[p][u]  & {ID_BITS{grant[p][u]}};
-                    right = right | unit_right[p][u] & {ID_BITS{grant[p][u]}};
-                    slot  = slot  | unit_slot[p][u]  & {SLOT_BITS{grant[p][u]}};
+
+            // One asks, the others give zeros. Groups of four units have a register each, and the first pairs
+            // have one: all are joined in the cycle after.
+            logic [GROUPS:0][ID_BITS-1:0]   left, right;
+            logic [GROUPS:0][SLOT_BITS-1:0] slot;
+            logic [UNIT_BITS-1:0]           asker;
+            for (genvar g = 0; g < GROUPS; g++) begin : group
+                logic [ID_BITS-1:0]   own_left, own_right;
+                logic [SLOT_BITS-1:0] own_slot;
+                always_comb begin
+                    own_left  = '0;
+                    own_right = '0;
+                    own_slot  = '0;
+                    for (int u = 4 * g; u < ALL && u < 4 * g + 4; u++) begin
+                        own_left  = own_left  | unit_left[p][u]  & {ID_BITS{grant[p][u]}};
+                        own_right = own_right | unit_right[p][u] & {ID_BITS{grant[p][u]}};
+                        own_slot  = own_slot  | unit_slot[p][u]  & {SLOT_BITS{grant[p][u]}};
+                    end
+                end
+                always_ff @(posedge clk) begin
+                    left[g]  <= own_left;
+                    right[g] <= own_right;
+                    slot[g]  <= own_slot;
                 end
             end
             always_ff @(posedge clk) begin
-                ask_valid[p] <= (granted || first_pair[p]) && !rst;
-                ask_left[p*ID_BITS +: ID_BITS]     <= left;
-                ask_right[p*ID_BITS +: ID_BITS]    <= right;
-                ask_from[p*FROM_BITS +: FROM_BITS] <= first_pair[p] ? first_from : {granted_unit, slot};
+                left[GROUPS]  <= first_left & {ID_BITS{first_pair[p]}};
+                right[GROUPS] <= first_right & {ID_BITS{first_pair[p]}};
+                slot[GROUPS]  <= first_slot & {SLOT_BITS{first_pair[p]}};
+                asker         <= first_pair[p] ? first_unit : granted_unit;
+                ask_valid[p]  <= (granted || first_pair[p]) && !rst;
             end
+            logic [ID_BITS-1:0]   all_left, all_right;
+            logic [SLOT_BITS-1:0] all_slot;
+            always_comb begin
+                all_left  = '0;
+                all_right = '0;
+                all_slot  = '0;
+                for (int g = 0; g <= GROUPS; g++) begin
+                    all_left  = all_left  | left[g];
+                    all_right = all_right | right[g];
+                    all_slot  = all_slot  | slot[g];
+                end
+            end
+            assign ask_left[p*ID_BITS +: ID_BITS]     = all_left;
+            assign ask_right[p*ID_BITS +: ID_BITS]    = all_right;
+            assign ask_from[p*FROM_BITS +: FROM_BITS] = {asker, all_slot};
         end
     endgenerate
 

@@ -40,7 +40,7 @@ module merge #(
     input  wire  [1:0]             answer_valid,
     input  wire  [1:0]             answer_hit,
     input  wire  [2*ID_BITS-1:0]   answer_id,
-    input  wire  [2*SLOT_BITS-1:0] answer_slot,
+    input  wire  [2*SLOT_BITS-1:0] answer_slot,  // All four are taken into registers of the unit's own.
 
     // Out: the piece's ids, one for each `drain`, once `done`.
     output logic                   done,
@@ -107,13 +107,20 @@ module merge #(
     endgenerate
 
     // Answers, and the best when they are counted in.
-    wire [1:0][ID_BITS-1:0]   heard_rank = answer_id;
-    wire [1:0][SLOT_BITS-1:0] heard_slot = answer_slot;
-    logic [1:0]               lower;
-    logic                     second;  // Of two answers, that of port 1 is the better.
+    logic [1:0]                heard_valid, heard_hit;
+    logic [1:0][ID_BITS-1:0]   heard_rank;
+    logic [1:0][SLOT_BITS-1:0] heard_slot;
+    always_ff @(posedge clk) begin
+        heard_valid <= rst ? 2'b00 : answer_valid;
+        heard_hit   <= answer_hit;
+        heard_rank  <= answer_id;
+        heard_slot  <= answer_slot;
+    end
+    logic [1:0]                lower;
+    logic                      second;  // Of two answers, that of port 1 is the better.
     always_comb begin
         for (int p = 0; p < 2; p++) begin
-            lower[p] = answer_valid[p] && answer_hit[p]
+            lower[p] = heard_valid[p] && heard_hit[p]
                 && {1'b0, heard_rank[p], heard_slot[p]} < {best_none, best_rank, best_slot};
         end
         second = lower[1]
@@ -139,7 +146,7 @@ module merge #(
     end
 
     // Nothing is awaited any more. While a pair is joined no answer comes.
-    wire [1:0] heard   = {1'b0, answer_valid[0]} + {1'b0, answer_valid[1]};
+    wire [1:0] heard   = {1'b0, heard_valid[0]} + {1'b0, heard_valid[1]};
     wire       settled = awaited == (SLOT_BITS+1)'(heard);
 
     logic [SLOT_BITS:0] count_next;
@@ -169,9 +176,9 @@ module merge #(
                 none[i] <= SLOT_BITS'(i) == best_slot || i == SLOTS - 1 || none[(i + 1) % SLOTS];
             end else if (join_now && SLOT_BITS'(i + 1) == best_slot) begin
                 none[i] <= 1'b1;
-            end else if (answer_valid[1'(i) ^ ODD] && heard_slot[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
+            end else if (heard_valid[1'(i) ^ ODD] && heard_slot[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
                 ranks[i] <= heard_rank[1'(i) ^ ODD];
-                none[i]  <= !answer_hit[1'(i) ^ ODD];
+                none[i]  <= !heard_hit[1'(i) ^ ODD];
             end
         end
 

@@ -15,7 +15,7 @@ from rtl.vocabularies import draw_piece, draw_tokenizer
 
 ID_BITS = 10
 ODD = int(os.environ.get("ODD", "0"))  # Of the unit: see rtl/merge.sv.
-LATENCY = 6  # Cycles between a grant and an answer, at least.
+LATENCY = 5  # Cycles between a grant and an answer, at least.
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
