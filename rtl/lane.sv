@@ -106,8 +106,10 @@ module lane #(
         .table_answer(dispatch_answer)
     );
 
-    // The pair that a loaded byte makes with the one before is asked for at once; while its port is
-    // held for that, no unit is granted.
+    // A loaded byte has a cycle to get from the memory of ids to its unit. The pair that it makes with the
+    // one before is asked for at once; while its port is held for that, no unit is granted.
+    logic [ALL-1:0]       first_valid;
+    logic                 first_last;
     logic [ID_BITS-1:0]   first_left, first_right, load_before;
     logic [UNIT_BITS-1:0] first_unit;
     logic [SLOT_BITS-1:0] first_slot;
@@ -115,6 +117,8 @@ module lane #(
 
     always_ff @(posedge clk) begin
         if (load_valid != '0) load_before <= load_id;
+        first_valid <= rst ? '0 : load_valid;
+        first_last  <= load_last;
         first_left  <= load_before;
         first_right <= load_id;
         first_unit  <= load_unit;
@@ -146,7 +150,7 @@ module lane #(
 
             merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS), .ODD(1'(u))) unit_merge (
                 .clk, .rst,
-                .load_valid(load_valid[u]), .load_id, .load_last,
+                .load_valid(first_valid[u]), .load_id(first_right), .load_last(first_last),
                 .want(own_want), .grant({grant[1][u], grant[0][u]}),
                 .ask_left(own_left), .ask_right(own_right), .ask_slot(own_slot),
                 .answer_valid(own_answer), .answer_hit, .answer_id,
