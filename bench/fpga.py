@@ -18,6 +18,7 @@ from fpga_flow import (
     Design,
     FlowError,
     Record,
+    let_others_go_first,
     pack,
     read_records,
     route,
@@ -69,6 +70,7 @@ VOCABS = {
 
 def main() -> None:
     options = read_options()
+    let_others_go_first()
     records = read_records(RESULTS)
     try:
         for name in options.designs:

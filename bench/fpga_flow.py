@@ -6,6 +6,7 @@ be stopped and gone on with.
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -25,9 +26,6 @@ from jeton.accel.configuration import Configuration
 ROOT = Path(__file__).parent.parent
 FPGA = ROOT / "fpga"
 WORK = ROOT / "target" / "fpga"
-
-NICE = 19
-"""Tools run for long and let others go first."""
 
 TINY = Configuration(
     id_bits=10,
@@ -290,6 +288,14 @@ def pack(design: Design, seed: int) -> Path:
 # ---- tools ----
 
 
+def let_others_go_first() -> None:
+    """Run this process, and the tools it starts, only where nobody else wants to; for hours.
+
+    Tests do not: they have an end, and on a busy machine would wait for it.
+    """
+    os.nice(19)
+
+
 @cache
 def tool(name: str) -> str:
     path = Path(sys.executable).parent / name
@@ -300,7 +306,7 @@ def tool(name: str) -> str:
 
 def run(folder: Path, command: Sequence[str]) -> None:
     """Run a tool in a folder; if it fails, the end of what it said is the reason."""
-    told = ["nice", "-n", str(NICE), tool(command[0]), *command[1:]]
+    told = [tool(command[0]), *command[1:]]
     done = subprocess.run(told, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]

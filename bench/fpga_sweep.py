@@ -17,6 +17,7 @@ from fpga_flow import (
     Design,
     FlowError,
     Record,
+    let_others_go_first,
     read_records,
     route,
     rtl_state,
@@ -72,6 +73,7 @@ build.FAST = "-O1"
 
 def main() -> None:
     options = read_options()
+    let_others_go_first()
     records = read_records(RESULTS)
     try:
         if options.kind != "route":
