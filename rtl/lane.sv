@@ -189,7 +189,7 @@ module lane #(
                     own_left  = '0;
                     own_right = '0;
                     own_slot  = '0;
-                    for (int u = 4 * g; u < ALL && u < 4 * g + 4; u++) begin
+                    for (int u = 4 * g; u < (4 * g + 4 < ALL ? 4 * g + 4 : ALL); u++) begin
                         own_left  = own_left  | unit_left[p][u]  & {ID_BITS{grant[p][u]}};
                         own_right = own_right | unit_right[p][u] & {ID_BITS{grant[p][u]}};
                         own_slot  = own_slot  | unit_slot[p][u]  & {SLOT_BITS{grant[p][u]}};

@@ -55,6 +55,7 @@ module pairs #(
     logic [1:0]           valid_1, valid_2, valid_3, valid_4;
     logic [TAG_BITS-1:0]  tag_1 [2], tag_2 [2], tag_3 [2];
     logic [FROM_BITS-1:0] from_1 [2], from_2 [2], from_3 [2], from_4 [2];
+    logic [ID_BITS-1:0]   id [2];
     // Stage 4, a bit and an id for each port and bank.
     logic [BANKS-1:0]              bank_hit [2];
     logic [BANKS-1:0][ID_BITS-1:0] bank_id [2];
@@ -64,14 +65,9 @@ module pairs #(
     logic [1:0] reading_bank;  // Held from one read to the next.
     logic [BANKS-1:0][ENTRY_BITS-1:0] entry_0;
 
-    always_comb begin
-        for (int p = 0; p < 2; p++) begin
-            high[p] = ask_right[p*ID_BITS + LOW +: BANK_BITS];
-        end
-    end
-
     generate
         for (genvar p = 0; p < 2; p++) begin : tags
+            assign high[p] = ask_right[p*ID_BITS + LOW +: BANK_BITS];
             if (LOW > 0) begin : some
                 assign tag[p] = {ask_left[p*ID_BITS +: ID_BITS], ask_right[p*ID_BITS +: LOW]};
             end else begin : none
@@ -120,18 +116,19 @@ module pairs #(
     endgenerate
 
     // A key is in one bank at most, so the ids of the others are masked out.
-    assign answer_valid = valid_4;
     always_comb begin
-        answer_id = '0;
         for (int p = 0; p < 2; p++) begin
-            answer_hit[p] = bank_hit[p] != '0;
-            answer_from[p*FROM_BITS +: FROM_BITS] = from_4[p];
+            id[p] = '0;
             for (int b = 0; b < BANKS; b++) begin
-                answer_id[p*ID_BITS +: ID_BITS] = answer_id[p*ID_BITS +: ID_BITS]
-                    | {ID_BITS{bank_hit[p][b]}} & bank_id[p][b];
+                id[p] = id[p] | ({ID_BITS{bank_hit[p][b]}} & bank_id[p][b]);
             end
+            answer_hit[p] = bank_hit[p] != '0;
+            answer_id[p*ID_BITS +: ID_BITS]       = id[p];
+            answer_from[p*FROM_BITS +: FROM_BITS] = from_4[p];
         end
     end
+
+    assign answer_valid = valid_4;
 
     always_ff @(posedge clk) begin
         valid_1 <= ask_valid;
