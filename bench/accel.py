@@ -321,9 +321,10 @@ def by_regime(records: list[Record]) -> Iterator[str]:
         groups.setdefault(key, []).append(record)
     for (kind, gap, stall), own in sorted(groups.items()):
         total = added(own)
+        mark = " *" if any(record["name"].endswith(" *") for record in own) else ""
         yield (
-            f"| {kind} | {gap} % | {stall} % | {total['texts']:,} | {total['bytes'] / 1e6:.2f} "
-            f"| {total['wrong']} | {rate(total):.4f} |"
+            f"| {kind}{mark} | {gap} % | {stall} % | {total['texts']:,} "
+            f"| {total['bytes'] / 1e6:.2f} | {total['wrong']} | {rate(total):.4f} |"
         )
 
 
