@@ -264,14 +264,15 @@ def write(records: list[Record]) -> None:
 
 def tables(records: list[Record]) -> Iterator[str]:
     """Yield the lines of a page."""
+    newest = rtl_state()
     yield "# The accelerator, simulated"
     yield ""
     yield (
         f"Made by `python bench/accel.py` on {platform.machine()}. Rates are of the clock alone: "
         "nothing here ran on a card. Raw is the share of bytes that leave the card for the host to "
-        f"merge. In tables, * marks what was run with earlier RTL than {records[-1]['rtl']}."
+        f"merge. The RTL of the sources is {newest}; in tables, * marks what was run with earlier "
+        "RTL."
     )
-    newest = records[-1]["rtl"]
     records = [
         record if record["rtl"] == newest else record | {"name": f"{record['name']} *"}
         for record in records
