@@ -39,6 +39,7 @@ fpga: dev rtl fpga-tools ## Place and route the accelerator for an ECP5-85, by f
 
 .PHONY: fpga-sweep
 fpga-sweep: dev rtl fpga-tools ## Sweep the accelerator's parameters: rates, clock, area, a picture, for hours; it can be stopped.
+	python bench/fpga_batches.py
 	python bench/fpga_sweep.py $(BENCH)
 
 .PHONY: rtl-lint

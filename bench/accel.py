@@ -264,14 +264,19 @@ def write(records: list[Record]) -> None:
 
 def tables(records: list[Record]) -> Iterator[str]:
     """Yield the lines of a page."""
+    newest = rtl_state()
     yield "# The accelerator, simulated"
     yield ""
-    states = ", ".join(sorted({record["rtl"] for record in records}))
     yield (
-        f"Made by `python bench/accel.py` on {platform.machine()}; the RTL is {states}. Rates are "
-        "of the clock alone: nothing here ran on a card. Raw is the share of bytes that leave the "
-        "card for the host to merge."
+        f"Made by `python bench/accel.py` on {platform.machine()}. Rates are of the clock alone: "
+        "nothing here ran on a card. Raw is the share of bytes that leave the card for the host to "
+        f"merge. The RTL of the sources is {newest}; in tables, * marks what was run with earlier "
+        "RTL."
     )
+    records = [
+        record if record["rtl"] == newest else record | {"name": f"{record['name']} *"}
+        for record in records
+    ]
     for card in dict.fromkeys(record["card"] for record in records):
         own = [record for record in records if record["card"] == card]
         yield from ("", f"## {card}", "", f"{sizes(own)}.", "")
@@ -281,12 +286,16 @@ def tables(records: list[Record]) -> Iterator[str]:
 
 
 def sizes(records: list[Record]) -> str:
-    total = added(records)
-    pace = total["cycles"] / max(total["seconds"], 1e-9)
-    return (
-        f"{total['texts']:,} texts, {total['bytes'] / 1e6:.1f} MB: **{total['wrong']} wrong**. "
-        f"The simulator ran {pace:,.0f} cycles a second of CPU"
-    )
+    """Say how much was encoded, by which RTL, and how much of it wrong."""
+    parts = []
+    for state in dict.fromkeys(record["rtl"] for record in records):
+        total = added(record for record in records if record["rtl"] == state)
+        pace = total["cycles"] / max(total["seconds"], 1e-9)
+        parts.append(
+            f"RTL {state}: {total['texts']:,} texts, {total['bytes'] / 1e6:.1f} MB: "
+            f"**{total['wrong']} wrong**, {pace:,.0f} cycles of simulation a second of CPU"
+        )
+    return "; ".join(parts)
 
 
 def by_text(records: list[Record]) -> Iterator[str]:
@@ -313,9 +322,10 @@ def by_regime(records: list[Record]) -> Iterator[str]:
         groups.setdefault(key, []).append(record)
     for (kind, gap, stall), own in sorted(groups.items()):
         total = added(own)
+        mark = " *" if any(record["name"].endswith(" *") for record in own) else ""
         yield (
-            f"| {kind} | {gap} % | {stall} % | {total['texts']:,} | {total['bytes'] / 1e6:.2f} "
-            f"| {total['wrong']} | {rate(total):.4f} |"
+            f"| {kind}{mark} | {gap} % | {stall} % | {total['texts']:,} "
+            f"| {total['bytes'] / 1e6:.2f} | {total['wrong']} | {rate(total):.4f} |"
         )
 
 

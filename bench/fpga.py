@@ -18,6 +18,7 @@ from fpga_flow import (
     Design,
     FlowError,
     Record,
+    let_others_go_first,
     pack,
     read_records,
     route,
@@ -33,14 +34,15 @@ from jeton.accel.configuration import configuration
 
 RESULTS = Path(__file__).parent / "results" / "fpga.json"
 
-SMALL = configuration("small")
-GPT2 = configuration("default", id_bits=16, bank_bits=14)
+SMALL = configuration("small", units=10, wide_units=2)
+THREE = SMALL.with_parameters(lanes=3, units=7, wide_units=1)
+GPT2 = configuration("default", id_bits=16, bank_bits=14, units=10, wide_units=2)
 BOARD_FILES = (*sorted((FPGA / "ulx3s").glob("*.sv")), FPGA / "cells" / "EHXPLLL.sv")
 
 DESIGNS = {
     "tiny": Design("tiny", TINY),
     "small": Design("small", SMALL),
-    "small-3": Design("small-3", SMALL.with_parameters(lanes=3)),
+    "small-3": Design("small-3", THREE),
     "gpt2": Design("gpt2", GPT2),
     "ulx3s": Design(
         "ulx3s", SMALL, "ulx3s", BOARD_FILES, FPGA / "ulx3s" / "ulx3s.lpf", ULX3S, megahertz=50
@@ -68,6 +70,7 @@ VOCABS = {
 
 def main() -> None:
     options = read_options()
+    let_others_go_first()
     records = read_records(RESULTS)
     try:
         for name in options.designs:
@@ -190,7 +193,7 @@ def tables(records: list[Record]) -> Iterator[str]:
     yield (
         "Made by `python bench/fpga.py`: yosys and nextpnr for the ECP5; bytes per cycle are "
         "simulated. Nothing here ran on a board. MB/s: bytes per cycle of all lanes, times the "
-        "clock of the best seed."
+        f"clock of the best seed. RTL is a hash; that of the sources is now {rtl_state()}."
     )
     routed = [newest[name] for name in DESIGNS if newest.get(name, {}).get("seeds")]
     if routed:
@@ -202,10 +205,9 @@ def tables(records: list[Record]) -> Iterator[str]:
 
 
 def area_table(records: list[Record]) -> Iterator[str]:
-    head = (
-        "| design | lanes, units + wide | LUT | FF | block RAM | MHz, best | MHz by seed | part |"
-    )
-    yield from (head, "|---|---|---:|---:|---:|---:|---|---|")
+    head = "| design | RTL | lanes, units + wide | LUT | FF | block RAM "
+    head += "| MHz, best | MHz by seed | part |"
+    yield from (head, "|---|---|---|---:|---:|---:|---:|---|---|")
     for record in records:
         clocks = [found["megahertz"] for found in record["seeds"].values()]
         spread = f"spread {100 * (max(clocks) - min(clocks)) / max(clocks):.0f} %"
@@ -213,7 +215,8 @@ def area_table(records: list[Record]) -> Iterator[str]:
         seeds += f" ({spread})" if len(clocks) > 1 else " (one seed)"
         shape = record["configuration"]
         yield (
-            f"| {record['design']} | {shape['lanes']}, {shape['units']} + {shape['wide_units']} "
+            f"| {record['design']} | {record['rtl']} "
+            f"| {shape['lanes']}, {shape['units']} + {shape['wide_units']} "
             f"| {area(record, 'TRELLIS_COMB')} | {area(record, 'TRELLIS_FF')} "
             f"| {area(record, 'DP16KD')} | {max(clocks):.1f} | {seeds} | {record['part']} |"
         )

@@ -36,15 +36,15 @@ def vocabulary(name: str) -> jeton.Tokenizer:
     return jeton.Tokenizer(first, pattern=tokenizer.pattern)
 
 
-def texts_of(language: str) -> list[bytes]:
-    """Return texts of a language, whole characters in each."""
+def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
+    """Return texts of a language, whole characters in each, no more than so many bytes."""
     files = LANGUAGES[language]
     texts = []
     for name in files:
         path = Path(data(), "dev", f"{name}.txt")
         if not path.is_file():
             sys.exit("set JETON_DATA to a folder with dev/*/*.txt")
-        content = path.read_bytes()[: LANGUAGE_BYTES // len(files)].decode(errors="ignore").encode()
+        content = path.read_bytes()[: most // len(files)].decode(errors="ignore").encode()
         start = 0
         while start < len(content):
             end = content.find(b"\n", start + TEXT_BYTES) + 1 or len(content)
@@ -53,14 +53,16 @@ def texts_of(language: str) -> list[bytes]:
     return texts
 
 
-def measure_rates(configuration: Configuration, vocab: str) -> dict[str, Record]:
+def measure_rates(
+    configuration: Configuration, vocab: str, most: int = LANGUAGE_BYTES
+) -> dict[str, Record]:
     """Encode texts of each language on the simulated card; ids must be right."""
     tokenizer = vocabulary(vocab)
     rates = {}
     with accel.Device(SimTransport(configuration), timeout=600) as device:
         device.load(tokenizer)
         for language in LANGUAGES:
-            texts = texts_of(language)
+            texts = texts_of(language, most)
             before = device.counters()
             ids = device.encode_batch(texts)
             after = device.counters()

@@ -3,7 +3,8 @@
 //   want  -->  pick  -->  { grant, grant_index }        one grant per cycle, latency 1
 //
 // `want` says who will have something to ask in the next cycle; the grant holds for that cycle, and
-// who is granted must have asked by then. An asker that keeps wanting is granted within COUNT cycles.
+// who is granted must have asked by then. An asker that keeps wanting is granted within COUNT cycles,
+// those not counted in which somebody else has the `hold` of what is granted.
 // Part of `merge` in python/jeton/reference.py only in that pairs are looked up.
 
 `default_nettype none
@@ -14,37 +15,37 @@ module arbiter #(
 ) (
     input  wire                   clk,
     input  wire                   rst,
+    input  wire                   hold,         // Nobody is picked.
     input  wire  [COUNT-1:0]      want,
     output logic [COUNT-1:0]      grant,        // One bit at most.
     output logic                  grant_valid,
-    output logic [INDEX_BITS-1:0] grant_index   // Of the last grant, once there was one.
+    output logic [INDEX_BITS-1:0] grant_index   // Of the grant; 0 if there is none.
 );
 
-    logic [COUNT-1:0]      behind;  // Those after the one granted last.
-    logic [COUNT-1:0]      among;
-    logic [COUNT-1:0]      picked;
-    logic [INDEX_BITS-1:0] picked_index;
+    logic [COUNT-1:0] behind;  // Those after the one granted last.
+    logic [COUNT-1:0] wants, later;
+    logic [COUNT-1:0] below_first, below_later;  // Those before the first of them.
+    logic [COUNT-1:0] picked;
 
     always_comb begin
-        among        = (want & behind) != '0 ? want & behind : want;
-        picked       = among & ~(among - COUNT'(1));
-        picked_index = '0;
+        wants       = hold ? '0 : want;
+        later       = wants & behind;
+        below_first = ~wants & (wants - COUNT'(1));
+        below_later = ~later & (later - COUNT'(1));
+        picked      = later != '0 ? later & ~(later - COUNT'(1)) : wants & ~(wants - COUNT'(1));
+        grant_index = '0;
         for (int i = 0; i < COUNT; i++) begin
-            if (picked[i]) picked_index = picked_index | INDEX_BITS'(i);
+            if (grant[i]) grant_index = grant_index | INDEX_BITS'(i);
         end
     end
 
     always_ff @(posedge clk) begin
         grant       <= picked;
-        grant_valid <= want != '0;
-        if (want != '0) begin
-            grant_index <= picked_index;
-            behind      <= ~((picked - COUNT'(1)) | picked);
-        end
+        grant_valid <= wants != '0;
+        if (wants != '0) behind <= ~(picked | (later != '0 ? below_later : below_first));
         if (rst) begin
             grant       <= '0;
             grant_valid <= 1'b0;
-            grant_index <= '0;
             behind      <= '1;
         end
     end
@@ -55,6 +56,14 @@ module arbiter #(
     logic [$clog2(COUNT+1):0] waited;
     logic                     past_valid;
 
+    // How many come before it, which is how often it may still have to wait.
+    logic [$clog2(COUNT+1):0] after, sooner;
+    always_comb begin
+        after = '0;
+        for (int i = 0; i < COUNT; i++) after = after + 1'(behind[i]);
+        sooner = behind[asker] ? asker + after - COUNT : asker + after;
+    end
+
     initial past_valid = 1'b0;
 
     always_ff @(posedge clk) begin
@@ -62,15 +71,16 @@ module arbiter #(
         if (!past_valid) assume (rst);
         assume (asker < COUNT);
         asker  <= asker;
-        waited <= want[asker] && !picked[asker] && !rst ? waited + 1'b1 : '0;
+        waited <= rst || !want[asker] || picked[asker] ? '0 : hold ? waited : waited + 1'b1;
 
         if (past_valid) begin
-            assert (waited < COUNT);
+            assert (waited + sooner < COUNT);
+            assert ((~behind & (~behind + 1'b1)) == '0);
             // One grant, to one who wanted it, and to nobody only if nobody did.
             assert ((grant & (grant - 1'b1)) == 0);
             assert (grant_valid == (grant != 0));
             if ($past(rst)) assert (grant == 0);
-            else            assert ((grant & ~$past(want)) == 0 && grant_valid == ($past(want) != 0));
+            else            assert ((grant & ~$past(want)) == 0 && grant_valid == ($past(want) != 0 && !$past(hold)));
             if (grant_valid) assert (grant_index < COUNT && grant[grant_index]);
         end
         cover (past_valid && waited == COUNT - 1);

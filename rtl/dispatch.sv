@@ -1,6 +1,6 @@
 // Gives each part to a free merge unit, a byte a cycle, and what no unit takes to the raw stream.
 //
-//   bytes, records  -->  byte → id  -->  load          one byte per cycle, latency 1
+//   bytes, records  -->  byte → id  -->  load          one byte per cycle, latency 2
 //                    \-> raw words                     while units and room are there
 //
 // The loop over pieces in `encode` of python/jeton/reference.py. A part of more than SLOTS bytes needs
@@ -14,7 +14,9 @@ module dispatch #(
     parameter int UNITS      = 12,  // Units of SLOTS slots, at least 1; unit numbers begin with them.
     parameter int WIDE_UNITS = 4,   // Wider ones after them; 0 for none.
     parameter int SLOTS      = 16,
+    parameter int PART_MAX   = 32,  // Bytes of the longest part that has a unit.
     localparam int ALL       = UNITS + WIDE_UNITS,
+    localparam int SLOT_BITS = $clog2(PART_MAX),
     localparam int UNIT_BITS = ALL > 1 ? $clog2(ALL) : 1
 ) (
     input  wire                  clk,
@@ -42,11 +44,15 @@ module dispatch #(
     input  wire                  raw_room,
     output wire  [27:0]          raw_word,
 
-    // To the units. `released`: a unit gave its last id.
+    // To the units. `released`: a unit gave its last id. `pair`: the byte makes a pair with the one before, at
+    // `slot`, to be asked for by this port: see `merge`.
     input  wire  [ALL-1:0]       released,
     output logic [ALL-1:0]       load_valid,
     output wire  [ID_BITS-1:0]   load_id,
     output logic                 load_last,
+    output logic [1:0]           load_pair,
+    output logic [UNIT_BITS-1:0] load_unit,
+    output logic [SLOT_BITS-1:0] load_slot,
 
     // Table 4: the id of each byte. Only while idle.
     input  wire                  table_write,
@@ -64,109 +70,120 @@ module dispatch #(
     localparam logic [2:0] BYTE = 1;
 
     // The next free unit of each width, chosen ahead.
+    localparam logic [ALL-1:0] NARROW = ALL'((64'd1 << UNITS) - 64'd1);
     logic [ALL-1:0]       free;
     logic                 narrow_valid, wide_valid;
     logic [UNIT_BITS-1:0] narrow_unit, wide_unit;
-    logic                 narrow_found, wide_found;
-    logic [UNIT_BITS-1:0] narrow_pick, wide_pick;
-    logic                 narrow_used, wide_used;
+    wire  [ALL-1:0]       free_narrow = free & NARROW;
+    wire  [ALL-1:0]       free_wide   = free & ~NARROW;
+    wire  [ALL-1:0]       narrow_pick = free_narrow & ~(free_narrow - ALL'(1));
+    wire  [ALL-1:0]       wide_pick   = free_wide & ~(free_wide - ALL'(1));
+    wire                  narrow_used, wide_used;
+    wire                  narrow_next = !narrow_valid || narrow_used;
+    wire                  wide_next   = !wide_valid || wide_used;
 
-    always_comb begin
-        narrow_found = 1'b0;
-        narrow_pick  = '0;
-        wide_found   = 1'b0;
-        wide_pick    = '0;
-        for (int u = ALL - 1; u >= 0; u--) begin
-            if (free[u] && u < UNITS) begin
-                narrow_found = 1'b1;
-                narrow_pick  = UNIT_BITS'(u);
-            end
-            if (free[u] && u >= UNITS) begin
-                wide_found = 1'b1;
-                wide_pick  = UNIT_BITS'(u);
-            end
-        end
-    end
+    function automatic logic [UNIT_BITS-1:0] index(input logic [ALL-1:0] one_unit);
+        index = '0;
+        for (int u = 0; u < ALL; u++) if (one_unit[u]) index = index | UNIT_BITS'(u);
+    endfunction
 
-    // What is done with the record at the head.
-    logic [5:0] at;           // Bytes of it that are gone.
-    logic       raw_part;     // The part at the head leaves raw: kept from its first byte on.
-    logic       wide_part;    // It goes to a wide unit: likewise.
-    logic       closing;      // A part left raw; its CLOSE is still to be said.
-    logic       closing_end;
-    logic       stretch;      // A raw stretch is open.
+    // The record whose bytes pass.
+    logic        valid;
+    logic [2:0]  kind;
+    logic [23:0] payload;     // Of a part or a raw stretch, the bytes to come.
+    logic        ends;        // The text ends with it.
+    logic        wide;        // More bytes than SLOTS.
+    logic        one;         // One byte to come.
+    logic [5:0]  at;          // Bytes that are gone;
+    logic        first;       // none are.
+    logic        raw_part;    // The part leaves raw: kept from its first byte on.
+    logic        wide_part;   // It goes to a wide unit: likewise.
+    logic        closing;     // A part left raw; its CLOSE is still to be said.
+    logic        closing_end;
+    logic        stretch;     // A raw stretch is open.
 
-    wire first    = at == '0;
-    wire is_part  = record_valid && !closing && record_kind == PART;
-    wire is_raw   = record_valid && !closing && record_kind == RAW;
-    wire is_word  = record_valid && !closing && record_kind != PART && record_kind != RAW;
-    wire is_wide  = record_payload > 24'(SLOTS);
-    wire part_raw  = first ? is_wide && !wide_valid : raw_part;
-    wire part_wide = first ? is_wide || !narrow_valid : wide_part;
-    wire has_unit  = part_wide ? wide_valid : narrow_valid;
-    wire last     = 24'(at) + 24'd1 == record_payload;
+    wire is_part  = valid && !closing && kind == PART;
+    wire is_raw   = valid && !closing && kind == RAW;
+    wire is_word  = valid && !closing && kind != PART && kind != RAW;
+    wire part_raw  = first ? wide && !wide_valid : raw_part;
+    wire part_wide = first ? wide || !narrow_valid : wide_part;
+    wire has_unit  = wide ? wide_valid : narrow_valid || wide_valid;
 
     // A ticket is opened with the first byte of a part, and with the first word of a raw stretch.
-    wire opens    = is_part ? first : !stretch;
+    wire opens    = kind == PART ? first : !stretch;
     wire may_open = !opens || open_room;
     wire load     = is_part && byte_valid && !part_raw && may_open && (!first || has_unit);
     wire say_byte = (is_raw || is_part && part_raw) && byte_valid && may_open && raw_room;
     wire say_word = is_word && may_open && raw_room;
     wire say_close = closing && raw_room;
+    wire finishes  = (load || say_byte) && one || say_word;
 
     assign byte_ready   = load || say_byte;
-    assign record_ready = (load || say_byte) && last || say_word;
-    assign open_now   = (load || say_byte || say_word) && opens;
-    assign open_raw     = !load;
-    assign open_end     = record_last;
-    assign open_length  = record_payload[6:0];
+    assign record_ready = !valid || finishes;
+    assign open_now     = (load || say_byte || say_word) && opens;
+    assign open_raw     = kind != PART || part_raw;
+    assign open_end     = ends;
+    assign open_length  = payload[6:0];
     assign open_unit    = part_wide ? wide_unit : narrow_unit;
-    assign raw_now    = say_byte || say_word || say_close;
-    assign raw_word     = say_byte ? {1'b0, BYTE, 16'd0, byte_data}
-                        : say_close ? {closing_end, CLOSE, 24'd0}
-                        : {record_last, record_kind, record_payload};
-    assign idle         = !record_valid && !closing && !stretch;
+    assign raw_now      = say_byte || say_word || say_close;
+    assign raw_word     = closing ? {closing_end, CLOSE, 24'd0}
+                        : kind == PART || kind == RAW ? {1'b0, BYTE, 16'd0, byte_data}
+                        : {ends, kind, payload};
+    assign idle         = !record_valid && !valid && !closing && !stretch;
 
-    assign narrow_used = load && last && !part_wide;
-    assign wide_used   = load && last && part_wide;
+    assign narrow_used = load && one && !part_wide;
+    assign wide_used   = load && one && part_wide;
 
     always_ff @(posedge clk) begin
-        if (load || say_byte) at <= last ? '0 : at + 6'd1;
-        if (is_part && first && (load || say_byte)) begin
+        if (record_ready) begin
+            valid   <= record_valid;
+            kind    <= record_kind;
+            payload <= record_payload;
+            ends    <= record_last;
+            wide    <= record_payload[6:0] > 7'(SLOTS);
+            one     <= record_payload[6:0] == 7'd1;
+            at      <= '0;
+            first   <= 1'b1;
+        end else if (load || say_byte) begin
+            payload[6:0] <= payload[6:0] - 7'd1;
+            one          <= payload[6:0] == 7'd2;
+            at           <= at + 6'd1;
+            first        <= 1'b0;
+        end
+        if (first) begin
             raw_part  <= part_raw;
             wide_part <= part_wide;
         end
-        if (say_byte && is_part && last) begin
+        if (say_byte && kind == PART && one) begin
             closing     <= 1'b1;
-            closing_end <= record_last;
+            closing_end <= ends;
         end else if (say_close) begin
             closing <= 1'b0;
         end
-        if (say_byte && is_raw || say_word) begin
-            stretch <= is_raw || record_kind != CLOSE && record_kind[2] == 1'b0;
-        end
+        if (say_byte && kind == RAW || say_word) stretch <= kind != CLOSE && !kind[2];
 
-        load_valid <= '0;
-        if (load) load_valid[open_unit] <= 1'b1;
-        load_last <= last;
+        for (int u = 0; u < ALL; u++) load_valid[u] <= load && open_unit == UNIT_BITS'(u);
+        for (int p = 0; p < 2; p++) load_pair[p] <= load && !first && (at[0] ^ open_unit[0]) != 1'(p);
+        load_last <= one;
+        load_unit <= open_unit;
+        load_slot <= at[SLOT_BITS-1:0] - SLOT_BITS'(1);
 
-        free <= free | released;
-        if (!narrow_valid || narrow_used) begin
-            narrow_valid <= narrow_found;
-            narrow_unit  <= narrow_pick;
-            if (narrow_found) free[narrow_pick] <= 1'b0;
+        free <= (free | released) & ~(narrow_next ? narrow_pick : '0) & ~(wide_next ? wide_pick : '0);
+        if (narrow_next) begin
+            narrow_valid <= free_narrow != '0;
+            narrow_unit  <= index(narrow_pick);
         end
-        if (!wide_valid || wide_used) begin
-            wide_valid <= wide_found;
-            wide_unit  <= wide_pick;
-            if (wide_found) free[wide_pick] <= 1'b0;
+        if (wide_next) begin
+            wide_valid <= free_wide != '0;
+            wide_unit  <= index(wide_pick);
         end
 
         if (rst) begin
-            at           <= '0;
+            valid        <= 1'b0;
             closing      <= 1'b0;
             stretch      <= 1'b0;
             load_valid   <= '0;
+            load_pair    <= '0;
             free         <= '1;
             narrow_valid <= 1'b0;
             wide_valid   <= 1'b0;

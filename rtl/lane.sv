@@ -18,7 +18,7 @@ module lane #(
     parameter int WIDE_SLOTS  = 32,
     parameter int BRIDGE_BITS = 16,
     parameter int BYTES_LOG   = 11,  // Bytes between split and parts.
-    parameter int TICKET_BITS = 7,   // Parts in flight.
+    parameter int TICKET_BITS = 6,   // Parts in flight.
     parameter int RING_BITS   = 9    // Bytes in flight.
 ) (
     input  wire         clk,
@@ -56,6 +56,7 @@ module lane #(
     localparam int PART_MAX  = WIDE_UNITS > 0 && WIDE_SLOTS > SLOTS ? WIDE_SLOTS : SLOTS;
     localparam int SLOT_BITS = $clog2(PART_MAX);
     localparam int FROM_BITS = UNIT_BITS + SLOT_BITS;
+    localparam int GROUPS    = (ALL + 3) / 4;  // Of units that share a register for what they ask.
     localparam logic [2:0] ID = 0, BYTE = 1;
 
     wire [39:0] pieces_answer, dispatch_answer, pairs_answer;
@@ -87,30 +88,53 @@ module lane #(
     wire [ALL-1:0]       load_valid, released, done, out_last, drain;
     wire [ID_BITS-1:0]   load_id;
     wire                 load_last;
+    wire [1:0]           load_pair;
+    wire [UNIT_BITS-1:0] load_unit;
+    wire [SLOT_BITS-1:0] load_slot;
     wire [ALL*ID_BITS-1:0] out_id;
 
-    dispatch #(.ID_BITS(ID_BITS), .UNITS(UNITS), .WIDE_UNITS(WIDE_UNITS), .SLOTS(SLOTS)) part_dispatch (
+    dispatch #(
+        .ID_BITS(ID_BITS), .UNITS(UNITS), .WIDE_UNITS(WIDE_UNITS), .SLOTS(SLOTS), .PART_MAX(PART_MAX)
+    ) part_dispatch (
         .clk, .rst, .idle(dispatch_idle),
         .byte_valid, .byte_ready, .byte_data,
         .record_valid, .record_ready, .record_kind, .record_payload, .record_last,
         .open_now, .open_room, .open_raw, .open_end, .open_length, .open_unit,
         .raw_now, .raw_room, .raw_word,
-        .released, .load_valid, .load_id, .load_last,
+        .released, .load_valid, .load_id, .load_last, .load_pair, .load_unit, .load_slot,
         .table_write, .table_read, .table_select, .table_address, .table_data,
         .table_answer(dispatch_answer)
     );
 
+    // A loaded byte has a cycle to get from the memory of ids to its unit. The pair that it makes with the
+    // one before is asked for at once; while its port is held for that, no unit is granted.
+    logic [ALL-1:0]       first_valid;
+    logic                 first_last;
+    logic [ID_BITS-1:0]   first_left, first_right, load_before;
+    logic [UNIT_BITS-1:0] first_unit;
+    logic [SLOT_BITS-1:0] first_slot;
+    logic [1:0]           first_pair;
+
+    always_ff @(posedge clk) begin
+        if (load_valid != '0) load_before <= load_id;
+        first_valid <= rst ? '0 : load_valid;
+        first_last  <= load_last;
+        first_left  <= load_before;
+        first_right <= load_id;
+        first_unit  <= load_unit;
+        first_slot  <= load_slot;
+        first_pair  <= rst ? 2'b00 : load_pair;
+    end
+
     // Units, and the pairs they ask for by two ports.
-    wire [ALL-1:0]             want       [2];
-    wire [ALL-1:0]             grant      [2];
-    wire [1:0]                 granted;
-    wire [UNIT_BITS-1:0]       granted_unit [2];
+    wire [ALL-1:0]             want  [2];
+    wire [ALL-1:0]             grant [2];
     wire [ALL-1:0][ID_BITS-1:0]   unit_left  [2];
     wire [ALL-1:0][ID_BITS-1:0]   unit_right [2];
     wire [ALL-1:0][SLOT_BITS-1:0] unit_slot  [2];
     logic [1:0]                ask_valid;
-    logic [2*ID_BITS-1:0]      ask_left, ask_right;
-    logic [2*FROM_BITS-1:0]    ask_from;
+    wire [2*ID_BITS-1:0]       ask_left, ask_right;
+    wire [2*FROM_BITS-1:0]     ask_from;
     wire [1:0]                 answer_valid, answer_hit;
     wire [2*ID_BITS-1:0]       answer_id;
     wire [2*FROM_BITS-1:0]     answer_from;
@@ -124,9 +148,9 @@ module lane #(
             wire [2*OWN_BITS-1:0] own_slot;
             wire [1:0]            own_answer;
 
-            merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS)) unit_merge (
+            merge #(.ID_BITS(ID_BITS), .SLOTS(OWN_SLOTS), .ODD(1'(u))) unit_merge (
                 .clk, .rst,
-                .load_valid(load_valid[u]), .load_id, .load_last,
+                .load_valid(first_valid[u]), .load_id(first_right), .load_last(first_last),
                 .want(own_want), .grant({grant[1][u], grant[0][u]}),
                 .ask_left(own_left), .ask_right(own_right), .ask_slot(own_slot),
                 .answer_valid(own_answer), .answer_hit, .answer_id,
@@ -146,19 +170,59 @@ module lane #(
         end
 
         for (genvar p = 0; p < 2; p++) begin : port
-            wire [UNIT_BITS-1:0] index;
+            wire                 granted;
+            wire [UNIT_BITS-1:0] granted_unit;
             arbiter #(.COUNT(ALL)) ask_arbiter (
-                .clk, .rst, .want(want[p]), .grant(grant[p]),
-                .grant_valid(granted[p]), .grant_index(index)
+                .clk, .rst, .hold(load_pair[p]), .want(want[p]), .grant(grant[p]),
+                .grant_valid(granted), .grant_index(granted_unit)
             );
-            assign granted_unit[p] = index;
-            always_ff @(posedge clk) begin
-                ask_valid[p] <= granted[p] && !rst;
-                ask_left[p*ID_BITS +: ID_BITS]  <= unit_left[p][granted_unit[p]];
-                ask_right[p*ID_BITS +: ID_BITS] <= unit_right[p][granted_unit[p]];
-                ask_from[p*FROM_BITS +: FROM_BITS]
-                    <= {granted_unit[p], unit_slot[p][granted_unit[p]]};
+
+            // One asks, the others give zeros. Groups of four units have a register each, and the first pairs
+            // have one: all are joined in the cycle after.
+            logic [GROUPS:0][ID_BITS-1:0]   left, right;
+            logic [GROUPS:0][SLOT_BITS-1:0] slot;
+            logic [UNIT_BITS-1:0]           asker;
+            for (genvar g = 0; g < GROUPS; g++) begin : group
+                logic [ID_BITS-1:0]   own_left, own_right;
+                logic [SLOT_BITS-1:0] own_slot;
+                always_comb begin
+                    own_left  = '0;
+                    own_right = '0;
+                    own_slot  = '0;
+                    for (int u = 4 * g; u < (4 * g + 4 < ALL ? 4 * g + 4 : ALL); u++) begin
+                        own_left  = own_left  | unit_left[p][u]  & {ID_BITS{grant[p][u]}};
+                        own_right = own_right | unit_right[p][u] & {ID_BITS{grant[p][u]}};
+                        own_slot  = own_slot  | unit_slot[p][u]  & {SLOT_BITS{grant[p][u]}};
+                    end
+                end
+                always_ff @(posedge clk) begin
+                    left[g]  <= own_left;
+                    right[g] <= own_right;
+                    slot[g]  <= own_slot;
+                end
             end
+            always_ff @(posedge clk) begin
+                left[GROUPS]  <= first_left & {ID_BITS{first_pair[p]}};
+                right[GROUPS] <= first_right & {ID_BITS{first_pair[p]}};
+                slot[GROUPS]  <= first_slot & {SLOT_BITS{first_pair[p]}};
+                asker         <= first_pair[p] ? first_unit : granted_unit;
+                ask_valid[p]  <= (granted || first_pair[p]) && !rst;
+            end
+            logic [ID_BITS-1:0]   all_left, all_right;
+            logic [SLOT_BITS-1:0] all_slot;
+            always_comb begin
+                all_left  = '0;
+                all_right = '0;
+                all_slot  = '0;
+                for (int g = 0; g <= GROUPS; g++) begin
+                    all_left  = all_left  | left[g];
+                    all_right = all_right | right[g];
+                    all_slot  = all_slot  | slot[g];
+                end
+            end
+            assign ask_left[p*ID_BITS +: ID_BITS]     = all_left;
+            assign ask_right[p*ID_BITS +: ID_BITS]    = all_right;
+            assign ask_from[p*FROM_BITS +: FROM_BITS] = {asker, all_slot};
         end
     endgenerate
 
@@ -186,7 +250,7 @@ module lane #(
     wire gone = word_valid && word_ready;
     assign count_id     = gone && word_data[26:24] == ID;
     assign count_raw    = gone && word_data[26:24] == BYTE;
-    assign count_lookup = {1'b0, granted[0]} + {1'b0, granted[1]};
+    assign count_lookup = {1'b0, ask_valid[0]} + {1'b0, ask_valid[1]};
 
 endmodule
 

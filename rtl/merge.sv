@@ -2,32 +2,36 @@
 //
 //   load  -->  slots  <-- asks, answers -->  pairs
 //                |
-//                +---->  drain                          about 8 cycles a merge, one piece at a time
+//                +---->  drain                          about 9 cycles a merge, one piece at a time
 //
 // The function `merge` of python/jeton/reference.py. A slot holds an id and the rank of the pair that
-// begins there, which is the id that the pair would become; its highest bit says that it is no token.
+// begins there, which is the id that the pair would become, and whether that pair is no token.
 //
 // `best` is the lowest rank, the leftmost on a tie. After a merge a tree, one level a cycle, finds
 // the lowest of the ranks that stay, while the (at most two) new pairs are looked up; answers then
 // lower `best` as they arrive. The answer takes longer than the tree: LEVELS + 1 cycles or more.
+//
+// The pair at a slot is always asked for by the same port: the first of an even slot, unless the unit
+// is ODD. So the two pairs of a merge, which are neighbours, have a port each, and a slot hears one port.
 
 `default_nettype none
 
 module merge #(
     parameter int ID_BITS = 17,
     parameter int SLOTS   = 16,    // A power of two, 2 to 64.
+    parameter bit ODD     = 1'b0,
     localparam int SLOT_BITS  = $clog2(SLOTS)
 ) (
     input  wire                    clk,
     input  wire                    rst,
 
     // In: the ids of a piece's bytes, up to the one that is `last`; then none until all were drained.
+    // Who loads also asks for the pair that each byte makes with the one before.
     input  wire                    load_valid,
     input  wire  [ID_BITS-1:0]     load_id,
     input  wire                    load_last,
 
-    // Pairs to look up, by two ports. `want` tells one cycle before that there will be an ask;
-    // `grant` takes it.
+    // Pairs to look up, by two ports; `grant` takes one, in a cycle after that in which it was wanted.
     output wire  [1:0]             want,
     input  wire  [1:0]             grant,
     output wire  [2*ID_BITS-1:0]   ask_left,
@@ -36,55 +40,47 @@ module merge #(
     input  wire  [1:0]             answer_valid,
     input  wire  [1:0]             answer_hit,
     input  wire  [2*ID_BITS-1:0]   answer_id,
-    input  wire  [2*SLOT_BITS-1:0] answer_slot,
+    input  wire  [2*SLOT_BITS-1:0] answer_slot,  // All four are taken into registers of the unit's own.
 
     // Out: the piece's ids, one for each `drain`, once `done`.
-    output wire                    done,
+    output logic                   done,
     output wire  [ID_BITS-1:0]     out_id,
-    output wire                    out_last,
+    output logic                   out_last,
     input  wire                    drain
 );
-
-    localparam int RANK_BITS = ID_BITS + 1;
-    localparam logic [RANK_BITS-1:0] NONE = '1;
 
     localparam logic [2:0] LOAD = 0, JOIN = 1, TREE = 2, WAIT = 3, OUT = 4;
     logic [2:0] state;
 
-    logic [SLOTS-1:0][ID_BITS-1:0]   ids;
-    logic [SLOTS-1:0][RANK_BITS-1:0] ranks;
+    logic [SLOTS-1:0][ID_BITS-1:0] ids;
+    logic [SLOTS-1:0][ID_BITS-1:0] ranks;
+    logic [SLOTS-1:0]     none;     // The pair is no token, or there is none.
     logic [SLOT_BITS:0]   count;    // Slots in use.
     logic                 loaded;   // The last byte is here.
-    logic [SLOT_BITS:0]   issued;   // Of the first pairs, those asked for.
-    logic [SLOT_BITS+1:0] awaited;  // Asks that have no answer yet, granted or not.
+    logic [SLOT_BITS:0]   awaited;  // Asks that have no answer yet, granted or not.
     logic [2:0]           level;    // Of the tree.
 
-    logic [RANK_BITS-1:0] best_rank;
+    logic                 best_none;
+    logic [ID_BITS-1:0]   best_rank;
     logic [SLOT_BITS-1:0] best_slot;
 
     // The pairs that wait for a grant, one a port.
-    logic [1:0]           ask;
-    logic [ID_BITS-1:0]   left [2], right [2];
-    logic [SLOT_BITS-1:0] slot [2];
-    // What they become at the end of this cycle.
-    logic [1:0]           ask_next;
-    logic [ID_BITS-1:0]   left_next [2], right_next [2];
-    logic [SLOT_BITS-1:0] slot_next [2];
+    logic [1:0]                ask;
+    logic [1:0][ID_BITS-1:0]   left, right;
+    logic [1:0][SLOT_BITS-1:0] slot;
 
-    assign want      = ask_next;
-    assign ask_left  = {left[1], left[0]};
-    assign ask_right = {right[1], right[0]};
-    assign ask_slot  = {slot[1], slot[0]};
-    assign done      = state == OUT;
+    assign want      = ask & ~grant;
+    assign ask_left  = left;
+    assign ask_right = right;
+    assign ask_slot  = slot;
     assign out_id    = ids[0];
-    assign out_last  = count == 1;
 
     // The tree over all slots: node 0 is the root, the leaves are the last SLOTS nodes.
-    logic [RANK_BITS-1:0] tree_rank [2*SLOTS-1];
+    logic [ID_BITS:0]     tree_rank [2*SLOTS-1];
     logic [SLOT_BITS-1:0] tree_slot [2*SLOTS-1];
     generate
         for (genvar i = 0; i < SLOTS; i++) begin : leaf
-            assign tree_rank[SLOTS-1+i] = ranks[i];
+            assign tree_rank[SLOTS-1+i] = {none[i], ranks[i]};
             assign tree_slot[SLOTS-1+i] = SLOT_BITS'(i);
         end
         for (genvar i = 0; i < SLOTS - 1; i++) begin : node
@@ -93,7 +89,7 @@ module merge #(
                 assign tree_rank[0] = right_lower ? tree_rank[2] : tree_rank[1];
                 assign tree_slot[0] = right_lower ? tree_slot[2] : tree_slot[1];
             end else begin : inner
-                logic [RANK_BITS-1:0] kept_rank;
+                logic [ID_BITS:0]     kept_rank;
                 logic [SLOT_BITS-1:0] kept_slot;
                 always_ff @(posedge clk) if (state == TREE) begin
                     if (tree_rank[2*i+2] < tree_rank[2*i+1]) begin
@@ -111,114 +107,116 @@ module merge #(
     endgenerate
 
     // Answers, and the best when they are counted in.
-    logic [RANK_BITS-1:0] heard_rank [2];
-    logic [SLOT_BITS-1:0] heard_slot [2];
-    logic [1:0]           lower;
-    logic                 second;  // Of two answers, that of port 1 is the better.
-    logic [RANK_BITS-1:0] lowest_rank;
-    logic [SLOT_BITS-1:0] lowest_slot;
+    logic [1:0]                heard_valid, heard_hit;
+    logic [1:0][ID_BITS-1:0]   heard_rank;
+    logic [1:0][SLOT_BITS-1:0] heard_slot;
+    always_ff @(posedge clk) begin
+        heard_valid <= rst ? 2'b00 : answer_valid;
+        heard_hit   <= answer_hit;
+        heard_rank  <= answer_id;
+        heard_slot  <= answer_slot;
+    end
+    logic [1:0]                lower;
+    logic                      second;  // Of two answers, that of port 1 is the better.
     always_comb begin
         for (int p = 0; p < 2; p++) begin
-            heard_rank[p] = {!answer_hit[p], answer_id[p*ID_BITS +: ID_BITS]};
-            heard_slot[p] = answer_slot[p*SLOT_BITS +: SLOT_BITS];
-            lower[p] = answer_valid[p] && answer_hit[p]
-                && {heard_rank[p], heard_slot[p]} < {best_rank, best_slot};
+            lower[p] = heard_valid[p] && heard_hit[p]
+                && {1'b0, heard_rank[p], heard_slot[p]} < {best_none, best_rank, best_slot};
         end
         second = lower[1]
             && !(lower[0] && {heard_rank[0], heard_slot[0]} < {heard_rank[1], heard_slot[1]});
-        lowest_rank = second ? heard_rank[1] : lower[0] ? heard_rank[0] : best_rank;
-        lowest_slot = second ? heard_slot[1] : lower[0] ? heard_slot[0] : best_slot;
     end
 
-    // The neighbours of the pair that is looked up next: while loading one pair after the other,
-    // then those left and right of the pair that is joined.
-    wire                  joining  = state == JOIN;
-    wire [SLOT_BITS-1:0]  at_left  = joining ? best_slot - SLOT_BITS'(1) : issued[SLOT_BITS-1:0];
-    wire [SLOT_BITS-1:0]  at_right = joining ? best_slot + SLOT_BITS'(2) : issued[SLOT_BITS-1:0] + SLOT_BITS'(1);
-    wire [ID_BITS-1:0]    id_left  = ids[at_left];
-    wire [ID_BITS-1:0]    id_right = ids[at_right];
-    wire [ID_BITS-1:0]    joined   = best_rank[ID_BITS-1:0];
+    // The pair that is joined, and its neighbours.
+    logic [ID_BITS-1:0]   id_left, id_right;
     wire                  has_left  = best_slot != '0;
     wire                  has_right = {1'b0, best_slot} + (SLOT_BITS+1)'(2) < count;
-    wire                  join_now  = joining && !best_rank[ID_BITS];
-    wire                  join_last = join_now && count == (SLOT_BITS+1)'(2);
-    wire                  more      = state == LOAD && issued + (SLOT_BITS+1)'(1) < count;
-    wire                  port      = issued[0];
-    wire                  issue     = more && (!ask[port] || grant[port]);
-
+    wire                  join_now  = state == JOIN && !best_none;
+    wire                  join_last = count == (SLOT_BITS+1)'(2);
+    wire                  best_port = best_slot[0] ^ ODD;
     always_comb begin
-        for (int p = 0; p < 2; p++) begin
-            ask_next[p]   = ask[p] && !grant[p];
-            left_next[p]  = left[p];
-            right_next[p] = right[p];
-            slot_next[p]  = slot[p];
-        end
-        if (issue) begin
-            ask_next[port]   = 1'b1;
-            left_next[port]  = id_left;
-            right_next[port] = id_right;
-            slot_next[port]  = issued[SLOT_BITS-1:0];
-        end
-        if (join_now && !join_last) begin
-            ask_next      = {has_right, has_left};
-            left_next[0]  = id_left;
-            right_next[0] = joined;
-            slot_next[0]  = best_slot - SLOT_BITS'(1);
-            left_next[1]  = joined;
-            right_next[1] = id_right;
-            slot_next[1]  = best_slot;
+        id_left  = '0;
+        id_right = '0;
+        for (int i = 0; i < SLOTS; i++) begin
+            if (best_slot == SLOT_BITS'(i)) begin
+                if (i > 0)         id_left  = ids[i-1];
+                if (i < SLOTS - 2) id_right = ids[i+2];
+            end
         end
     end
 
-    wire [1:0] heard = {1'b0, answer_valid[0]} + {1'b0, answer_valid[1]};
-    wire [1:0] asked = join_now && !join_last ? {1'b0, has_left} + {1'b0, has_right} : {1'b0, issue};
-    wire [SLOT_BITS+1:0] awaited_next = awaited + (SLOT_BITS+2)'(asked) - (SLOT_BITS+2)'(heard);
+    // Nothing is awaited any more. While a pair is joined no answer comes.
+    wire [1:0] heard   = {1'b0, heard_valid[0]} + {1'b0, heard_valid[1]};
+    wire       settled = awaited == (SLOT_BITS+1)'(heard);
 
-    // All slots moved one to the left; nothing comes after the last.
-    wire [SLOTS-1:0][ID_BITS-1:0]   ids_moved   = ids >> ID_BITS;
-    wire [SLOTS-1:0][RANK_BITS-1:0] ranks_moved = {NONE, ranks[SLOTS-1:1]};
+    logic [SLOT_BITS:0] count_next;
+    always_comb begin
+        count_next = count;
+        if (load_valid)             count_next = count + (SLOT_BITS+1)'(1);
+        else if (join_now || drain) count_next = count - (SLOT_BITS+1)'(1);
+    end
+
+    // What stands right of a joined pair moves one slot to the left; so does all that is drained.
+    wire [ID_BITS-1:0] entering = join_now ? best_rank : load_id;
 
     always_ff @(posedge clk) begin
-        ask     <= ask_next;
-        awaited <= awaited_next;
-        for (int p = 0; p < 2; p++) begin
-            left[p]  <= left_next[p];
-            right[p] <= right_next[p];
-            slot[p]  <= slot_next[p];
-            if (answer_valid[p]) ranks[heard_slot[p]] <= heard_rank[p];
+        awaited  <= awaited + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(heard);
+        count    <= count_next;
+        out_last <= count_next == (SLOT_BITS+1)'(1);
+        ask      <= want;
+
+        for (int i = 0; i < SLOTS; i++) begin
+            if (drain || join_now && SLOT_BITS'(i) > best_slot) begin
+                if (i < SLOTS - 1) ids[i] <= ids[(i + 1) % SLOTS];
+            end else if (join_now ? SLOT_BITS'(i) == best_slot : load_valid && count == (SLOT_BITS+1)'(i)) begin
+                ids[i] <= entering;
+            end
+            if (join_now && SLOT_BITS'(i) >= best_slot) begin
+                if (i < SLOTS - 1) ranks[i] <= ranks[(i + 1) % SLOTS];
+                none[i] <= SLOT_BITS'(i) == best_slot || i == SLOTS - 1 || none[(i + 1) % SLOTS];
+            end else if (join_now && SLOT_BITS'(i + 1) == best_slot) begin
+                none[i] <= 1'b1;
+            end else if (heard_valid[1'(i) ^ ODD] && heard_slot[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
+                ranks[i] <= heard_rank[1'(i) ^ ODD];
+                none[i]  <= !heard_hit[1'(i) ^ ODD];
+            end
         end
-        best_rank <= lowest_rank;
-        best_slot <= lowest_slot;
-        if (issue) issued <= issued + (SLOT_BITS+1)'(1);
+
+        if (second) begin
+            best_none <= 1'b0;
+            best_rank <= heard_rank[1];
+            best_slot <= heard_slot[1];
+        end else if (lower[0]) begin
+            best_none <= 1'b0;
+            best_rank <= heard_rank[0];
+            best_slot <= heard_slot[0];
+        end
 
         case (state)
             LOAD: begin
-                if (load_valid) begin
-                    ids[count[SLOT_BITS-1:0]] <= load_id;
-                    count  <= count + (SLOT_BITS+1)'(1);
-                    loaded <= load_last;
-                end
-                if (loaded && !more && awaited_next == '0) begin
-                    state <= count == (SLOT_BITS+1)'(1) ? OUT : JOIN;
+                if (load_valid) loaded <= load_last;
+                if (loaded && settled) begin
+                    state <= out_last ? OUT : JOIN;
+                    done  <= out_last;
                 end
             end
             JOIN: begin
                 state <= !join_now || join_last ? OUT : TREE;
+                done  <= !join_now || join_last;
                 level <= '0;
+                if (join_now && !join_last) awaited <= (SLOT_BITS+1)'(has_left) + (SLOT_BITS+1)'(has_right);
                 if (join_now) begin
-                    // What stands right of the pair moves one slot to the left; the ranks of the
-                    // joined slot and of the one before are asked for anew.
-                    count     <= count - (SLOT_BITS+1)'(1);
-                    best_rank <= NONE;
-                    best_slot <= '1;
-                    for (int i = 0; i < SLOTS; i++) begin
-                        if (SLOT_BITS'(i) > best_slot) begin
-                            ids[i]   <= ids_moved[i];
-                            ranks[i] <= ranks_moved[i];
-                        end
-                        if (SLOT_BITS'(i) == best_slot) ids[i] <= joined;
-                        if (SLOT_BITS'(i) == best_slot || SLOT_BITS'(i + 1) == best_slot) begin
-                            ranks[i] <= NONE;
+                    ask       <= join_last ? 2'b00 : best_port ? {has_right, has_left} : {has_left, has_right};
+                    best_none <= 1'b1;
+                    for (int p = 0; p < 2; p++) begin
+                        if (best_port == 1'(p)) begin
+                            left[p]  <= best_rank;
+                            right[p] <= id_right;
+                            slot[p]  <= best_slot;
+                        end else begin
+                            left[p]  <= id_left;
+                            right[p] <= best_rank;
+                            slot[p]  <= best_slot - SLOT_BITS'(1);
                         end
                     end
                 end
@@ -226,36 +224,34 @@ module merge #(
             TREE: begin
                 level <= level + 3'd1;
                 if (level == 3'(SLOT_BITS - 1)) begin
-                    best_rank <= tree_rank[0];
+                    {best_none, best_rank} <= tree_rank[0];
                     best_slot <= tree_slot[0];
                     state     <= WAIT;
                 end
             end
-            WAIT: if (awaited_next == '0) state <= JOIN;
-            default: if (drain) begin
-                count <= count - (SLOT_BITS+1)'(1);
-                ids   <= ids_moved;
-                if (out_last) begin
-                    state     <= LOAD;
-                    loaded    <= 1'b0;
-                    issued    <= '0;
-                    best_rank <= NONE;
-                    best_slot <= '1;
-                    ranks     <= '1;
-                end
+            WAIT: if (settled) state <= JOIN;
+            default: if (drain && out_last) begin
+                state     <= LOAD;
+                done      <= 1'b0;
+                loaded    <= 1'b0;
+                best_none <= 1'b1;
+                none      <= '1;
             end
         endcase
 
         if (rst) begin
             state     <= LOAD;
+            done      <= 1'b0;
             count     <= '0;
+            out_last  <= 1'b0;
             loaded    <= 1'b0;
-            issued    <= '0;
             awaited   <= '0;
             ask       <= '0;
-            best_rank <= NONE;
+            best_none <= 1'b1;
+            best_rank <= '1;
             best_slot <= '1;
             ranks     <= '1;
+            none      <= '1;
         end
     end
 

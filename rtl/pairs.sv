@@ -1,6 +1,8 @@
 // The table of pairs: which id two neighbours merge to. Four banks of a cuckoo hash, two ports.
 //
-//   ask  -->  hash  -->  banks  -->  compare  -->  select  -->  answer     two per cycle, latency 5, never waits
+//   ask  -->  hash  -->  banks  -->  compare  -->  select  -->  answer     two per cycle, latency 4, never waits
+//
+// An answer has no register after `select`: those who hear it have one each, close to them.
 //
 // The line `vocab.get(left + right)` of `merge` in python/jeton/reference.py: ids stand for bytes,
 // and the merged id is the rank.
@@ -19,13 +21,13 @@ module pairs #(
     input  wire                    clk,
     input  wire                    rst,
 
-    // Two asks per cycle; the lower bits are those of port 0.
+    // Two asks per cycle; the lower bits are those of port 0. Where none is valid, ids are 0.
     input  wire  [1:0]             ask_valid,
     input  wire  [2*ID_BITS-1:0]   ask_left,
     input  wire  [2*ID_BITS-1:0]   ask_right,
     input  wire  [2*FROM_BITS-1:0] ask_from,
 
-    output logic [1:0]             answer_valid,
+    output wire  [1:0]             answer_valid,
     output logic [1:0]             answer_hit,
     output logic [2*ID_BITS-1:0]   answer_id,
     output logic [2*FROM_BITS-1:0] answer_from,
@@ -53,7 +55,6 @@ module pairs #(
     logic [1:0]           valid_1, valid_2, valid_3, valid_4;
     logic [TAG_BITS-1:0]  tag_1 [2], tag_2 [2], tag_3 [2];
     logic [FROM_BITS-1:0] from_1 [2], from_2 [2], from_3 [2], from_4 [2];
-    logic [1:0]           hit;
     logic [ID_BITS-1:0]   id [2];
     // Stage 4, a bit and an id for each port and bank.
     logic [BANKS-1:0]              bank_hit [2];
@@ -64,14 +65,9 @@ module pairs #(
     logic [1:0] reading_bank;  // Held from one read to the next.
     logic [BANKS-1:0][ENTRY_BITS-1:0] entry_0;
 
-    always_comb begin
-        for (int p = 0; p < 2; p++) begin
-            high[p] = ask_right[p*ID_BITS + LOW +: BANK_BITS];
-        end
-    end
-
     generate
         for (genvar p = 0; p < 2; p++) begin : tags
+            assign high[p] = ask_right[p*ID_BITS + LOW +: BANK_BITS];
             if (LOW > 0) begin : some
                 assign tag[p] = {ask_left[p*ID_BITS +: ID_BITS], ask_right[p*ID_BITS +: LOW]};
             end else begin : none
@@ -94,8 +90,8 @@ module pairs #(
             end
 
             always_ff @(posedge clk) begin
-                // The table's own accesses go by port 0.
-                address[0] <= table_write || table_read ? table_address[BANK_BITS-1:0] : index[0];
+                // The table's own accesses go by port 0, whose index is 0 meanwhile: so is that of no ask.
+                address[0] <= index[0] ^ (table_write || table_read ? table_address[BANK_BITS-1:0] : '0);
                 address[1] <= index[1];
                 write      <= table_write && table_mine && table_select[1:0] == 2'(b);
                 write_data <= table_data[ENTRY_BITS-1:0];
@@ -114,28 +110,31 @@ module pairs #(
                 .address_1(address[1]), .read_data_1(read[1])
             );
 
-            assign entry_0[b] = entry[0];
+            // A process, and no `assign`: Icarus 11 does not follow one that reads a word of an array here.
+            always_comb entry_0[b] = entry[0];
         end
     endgenerate
 
     // A key is in one bank at most, so the ids of the others are masked out.
     always_comb begin
         for (int p = 0; p < 2; p++) begin
-            hit[p] = bank_hit[p] != '0;
-            id[p]  = '0;
+            id[p] = '0;
             for (int b = 0; b < BANKS; b++) begin
                 id[p] = id[p] | ({ID_BITS{bank_hit[p][b]}} & bank_id[p][b]);
             end
+            answer_hit[p] = bank_hit[p] != '0;
+            answer_id[p*ID_BITS +: ID_BITS]       = id[p];
+            answer_from[p*FROM_BITS +: FROM_BITS] = from_4[p];
         end
     end
+
+    assign answer_valid = valid_4;
 
     always_ff @(posedge clk) begin
         valid_1 <= ask_valid;
         valid_2 <= valid_1;
         valid_3 <= valid_2;
         valid_4 <= valid_3;
-        answer_valid <= valid_4;
-        answer_hit   <= hit;
         for (int p = 0; p < 2; p++) begin
             tag_1[p]  <= tag[p];
             tag_2[p]  <= tag_1[p];
@@ -144,8 +143,6 @@ module pairs #(
             from_2[p] <= from_1[p];
             from_3[p] <= from_2[p];
             from_4[p] <= from_3[p];
-            answer_from[p*FROM_BITS +: FROM_BITS] <= from_4[p];
-            answer_id[p*ID_BITS +: ID_BITS]       <= id[p];
         end
 
         reading      <= {reading[1:0], table_read && table_mine};
@@ -157,7 +154,6 @@ module pairs #(
             valid_2      <= '0;
             valid_3      <= '0;
             valid_4      <= '0;
-            answer_valid <= '0;
             reading      <= '0;
             table_answer <= '0;
         end

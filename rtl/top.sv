@@ -233,18 +233,46 @@ module top #(
     assign {registers_in.STALLS_IN.HIGH.value.next,  registers_in.STALLS_IN.LOW.value.next}  = counts[7*64 +: 64];
     assign {registers_in.STALLS_OUT.HIGH.value.next, registers_in.STALLS_OUT.LOW.value.next} = counts[8*64 +: 64];
 
+    // The bus, with registers of its own at the pins.
+    wire        awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
+    wire [7:0]  awaddr, araddr;
+    wire [2:0]  awprot, arprot;
+    wire [31:0] wdata, rdata;
+    wire [3:0]  wstrb;
+    wire [1:0]  bresp, rresp;
+
+    slice #(.WIDTH(11)) write_address (
+        .clk, .rst, .in_valid(control_axil_awvalid), .in_ready(control_axil_awready),
+        .in_data({control_axil_awaddr, control_axil_awprot}),
+        .out_valid(awvalid), .out_ready(awready), .out_data({awaddr, awprot})
+    );
+    slice #(.WIDTH(36)) write_data (
+        .clk, .rst, .in_valid(control_axil_wvalid), .in_ready(control_axil_wready),
+        .in_data({control_axil_wdata, control_axil_wstrb}),
+        .out_valid(wvalid), .out_ready(wready), .out_data({wdata, wstrb})
+    );
+    slice #(.WIDTH(2)) write_answer (
+        .clk, .rst, .in_valid(bvalid), .in_ready(bready), .in_data(bresp),
+        .out_valid(control_axil_bvalid), .out_ready(control_axil_bready), .out_data(control_axil_bresp)
+    );
+    slice #(.WIDTH(11)) read_address (
+        .clk, .rst, .in_valid(control_axil_arvalid), .in_ready(control_axil_arready),
+        .in_data({control_axil_araddr, control_axil_arprot}),
+        .out_valid(arvalid), .out_ready(arready), .out_data({araddr, arprot})
+    );
+    slice #(.WIDTH(34)) read_answer (
+        .clk, .rst, .in_valid(rvalid), .in_ready(rready), .in_data({rdata, rresp}),
+        .out_valid(control_axil_rvalid), .out_ready(control_axil_rready),
+        .out_data({control_axil_rdata, control_axil_rresp})
+    );
+
     registers control_registers (
         .clk, .rst,
-        .s_axil_awvalid(control_axil_awvalid), .s_axil_awready(control_axil_awready),
-        .s_axil_awaddr(control_axil_awaddr), .s_axil_awprot(control_axil_awprot),
-        .s_axil_wvalid(control_axil_wvalid), .s_axil_wready(control_axil_wready),
-        .s_axil_wdata(control_axil_wdata), .s_axil_wstrb(control_axil_wstrb),
-        .s_axil_bvalid(control_axil_bvalid), .s_axil_bready(control_axil_bready),
-        .s_axil_bresp(control_axil_bresp),
-        .s_axil_arvalid(control_axil_arvalid), .s_axil_arready(control_axil_arready),
-        .s_axil_araddr(control_axil_araddr), .s_axil_arprot(control_axil_arprot),
-        .s_axil_rvalid(control_axil_rvalid), .s_axil_rready(control_axil_rready),
-        .s_axil_rdata(control_axil_rdata), .s_axil_rresp(control_axil_rresp),
+        .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr), .s_axil_awprot(awprot),
+        .s_axil_wvalid(wvalid), .s_axil_wready(wready), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
+        .s_axil_bvalid(bvalid), .s_axil_bready(bready), .s_axil_bresp(bresp),
+        .s_axil_arvalid(arvalid), .s_axil_arready(arready), .s_axil_araddr(araddr), .s_axil_arprot(arprot),
+        .s_axil_rvalid(rvalid), .s_axil_rready(rready), .s_axil_rdata(rdata), .s_axil_rresp(rresp),
         .hwif_in(registers_in), .hwif_out(registers_out)
     );
 

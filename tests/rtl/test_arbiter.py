@@ -14,19 +14,21 @@ from rtl.streams import seeded, start
 async def grants_in_turn(dut: Any) -> None:
     rng = seeded()
     count = len(dut.want)
-    await start(dut, want=0)
+    await start(dut, want=0, hold=0)
     await RisingEdge(dut.clk)
     granted, expected = -1, None
     for _ in range(2000):
         share = rng.choice([0.05, 0.5, 1.0])
         wants = [asker for asker in range(count) if rng.random() < share]
-        dut.want.value = sum(1 << asker for asker in wants)
+        hold = rng.random() < 0.3
+        dut.want.value, dut.hold.value = sum(1 << asker for asker in wants), int(hold)
         await RisingEdge(dut.clk)
         assert int(dut.grant_valid.value) == int(expected is not None)
         assert int(dut.grant.value) == (0 if expected is None else 1 << expected)
         if expected is not None:
             assert int(dut.grant_index.value) == expected
-        expected = min(wants, key=lambda asker: (asker - granted - 1) % count, default=None)
+        picked = min(wants, key=lambda asker: (asker - granted - 1) % count, default=None)
+        expected = None if hold else picked
         granted = granted if expected is None else expected
 
 

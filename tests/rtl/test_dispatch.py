@@ -71,10 +71,17 @@ class Observer:
         if dut.load_valid.value:
             unit = int(dut.load_valid.value).bit_length() - 1
             assert int(dut.load_valid.value) == 1 << unit
-            self.loading[unit].append(int(dut.load_id.value))
+            loading = self.loading[unit]
+            pair = 0 if not loading else 1 << (len(loading) - 1 + unit) % 2
+            assert int(dut.load_pair.value) == pair
+            assert not pair or int(dut.load_slot.value) == len(loading) - 1
+            assert int(dut.load_unit.value) == unit
+            loading.append(int(dut.load_id.value))
             if dut.load_last.value:
                 self.parts[unit].append(self.loading.pop(unit))
                 self.to_release.append(unit)
+        else:
+            assert not dut.load_pair.value
         if dut.open_now.value:
             assert dut.open_room.value
             raw, unit = int(dut.open_raw.value), int(dut.open_unit.value)
@@ -166,4 +173,5 @@ async def gives_every_record_its_place(dut: Any, regime: str) -> None:
 
 def test_dispatch() -> None:
     parameters = {"ID_BITS": ID_BITS, "UNITS": UNITS, "WIDE_UNITS": WIDE_UNITS, "SLOTS": SLOTS}
+    parameters |= {"PART_MAX": WIDE_SLOTS}
     simulate(__name__, "dispatch", parameters)

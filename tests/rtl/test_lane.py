@@ -139,6 +139,7 @@ def test_lane(pattern: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)  # A minute of CPU, more than the usual limit where others are busy.
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs Debian's iverilog")
 def test_lane_in_four_states() -> None:
     """Icarus knows X: what was never written or reset would reach the words and fail."""

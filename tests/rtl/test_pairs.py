@@ -12,7 +12,7 @@ from jeton.accel.pairs import pair_banks
 from rtl.simulation import simulate
 from rtl.streams import read_table, seeded, start, write_table
 
-LATENCY = 5
+LATENCY = 4
 FROM_BITS = 8
 PAIRS_0 = 8  # The table of bank 0.
 
@@ -31,7 +31,7 @@ async def finds_every_merge_and_nothing_else(dut: Any) -> None:
     merges = draw_merges(rng, configuration)
     banks = pair_banks(merges, configuration)
 
-    await start(dut, ask_valid=0, table_write=0, table_read=0)
+    await start(dut, ask_valid=0, ask_left=0, ask_right=0, table_write=0, table_read=0)
     for bank, entries in enumerate(banks):
         await write_table(dut, PAIRS_0 + bank, entries.tolist())
     for bank, entries in enumerate(banks):

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from jeton.accel.registers import Field
 
 ECHO = Path(__file__).parent / "echo" / "lane.sv"
-AROUND = ["registers_pkg", "registers", "memory", "fifo", "frames", "gather", "loader", "counters"]
+AROUND = [
+    "registers_pkg",
+    "registers",
+    "slice",
+    "memory",
+    "fifo",
+    "frames",
+    "gather",
+    "loader",
+    "counters",
+]
 # How late words are offered and taken, of a hundred.
 REGIMES = {"free": (0, 0), "gaps": (60, 0), "stalls": (0, 60), "both": (40, 40)}
 BYTE, CLOSE, NOTHING, BATCH = 1, 3, 4, 7

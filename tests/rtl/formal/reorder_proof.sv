@@ -22,6 +22,7 @@ module reorder_proof (
     localparam int NUMBER_BITS = 3;  // More numbers than tickets.
     localparam int ID_BITS     = 2 + NUMBER_BITS;
     localparam int PART_MAX    = 2;
+    localparam int TICKETS     = 4;
 
     wire        open_room, raw_room, word_valid, idle;
     wire [27:0] word_data;
@@ -76,8 +77,16 @@ module reorder_proof (
         second_2    = dut.read_valid ? !read_word[27] && read_word[26:24] == 0 : second_1;
     end
 
-    // Then the open tickets, from the head on: where the ids of each go, and who has them.
-    localparam int TICKETS = 4;
+    // An id that is on its way into the ring counts as there, and so does the end of a ticket with it.
+    function automatic logic [ID_BITS-1:0] in_ring(input logic [2:0] at);
+        in_ring = dut.wrote && dut.wrote_place == at ? dut.wrote_id : dut.ring.words[at];
+    endfunction
+
+    // Then the open tickets, from the head on: where the ids of each go, and who has them. The first are fetched.
+    wire  [1:0] ahead = 2'(dut.head_valid) + 2'(dut.then_valid);
+    wire  [1:0] head  = dut.fetch - ahead;
+    logic [TICKETS-1:0] is_finished, is_fetched;
+    logic [6:0] ids [TICKETS];
     logic [1:0] ticket [TICKETS];
     logic [1:0] place  [2];                          // Of the units' tickets.
     logic [2:0] start  [TICKETS];
@@ -86,11 +95,18 @@ module reorder_proof (
     logic [2:0] raws_open;
     logic [TICKETS-1:0] is_open, is_raw, is_held, is_ok;
     always_comb begin
-        for (int u = 0; u < 2; u++) place[u] = dut.unit_ticket[u] - dut.head;
+        for (int u = 0; u < 2; u++) place[u] = dut.unit_ticket[u] - head;
         used      = '0;
         raws_open = '0;
         for (int i = 0; i < TICKETS; i++) begin
-            ticket[i]  = dut.head + 2'(i);
+            ticket[i]  = head + 2'(i);
+            is_fetched[i]  = i < ahead;
+            is_finished[i] = dut.finished[ticket[i]] || is_fetched[i] && !dut.opened[ticket[i]][8];
+            ids[i]         = dut.ids[ticket[i]];
+            if (dut.wrote && dut.wrote_last && dut.wrote_ticket == ticket[i]) begin
+                is_finished[i] = 1'b1;
+                ids[i]         = dut.wrote_ids;
+            end
             start[i]   = dut.ring_head + used[2:0];
             raws[i]    = raws_open;
             is_open[i] = i < dut.tickets;
@@ -100,19 +116,18 @@ module reorder_proof (
                 if (busy[u] && dut.unit_ticket[u] == ticket[i]) begin
                     is_held[i] = dut.unit_start[u] == start[i] && number[u] == due_2 + NUMBER_BITS'(i)
                         && (!two[u] || dut.opened[ticket[i]][6:0] == 2)
-                        && (!second[u] || dut.ring.words[start[i]] == {2'b00, number[u]});
+                        && (!second[u] || in_ring(start[i]) == {2'b00, number[u]});
                 end
             end
             is_ok[i] = dut.opened[ticket[i]][7];
             if (is_raw[i]) begin
-                is_ok[i] = is_ok[i] && !dut.finished[ticket[i]];
+                is_ok[i] = is_ok[i] && !is_finished[i];
             end else begin
                 is_ok[i] = is_ok[i] && (dut.opened[ticket[i]][6:0] == 1 || dut.opened[ticket[i]][6:0] == 2);
-                if (dut.finished[ticket[i]]) begin
-                    is_ok[i] = is_ok[i] && dut.ids[ticket[i]] < dut.opened[ticket[i]][6:0]
-                        && dut.ring.words[start[i]] == {dut.ids[ticket[i]] == 0, 1'b0, due_2 + NUMBER_BITS'(i)}
-                        && (dut.ids[ticket[i]] == 0
-                            || dut.ring.words[start[i] + 3'd1] == {2'b11, due_2 + NUMBER_BITS'(i)});
+                if (is_finished[i]) begin
+                    is_ok[i] = is_ok[i] && ids[i] < dut.opened[ticket[i]][6:0]
+                        && in_ring(start[i]) == {ids[i] == 0, 1'b0, due_2 + NUMBER_BITS'(i)}
+                        && (ids[i] == 0 || in_ring(start[i] + 3'd1) == {2'b11, due_2 + NUMBER_BITS'(i)});
                 end else begin
                     is_ok[i] = is_ok[i] && is_held[i];
                 end
@@ -121,6 +136,15 @@ module reorder_proof (
             if (is_open[i] && !is_raw[i]) used = used + dut.opened[ticket[i]][3:0];
         end
     end
+
+    // What is fetched of a ticket is what it was opened with, and how many ids it has.
+    function automatic logic fetched_right(
+        input logic [1:0] i, input logic raw, input logic ends, input logic [6:0] length, input logic [6:0] count
+    );
+        fetched_right = {raw, ends, length} == dut.opened[ticket[i]] && (raw || count == ids[i]);
+    endfunction
+
+    wire [1:0] wrote_at = dut.wrote_ticket - head;
 
     // Raw words that wait: of the first raw ticket, or of the second after the first one's end.
     wire  [1:0]  waiting = dut.raw_words.count;
@@ -198,23 +222,40 @@ module reorder_proof (
 
             // At all times.
             if (dut.read_valid) assert (fits(read_word, due_1, second_1));
-            assert (opened == due_2 + NUMBER_BITS'(dut.tickets) && dut.tail == dut.head + dut.tickets[1:0]);
-            assert (dut.tickets <= 3 && used <= 6 && dut.ring_used == used);
+            assert (opened == due_2 + NUMBER_BITS'(dut.tickets) && dut.tail == head + dut.tickets[1:0] && ahead <= dut.tickets);
+            assert (dut.tickets <= 3 && dut.taken <= 2 && used <= 8 && used == dut.ring_used + dut.taken - dut.freed);
             assert (dut.ring_tail == dut.ring_head + used[2:0]);
-            assert (!open_room || dut.tickets <= 2 && used <= 4);
+            assert (!open_room || dut.tickets <= 2 && used <= 6);
             assert (dut.collected == 7'(second_2));
-            if (second_2) assert (is_open[0] && !is_raw[0] && dut.finished[dut.head] && dut.ids[dut.head] == 1);
-            if (raw_begun_2) assert (is_open[0] && is_raw[0]);
+            if (second_2) assert (dut.head_valid && !is_raw[0] && ids[0] == 1);
+            if (dut.head_valid) assert (fetched_right(0, dut.head_raw, dut.head_end, dut.head_length, dut.head_ids));
+            if (dut.then_valid) begin
+                assert (fetched_right(ahead - 1, dut.then_raw, dut.then_end, dut.then_length, dut.then_ids));
+            end
+            assert (dut.ring_read == dut.ring_head + 3'(dut.collected));
+            if (dut.head_valid && !dut.head_raw) assert (dut.collects_last == (dut.collected == dut.head_ids));
+            if (raw_begun_2) assert (dut.head_valid && is_raw[0]);
             for (int i = 0; i < TICKETS; i++) begin
-                assert (is_open[i] ? is_ok[i] : !dut.finished[ticket[i]]);
+                assert (is_open[i] ? is_ok[i] : !is_finished[i]);
+                if (is_fetched[i]) assert (!dut.finished[ticket[i]]);
             end
             assert ((done & ~busy) == 0 && !(busy == 3 && dut.unit_ticket[0] == dut.unit_ticket[1]));
             for (int u = 0; u < 2; u++) if (busy[u]) begin
                 assert (second[u] == (drain[u] && dut.drained_ids == 1) && (!second[u] || two[u]));
                 assert (is_open[place[u]]);
-                assert (!dut.opened[dut.unit_ticket[u]][8] && !dut.finished[dut.unit_ticket[u]]);
+                assert (!dut.opened[dut.unit_ticket[u]][8] && !is_finished[place[u]]);
             end
             assert (dut.drained_ids <= 1 || !dut.draining);
+            assert (dut.drained_one == (dut.draining ? 2'b01 << dut.drained : 2'b00));
+            assert (dut.next_one == (dut.next_valid ? 2'b01 << dut.next : 2'b00));
+            assert ((dut.next_one & (dut.drained_one | ~done)) == 0);
+            if (dut.wrote) begin
+                assert (is_open[wrote_at] && !is_raw[wrote_at] && wrote_at >= ahead && !dut.finished[dut.wrote_ticket]);
+                assert (dut.wrote_place == start[wrote_at] + (dut.wrote_last ? 3'(dut.wrote_ids) : 3'd0));
+                if (!dut.wrote_last) begin
+                    assert (dut.draining && second[dut.drained] && dut.unit_ticket[dut.drained] == dut.wrote_ticket);
+                end
+            end
             assert (raws_open == 3'(end_1) + 3'(end_2) + 3'(speaking));
             if (speaking) assert (dut.tickets != 0 && is_raw[2'(dut.tickets - 1)]);
             if (waiting != 0) assert (raw_ok[0]);
