@@ -171,7 +171,8 @@ def test_the_model_has_the_average_of_its_weights() -> None:
     """One by hand: the weights of every step, and what stays of the average before."""
     learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=1, batch=16, average=0.5))
     weight = learner.model.decoder.logits.weight
-    expected, steps = weight.detach().clone(), []
+    expected = weight.detach().clone()
+    steps: list[int] = []
 
     def follow(_: Now) -> None:
         if learner.step > len(steps):
