@@ -18,7 +18,7 @@ what a long run reaches.
 |---:|---:|---:|---:|---:|"""
 
 MAKING = """\
-| model | cell and size | weights | epochs | learned in | words a second, greedy, one core |
+| model | cell, size, layers | weights | epochs | learned in | words a second, greedy, one core |
 |---|---|---:|---:|---:|---:|"""
 
 ANCHORS = """\
@@ -67,9 +67,9 @@ def _making(models: dict[str, Measured]) -> str:
     for name, each in models.items():
         shape = each["shape"]
         cells = [
-            f"{shape['cell']} {shape['size']}",
+            _shape(shape),
             f"{each['parameters']:,}",
-            str(each["options"]["epochs"]),
+            f"{each['options']['epochs']}, best {each['best_epoch']}",
             f"{each['learned_seconds'] / 60:.0f} minutes",
             f"{each['words_a_second']:,.0f} ({each['words_a_cpu_second']:,.0f} by CPU time)",
         ]
@@ -77,6 +77,13 @@ def _making(models: dict[str, Measured]) -> str:
     machine = next(iter(models.values()))["machine"]
     note = f"One thread, {machine['CPU']}, torch {machine['torch']}; the time is that of the clock."
     return "\n".join(lines) + f"\n\n{note}"
+
+
+def _shape(shape: dict[str, Any]) -> str:
+    read = shape["layers"]
+    written = shape["decoder_layers"] or read
+    layers = "" if read == written == 1 else f", {read} layers to read, {written} to write"
+    return f"{shape['cell']} {shape['size']}{layers}"
 
 
 def _about(name: str, each: Measured) -> list[str]:

@@ -22,16 +22,18 @@ class Setup:
     """Of the words to learn from."""
 
 
-LEARNING = Options(epochs=12, batch=128, rate=0.003)
+LEARNING = Options(epochs=10, batch=128, rate=0.003, smoothing=0.05, average=0.999)
 
 MODELS = {
-    "attention": Setup(Shape(attention="additive", size=256, dropout=0.1), LEARNING),
-    "plain": Setup(Shape(attention=None, size=320, dropout=0.1), LEARNING),
+    "attention": Setup(
+        Shape(cell="lstm", size=384, layers=2, decoder_layers=1, dropout=0.25), LEARNING
+    ),
+    "plain": Setup(Shape(cell="lstm", size=512, attention=None, dropout=0.2), LEARNING),
 }
 
 SHORT = Options(epochs=4, batch=64, rate=0.003)
 COMPARED = {
-    f"letters-{size}": Setup(MODELS["attention"].shape, SHORT, source_vocab=size, share=0.1)
+    f"letters-{size}": Setup(Shape(dropout=0.1), SHORT, source_vocab=size, share=0.1)
     for size in (258, 512, 1024)
 }
 """Bytes and subwords of letters, by vocabulary size: a tenth of the words, few epochs."""
