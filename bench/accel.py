@@ -277,7 +277,7 @@ def tables(records: list[Record]) -> Iterator[str]:
         record if record["rtl"] == newest else record | {"name": f"{record['name']} *"}
         for record in records
     ]
-    for card in dict.fromkeys(record["card"] for record in records):
+    for card in sorted({record["card"] for record in records}):
         own = [record for record in records if record["card"] == card]
         yield from ("", f"## {card}", "", f"{sizes(own)}.", "")
         yield from by_text([each for each in own if each["kind"] == "real"])
