@@ -39,7 +39,7 @@ COMPILER = (
 )
 FAST = "-O2"
 """With less, with functions split, or in many files whose calls go through a table, models compile
-faster and run a tenth to a third slower."""
+faster and run a tenth slower."""
 SLOW = "-O0"
 """For what runs once, or hardly ever."""
 
