@@ -1,6 +1,8 @@
 """Ids -> text."""
 
 import array
+import random
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -186,7 +188,8 @@ def test_refuses_a_number_in_an_array_that_no_id_has(number: int) -> None:
     "errors", ["replace", "ignore", "backslashreplace", "surrogateescape", "strict", "no such"]
 )
 def test_errors_are_those_of_bytes(errors: str) -> None:
-    for content in (b"abc", "naïve 中文 🙂".encode(), b"a\xffb", b"\xe4\xb8", b"\xed\xa0\x80a"):
+    short = [b"abc", "naïve 中文 🙂".encode(), b"a\xffb", b"\xe4\xb8", b"\xed\xa0\x80a"]
+    for content in [*short, *(content * 500 for content in short)]:
         ids = TOK.encode(content)
         try:
             expected = content.decode(errors=errors)
@@ -195,3 +198,20 @@ def test_errors_are_those_of_bytes(errors: str) -> None:
                 TOK.decode(ids, errors)
         else:
             assert TOK.decode(ids, errors) == expected
+
+
+@pytest.mark.parametrize("highest", [0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF])
+@pytest.mark.parametrize("share", [0.001, 0.1, 1.0])
+def test_a_long_text_is_the_str_that_python_makes(highest: int, share: float) -> None:
+    chance = random.Random(highest)
+    for length in (510, 511, 512, 513, 5_000, 300_000):
+        codes = [
+            chance.randint(0, highest if chance.random() < share else 0x7F) for _ in range(length)
+        ]
+        content = "".join(map(chr, codes)).encode(errors="ignore")
+        text, expected = TOK.decode(TOK.encode_array(content)), content.decode()
+        assert text == expected
+        assert hash(text) == hash(expected)
+        assert text.isascii() == expected.isascii()
+        assert sys.getsizeof(text) == sys.getsizeof(expected)
+        assert (text + "x")[-3:] == (expected + "x")[-3:]

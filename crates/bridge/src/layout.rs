@@ -10,6 +10,7 @@
 use std::mem::MaybeUninit;
 
 use jeton::Id;
+use jeton::unicode::{Unit, Width, measure, widen};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -333,6 +334,62 @@ impl StrLayout {
                 _ => None,
             }
         }
+    }
+}
+
+/// Bytes that a text has at least to be widened here: a short one costs Python's own call and little else.
+const WIDENED_MIN: usize = 1 << 9;
+
+impl StrLayout {
+    /// Makes a str of a text that is long, in a third of the time that Python takes; nothing of others,
+    /// nor where the str is not as it should be.
+    pub(crate) fn make<'py>(self, py: Python<'py>, text: &str) -> Option<Bound<'py, PyString>> {
+        if text.len() < WIDENED_MIN {
+            return None;
+        }
+        let (characters, width) = measure(text);
+        match width {
+            Width::Ascii => self.make_of::<u8>(py, text, "aa", characters),
+            Width::One => self.make_of::<u8>(py, text, "éé", characters),
+            Width::Two => self.make_of::<u16>(py, text, "ĀĀ", characters),
+            Width::Four => self.make_of::<u32>(py, text, "😀😀", characters),
+        }
+    }
+
+    /// Makes it by drawing out a str as wide: the characters that are new are not written yet.
+    fn make_of<'py, U: Unit>(
+        self,
+        py: Python<'py>,
+        text: &str,
+        seed: &str,
+        characters: usize,
+    ) -> Option<Bound<'py, PyString>> {
+        let mut object = PyString::new(py, seed).into_any().into_ptr();
+        // SAFETY: we own the only reference to a new str; we own what it becomes, the same or another,
+        // and if there is no memory it stays what it was.
+        let made = unsafe {
+            let status = ffi::PyUnicode_Resize(&raw mut object, characters as isize);
+            let made = Bound::from_owned_ptr(py, object);
+            if status != 0 {
+                ffi::PyErr_Clear();
+                return None;
+            }
+            made.cast_into::<PyString>().ok()?
+        };
+        let ascii = seed.is_ascii();
+        if self.shape(made.as_borrowed()) != Some((characters, size_of::<U>(), ascii)) {
+            return None;
+        }
+        let start = usize::from(if ascii { self.ascii_at } else { self.wide_at });
+        // SAFETY: the str is of this layout, so wide and so long, and nobody else knows it: it may
+        // still be written to, and nobody has read what its characters were.
+        let units = unsafe {
+            let first = made.as_ptr().cast::<u8>().add(start).cast::<MaybeUninit<U>>();
+            std::slice::from_raw_parts_mut(first, characters)
+        };
+        jeton::huge::ask_for_huge_pages(units);
+        assert_eq!(widen(text, units), characters, "each has been counted");
+        Some(made)
     }
 }
 

@@ -5,6 +5,7 @@ mod rows;
 mod scripts;
 mod tables;
 mod transcode;
+mod widen;
 mod words;
 
 pub(crate) use points::{POINTS, Points};
@@ -12,6 +13,7 @@ pub(crate) use rows::{Row, row};
 pub use scripts::script_name;
 pub(crate) use scripts::{script, script_of};
 pub use transcode::{Unit, transcode};
+pub use widen::{Width, measure, widen};
 pub(crate) use words::{fold, is_word, is_word_after, is_word_before};
 
 /// Bytes that a character has at most.

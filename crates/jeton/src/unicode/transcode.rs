@@ -4,18 +4,36 @@
 pub trait Unit: Copy + Into<u32> {
     /// Bytes that the UTF-8 of such a code point has at most.
     const UTF8_BYTES_MAX: usize;
+
+    /// The unit of a code point that fits into one.
+    fn of(point: u32) -> Self;
 }
 
 impl Unit for u8 {
     const UTF8_BYTES_MAX: usize = 2;
+
+    #[inline(always)]
+    fn of(point: u32) -> Self {
+        point as Self
+    }
 }
 
 impl Unit for u16 {
     const UTF8_BYTES_MAX: usize = 3;
+
+    #[inline(always)]
+    fn of(point: u32) -> Self {
+        point as Self
+    }
 }
 
 impl Unit for u32 {
     const UTF8_BYTES_MAX: usize = 4;
+
+    #[inline(always)]
+    fn of(point: u32) -> Self {
+        point
+    }
 }
 
 /// Units that are looked at together.
