@@ -31,7 +31,7 @@ mod testing;
 // What all parts share.
 mod error;
 pub mod huge;
-mod long;
+mod index;
 mod progress;
 mod short;
 pub mod unicode;

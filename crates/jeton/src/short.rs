@@ -1,13 +1,9 @@
-//! Short tokens, found by their bytes: up to 15 bytes and their number are one key of 16.
+//! Short pieces: up to 15 bytes and their number are one key of 16.
 
 use std::hash::BuildHasher;
 
 use bytemuck::{Pod, Zeroable};
 use foldhash::fast::RandomState;
-
-use crate::huge::{Huge, prefetch};
-use crate::image::{Reader, Writer};
-use crate::vocab::Id;
 
 /// Bytes that a short piece has at most.
 pub(crate) const SHORT_MAX: usize = 15;
@@ -60,7 +56,13 @@ impl Key {
     /// Returns a number whose bits all depend on all bytes.
     #[inline(always)]
     pub(crate) fn mixed(self) -> u64 {
-        mix(self.0, SEEDS)
+        self.mixed_by(SEEDS)
+    }
+
+    /// The same by seeds of somebody's own.
+    #[inline(always)]
+    pub(crate) fn mixed_by(self, seeds: [u64; 2]) -> u64 {
+        mix(self.0, seeds)
     }
 }
 
@@ -113,86 +115,9 @@ pub(crate) static ROWS: [Row; 17] = {
     rows
 };
 
-/// A slot of the table, half a cache line, so that none lies across two.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(32))]
-struct Slot {
-    key: Key,
-    id: Id,
-    rest: [u32; 3],
-}
-
-/// An open-addressed table of short tokens, at most half full.
-#[derive(Clone, Debug)]
-pub(crate) struct ShortTokens {
-    slots: Huge<Slot>,
-    shift: u32,
-    /// Chosen anew for every table, so that no vocabulary can be made whose tokens all collide.
-    seeds: [u64; 2],
-}
-
-impl ShortTokens {
-    /// Makes an empty table for so many tokens.
-    pub(crate) fn with_capacity(tokens: usize) -> Self {
-        let slots = (tokens * 2).next_power_of_two().max(2);
-        let seeds = drawn_seeds();
-        Self { slots: Huge::zeros(slots), shift: 64 - slots.trailing_zeros(), seeds }
-    }
-
-    /// Puts the table into an image.
-    pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
-        self.seeds.iter().for_each(|&seed| image.number(seed));
-        image.row(&self.slots);
-    }
-
-    /// Takes the table out of an image.
-    pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
-        let seeds = [image.number()?, image.number()?];
-        let slots = image.table().filter(|slots: &Huge<Slot>| slots.len() > 1)?;
-        Some(Self { shift: 64 - slots.len().trailing_zeros(), slots, seeds })
-    }
-
-    /// Adds a token that is not in the table yet.
-    pub(crate) fn insert(&mut self, key: Key, id: Id) {
-        let mut at = self.home(key);
-        while self.slots[at].key != Key::NONE {
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-        self.slots[at] = Slot { key, id, rest: [0; 3] };
-    }
-
-    /// Returns the id of a key, if it is a token's.
-    #[inline]
-    pub(crate) fn get(&self, key: Key) -> Option<Id> {
-        let mut at = self.home(key);
-        loop {
-            let slot = &self.slots[at];
-            if slot.key == key {
-                return Some(slot.id);
-            }
-            if slot.key == Key::NONE {
-                return None;
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    /// Asks for the slot where a key is looked for first.
-    #[inline]
-    pub(crate) fn prefetch(&self, key: Key) {
-        prefetch(&self.slots[self.home(key)]);
-    }
-
-    #[inline]
-    fn home(&self, key: Key) -> usize {
-        (mix(key.0, self.seeds) >> self.shift) as usize
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
 
     #[test]
     fn a_key_is_its_bytes_wherever_they_stand() {
@@ -213,26 +138,6 @@ mod tests {
                 };
                 assert_eq!(Key::within(text, start, length), key);
             }
-        }
-    }
-
-    #[test]
-    fn finds_what_was_put_in_and_nothing_else() {
-        let mut random = Random(1);
-        let words: std::collections::BTreeSet<Vec<u8>> = (0..1000)
-            .map(|_| (0..=random.below(SHORT_MAX)).map(|_| random.below(4) as u8).collect())
-            .collect();
-        let (put, left): (Vec<_>, Vec<_>) =
-            words.iter().enumerate().partition(|(number, _)| number % 2 == 0);
-        let mut table = ShortTokens::with_capacity(put.len());
-        for (number, word) in &put {
-            table.insert(Key::of(word, 0, word.len()), *number as Id);
-        }
-        for (number, word) in put {
-            assert_eq!(table.get(Key::of(word, 0, word.len())), Some(number as Id));
-        }
-        for (_, word) in left {
-            assert_eq!(table.get(Key::of(word, 0, word.len())), None);
         }
     }
 }

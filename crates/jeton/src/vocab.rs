@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use crate::error::Error;
 use crate::huge::Huge;
 use crate::image::{Reader, Writer};
-use crate::long::LongTokens;
+use crate::index::Index;
 use crate::merge::{self, Bridges, Pairs};
-use crate::short::{Key, SHORT_MAX, ShortTokens};
+use crate::short::{Key, SHORT_MAX};
 
 /// Names a token, and is also its rank: the lower, the earlier its merge.
 pub type Id = u32;
@@ -38,10 +38,8 @@ pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 #[derive(Clone, Debug)]
 pub struct Vocab {
     tokens: Tokens,
-    /// The tokens of few bytes, which nearly all pieces are.
-    short: ShortTokens,
-    /// The others.
-    long: LongTokens,
+    /// Where they are by their bytes.
+    index: Index,
     byte_ids: [Id; 256],
     pairs: Pairs,
     /// Where pieces may be cut, and what merging them may begin with.
@@ -106,8 +104,20 @@ impl Tokens {
 
     #[inline]
     fn at(&self, index: usize) -> &[u8] {
+        &self.bytes[self.range(index)]
+    }
+
+    /// The key of a token; [`Key::LONG`] if it is not short.
+    #[inline]
+    fn key_at(&self, index: usize) -> Key {
+        let Range { start, end } = self.range(index);
+        Key::within(&self.bytes, start, end - start)
+    }
+
+    #[inline]
+    fn range(&self, index: usize) -> Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.bytes[start as usize..self.ends[index] as usize]
+        start as usize..self.ends[index] as usize
     }
 }
 
@@ -140,11 +150,9 @@ impl Vocab {
     /// When a byte is missing, or two tokens are equal.
     pub(crate) fn of(tokens: Tokens) -> Result<Self, Error> {
         let count = tokens.ids.len();
-        let long = (0..count).filter(|&index| tokens.at(index).len() > SHORT_MAX).count();
         let mut vocab = Self {
             tokens,
-            short: ShortTokens::with_capacity(count),
-            long: LongTokens::with_capacity(long),
+            index: Index::with_capacity(count),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
             bridges: Bridges::of(std::iter::empty(), false, false),
@@ -206,8 +214,7 @@ impl Vocab {
         image.row(&self.tokens.bytes);
         image.row(&self.tokens.ends);
         image.row(&self.tokens.ids);
-        self.short.write_image(image);
-        self.long.write_image(image);
+        self.index.write_image(image);
         self.pairs.write_image(image);
         self.bridges.write_image(image);
     }
@@ -221,8 +228,7 @@ impl Vocab {
         }
         let mut vocab = Self {
             tokens,
-            short: ShortTokens::from_image(image)?,
-            long: LongTokens::from_image(image)?,
+            index: Index::from_image(image)?,
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::from_image(image)?,
             bridges: Bridges::from_image(image)?,
@@ -247,25 +253,23 @@ impl Vocab {
         })
     }
 
-    /// Puts all tokens into the tables where they are found by their bytes.
+    /// Puts all tokens into the table where they are found by their bytes.
     fn fill(&mut self) -> Result<(), Error> {
-        let count = self.tokens.ids.len();
-        let ahead = |vocab: &Self, index: usize| {
-            if let Some(token) = (index < count).then(|| vocab.at(index))
-                && token.len() <= SHORT_MAX
-            {
-                vocab.short.prefetch(Key::of(token, 0, token.len()));
-            }
+        let Self { tokens, index, .. } = self;
+        let hash = |index: &Index, number: usize| match tokens.key_at(number) {
+            Key::LONG => index.hash_long(tokens.at(number)),
+            key => index.hash_short(key),
         };
-        for index in 0..count {
-            ahead(self, index + PREFETCHED);
-            let (id, token) = (self.tokens.ids[index], self.tokens.at(index));
-            if let Some(first) = self.find(token) {
-                return Err(Error::SharedBytes { token: token.to_vec(), first, second: id });
+        let count = tokens.ids.len();
+        for number in 0..count {
+            if number + PREFETCHED < count {
+                index.prefetch(hash(index, number + PREFETCHED));
             }
-            match token.len() <= SHORT_MAX {
-                true => self.short.insert(Key::of(token, 0, token.len()), id),
-                false => self.long.insert(token, index as u32),
+            let token = tokens.at(number);
+            let is_equal = |other: usize| tokens.at(other) == token;
+            if let Err(first) = index.insert(hash(index, number), number, is_equal) {
+                let [first, second] = [first, number].map(|number| tokens.ids[number]);
+                return Err(Error::SharedBytes { token: token.to_vec(), first, second });
             }
         }
         Ok(())
@@ -295,20 +299,30 @@ impl Vocab {
     pub(crate) fn find_within(&self, text: &[u8], place: Range<usize>) -> Option<Id> {
         match place.len() {
             0 => None,
-            length @ 1..=SHORT_MAX => self.short.get(Key::of(text, place.start, length)),
+            length @ 1..=SHORT_MAX => self.find_short(Key::of(text, place.start, length)),
             _ => self.find_long(&text[place]),
         }
     }
 
-    /// Returns the table of the tokens of few bytes.
-    pub(crate) fn short(&self) -> &ShortTokens {
-        &self.short
+    /// Returns the id of a short token, by its key.
+    #[inline]
+    pub(crate) fn find_short(&self, key: Key) -> Option<Id> {
+        let is_it = |index: usize| self.tokens.key_at(index) == key;
+        let index = self.index.get(self.index.hash_short(key), is_it)?;
+        Some(self.tokens.ids[index])
+    }
+
+    /// Asks for where a short token is looked for.
+    #[inline]
+    pub(crate) fn prefetch_short(&self, key: Key) {
+        self.index.prefetch(self.index.hash_short(key));
     }
 
     /// Returns the id of a token that is not short.
     pub(crate) fn find_long(&self, token: &[u8]) -> Option<Id> {
-        let index = self.long.get(token, |index| self.at(index as usize))?;
-        Some(self.tokens.ids[index as usize])
+        let is_it = |index: usize| self.at(index) == token;
+        let index = self.index.get(self.index.hash_long(token), is_it)?;
+        Some(self.tokens.ids[index])
     }
 
     /// Returns the bytes of an id, if it has a token.

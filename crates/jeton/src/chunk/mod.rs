@@ -340,7 +340,7 @@ impl Chunk {
                 continue;
             }
             let token = match piece.len() {
-                ..=SHORT_MAX => vocab.short().get(keys[all[missed].piece as usize]),
+                ..=SHORT_MAX => vocab.find_short(keys[all[missed].piece as usize]),
                 _ => vocab.find_long(piece),
             };
             if let Some(id) = token {
@@ -375,7 +375,7 @@ impl Chunk {
                     self.spans[number] = append(&mut self.others, slot.ids());
                     continue;
                 }
-                vocab.short().prefetch(key);
+                vocab.prefetch_short(key);
                 hash
             } else {
                 hash(&text[start..end])

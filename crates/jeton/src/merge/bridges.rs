@@ -45,6 +45,8 @@ impl Bridges {
         all_reached: bool,
         rising: bool,
     ) -> Self {
+        // ASCII has no borders.
+        let tokens = tokens.filter(|(_, token)| !token.is_ascii());
         let borders = |(_, token): (Id, &'t [u8])| {
             (1..token.len()).filter(|&at| is_border(token, at)).map(move |at| (token, at))
         };

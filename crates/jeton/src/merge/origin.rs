@@ -11,6 +11,7 @@
 
 use super::{Pairs, Scratch, merge_parts};
 use crate::huge::prefetch;
+use crate::index::INDEX_BITS;
 use crate::vocab::Vocab;
 
 /// Bytes of the longest tokens whose borders are tried; there are few beyond, and tries grow with
@@ -241,9 +242,6 @@ struct Index {
 
 /// Bits of the filter for each token.
 const BITS_EACH: usize = 8;
-
-/// Bits of an index plus one.
-const INDEX_BITS: u32 = 25;
 
 /// The factor of the hash, a polynomial of the bytes: odd, and otherwise any.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
