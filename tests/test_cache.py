@@ -269,7 +269,7 @@ def test_what_is_interrupted_leaves_nothing(folder: Path, monkeypatch: pytest.Mo
     assert images(folder) == []
 
 
-@pytest.mark.parametrize("off", ["", "0"])
+@pytest.mark.parametrize("off", ["", "0", "off"])
 def test_can_be_turned_off(
     off: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,9 +43,9 @@ _POSIX = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of images, or None where there is none: JETON_CACHE names it, or is "0"."""
+    """Return the folder of images, which JETON_CACHE names, or None where there is none."""
     named = os.environ.get("JETON_CACHE")
-    if named in ("", "0") or not _POSIX:
+    if named in ("", "0", "off") or not _POSIX:
         return None
     if named is not None:
         return Path(os.path.expanduser(named))  # noqa: PTH111 - what has no home stays.
