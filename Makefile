@@ -27,7 +27,7 @@ train: build ## Train a tokenizer on CORPUS (default: Python's standard library)
 .PHONY: test
 test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share of the accelerator's.
 	cargo test --workspace --release
-	pytest -q
+	pytest -q -n auto --dist loadfile
 
 .PHONY: rtl-test
 rtl-test: dev rtl fpga-tools debian ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.

@@ -15,9 +15,11 @@ import jeton
 from jeton import reference
 from jeton.reference import Vocab
 
-# Tests, and the processes that they start, never touch the user's own cache folder.
-CACHE = tempfile.TemporaryDirectory(prefix="jeton-tests-")
-os.environ["JETON_CACHE"] = CACHE.name
+# Tests, and the processes that they start, never touch the user's own cache folder. Those that run
+# beside each other share one of their own.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    CACHE = tempfile.TemporaryDirectory(prefix="jeton-tests-")
+    os.environ["JETON_CACHE"] = CACHE.name
 
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "tests" / "vectors"

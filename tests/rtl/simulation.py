@@ -1,5 +1,6 @@
 """Builds a block of rtl/ with a simulator, once for each state of its sources, and tests it."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -76,10 +77,19 @@ def build(top: str, parameters: Mapping[str, int], simulator: str = "verilator")
     for path in files:
         state.update(path.read_bytes())
     folder = BUILDS / f"{top}-{state.hexdigest()[:16]}"
-    if (folder / "built").is_file():
-        return folder
-    runtime = BUILDS / "runtime"
     folder.mkdir(parents=True, exist_ok=True)
+    # Another process may be building the same.
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").is_file():
+            _build(folder, files, top, parameters, simulator)
+    return folder
+
+
+def _build(
+    folder: Path, files: list[Path], top: str, parameters: Mapping[str, int], simulator: str
+) -> None:
+    runtime = BUILDS / "runtime"
     # Verilator's own runtime is most of a build, so it is compiled once;
     # make must think that it is newer than the makefile that Verilator is about to write.
     soon = time.time() + 3600
@@ -101,7 +111,6 @@ def build(top: str, parameters: Mapping[str, int], simulator: str = "verilator")
         raise AssertionError(f"{top} does not build in {simulator}:\n{log.read_text()}") from error
     keep(folder.glob("verilated*.o"), runtime)
     (folder / "built").touch()
-    return folder
 
 
 def keep(objects: Iterator[Path], runtime: Path) -> None:
