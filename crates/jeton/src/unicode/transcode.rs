@@ -62,15 +62,14 @@ pub fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
     {
         return unsafe { avx512::transcode(units) };
     } else if is_x86_feature_detected!("avx2") {
-        return unsafe { transcode_by_avx2(units) };
+        return unsafe { avx2::transcode(units) };
     }
-    transcode_by(units, write)
+    transcode_plainly(units)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn transcode_by_avx2<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
-    transcode_by(units, |units, room| write(units, room))
+fn transcode_plainly<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
+    let put = |points: [u32; STEP], room: &mut Room, end| put_each(&points, room, end);
+    transcode_by(units, |units, room| write(units, room, put))
 }
 
 /// Writes block by block into memory that would do for any characters; pages of it that the text
@@ -90,9 +89,14 @@ fn transcode_by<U: Unit>(
     Some(text)
 }
 
-/// Writes the UTF-8 of at most a block; returns where it ends, if all units are characters.
+/// Writes the UTF-8 of at most a block, by `put` where it is not ASCII; returns where it ends, if all units
+/// are characters.
 #[inline(always)]
-fn write<U: Unit>(units: &[U], room: &mut Room) -> Option<usize> {
+fn write<U: Unit>(
+    units: &[U],
+    room: &mut Room,
+    put: impl Fn([u32; STEP], &mut Room, usize) -> Option<usize>,
+) -> Option<usize> {
     let (steps, rest) = units.as_chunks::<STEP>();
     let mut end = 0;
     for step in steps {
@@ -101,7 +105,7 @@ fn write<U: Unit>(units: &[U], room: &mut Room) -> Option<usize> {
             room[end..end + STEP].copy_from_slice(&points.map(|point| point as u8));
             end += STEP;
         } else {
-            end = put_each(&points, room, end)?;
+            end = put(points, room, end)?;
         }
     }
     put_each(rest, room, end)
@@ -128,6 +132,94 @@ fn put(point: u32, room: &mut Room, end: usize) -> usize {
     };
     room[end..end + 4].copy_from_slice(&bytes);
     end + length
+}
+
+/// Four characters at once, of one to three bytes: each is spelled with three, and those that it has are
+/// pushed together.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::{Room, Unit};
+
+    /// Four characters by their lengths: four bits for those of two bytes or more, and above them four for
+    /// those of three.
+    struct Form {
+        /// Which of the bytes that were spelled they have; the rest is from nowhere.
+        bytes: [u8; 16],
+        length: usize,
+    }
+
+    static FORMS: [Form; 1 << 8] = {
+        let mut forms = [const { Form { bytes: [0x80; 16], length: 0 } }; 1 << 8];
+        let mut form = 0;
+        while form < forms.len() {
+            let mut lane = 0;
+            while lane < 4 {
+                let length = 1 + (form >> lane & 1) + (form >> lane >> 4 & 1);
+                let mut byte = 3 - length;
+                while byte < 3 {
+                    let Form { bytes, length } = &mut forms[form];
+                    bytes[*length] = (lane * 4 + byte) as u8;
+                    *length += 1;
+                    byte += 1;
+                }
+                lane += 1;
+            }
+            form += 1;
+        }
+        forms
+    };
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
+        super::transcode_by(units, |units, room| {
+            super::write(units, room, |points, room, mut end| {
+                for four in points.as_chunks().0 {
+                    end = put(four, room, end)?;
+                }
+                Some(end)
+            })
+        })
+    }
+
+    /// Writes four characters, and bytes behind them that do not count; returns where they end, if all are
+    /// characters.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn put(four: &[u32; 4], room: &mut Room, end: usize) -> Option<usize> {
+        // SAFETY: four numbers are sixteen bytes.
+        #[allow(unsafe_code)]
+        let points = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
+        let all = |number: i32| _mm_set1_epi32(number);
+        let high = _mm_srli_epi32::<16>(points);
+        let surrogates = _mm_cmpeq_epi32(_mm_srli_epi32::<11>(points), all(0xd800 >> 11));
+        // Those of four bytes are rare.
+        if _mm_testz_si128(_mm_or_si128(high, surrogates), all(-1)) == 0 {
+            return super::put_each(four, room, end);
+        }
+        let two = _mm_cmpgt_epi32(points, all(0x7f));
+        let three = _mm_cmpgt_epi32(points, all(0x7ff));
+        let lanes = |mask: __m128i| _mm_movemask_ps(_mm_castsi128_ps(mask)) as usize;
+        let form = &FORMS[(lanes(two) | lanes(three) << 4) % FORMS.len()];
+
+        let tail = _mm_and_si128(_mm_slli_epi32::<2>(points), all(0x3f00));
+        let tail = _mm_or_si128(tail, _mm_and_si128(_mm_slli_epi32::<16>(points), all(0x3f_0000)));
+        let spelled =
+            _mm_or_si128(_mm_or_si128(_mm_srli_epi32::<12>(points), tail), all(0x80_80e0));
+        // What has two bytes begins with the second of them, and ASCII is the third as it is.
+        let spelled = _mm_or_si128(spelled, _mm_andnot_si128(three, all(0x4000)));
+        let spelled = _mm_blendv_epi8(_mm_slli_epi32::<16>(points), spelled, two);
+
+        let place = &mut room[end..end + 16];
+        // SAFETY: sixteen bytes are read and written where there are as many.
+        #[allow(unsafe_code)]
+        unsafe {
+            let bytes = _mm_loadu_si128(form.bytes.as_ptr().cast());
+            _mm_storeu_si128(place.as_mut_ptr().cast(), _mm_shuffle_epi8(spelled, bytes));
+        }
+        Some(end + form.length)
+    }
 }
 
 /// Sixteen characters at once, of whatever lengths: each is spelled with four bytes, and those that
@@ -213,12 +305,12 @@ mod tests {
 
     /// Every way that this machine has, portable code first.
     fn ways<U: Unit>(units: &[U]) -> Vec<Option<Vec<u8>>> {
-        let mut ways = vec![transcode_by(units, write), transcode(units)];
+        let mut ways = vec![transcode_plainly(units), transcode(units)];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has it.
             #[allow(unsafe_code)]
-            ways.push(unsafe { transcode_by_avx2(units) });
+            ways.push(unsafe { avx2::transcode(units) });
         }
         ways
     }
