@@ -14,7 +14,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
 use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
-use crate::layout::StrLayout;
+use crate::layout::{StrLayout, WIDENED_MIN};
 use crate::text::{HeldText, Text};
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
@@ -508,7 +508,8 @@ pub(crate) fn threads_or_all(threads: Option<i128>, bytes: usize) -> usize {
 
 /// Decodes as `bytes.decode` does; `errors` means nothing to bytes without any.
 fn as_str<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
-    if let Some(layout) = StrLayout::known(py)
+    if bytes.len() >= WIDENED_MIN
+        && let Some(layout) = StrLayout::known(py)
         && let Ok(text) = simdutf8::basic::from_utf8(bytes)
         && let Some(made) = layout.make(py, text)
     {

@@ -337,16 +337,14 @@ impl StrLayout {
     }
 }
 
-/// Bytes that a text has at least to be widened here: a short one costs Python's own call and little else.
-const WIDENED_MIN: usize = 1 << 9;
+/// Bytes that a text has at least to be widened here: making a short one is Python's own calls and
+/// little else.
+pub(crate) const WIDENED_MIN: usize = 1 << 9;
 
 impl StrLayout {
-    /// Makes a str of a text that is long, in a third of the time that Python takes; nothing of others,
-    /// nor where the str is not as it should be.
+    /// Makes a str of a text, in a third of the time that Python takes where it is not ASCII; nothing
+    /// where it does not turn out as it should.
     pub(crate) fn make<'py>(self, py: Python<'py>, text: &str) -> Option<Bound<'py, PyString>> {
-        if text.len() < WIDENED_MIN {
-            return None;
-        }
         let (characters, width) = measure(text);
         match width {
             Width::Ascii => self.make_of::<u8>(py, text, "aa", characters),
@@ -365,8 +363,8 @@ impl StrLayout {
         characters: usize,
     ) -> Option<Bound<'py, PyString>> {
         let mut object = PyString::new(py, seed).into_any().into_ptr();
-        // SAFETY: we own the only reference to a new str; we own what it becomes, the same or another,
-        // and if there is no memory it stays what it was.
+        // SAFETY: we own the only reference to a new str; we own what it becomes, the same or
+        // another, and if there is no memory it stays what it was.
         let made = unsafe {
             let status = ffi::PyUnicode_Resize(&raw mut object, characters as isize);
             let made = Bound::from_owned_ptr(py, object);
@@ -381,8 +379,8 @@ impl StrLayout {
             return None;
         }
         let start = usize::from(if ascii { self.ascii_at } else { self.wide_at });
-        // SAFETY: the str is of this layout, so wide and so long, and nobody else knows it: it may
-        // still be written to, and nobody has read what its characters were.
+        // SAFETY: the str is of this layout, so wide and so long, its characters aligned to eight
+        // bytes; and nobody else knows it: it may still be written to, and nobody has read it.
         let units = unsafe {
             let first = made.as_ptr().cast::<u8>().add(start).cast::<MaybeUninit<U>>();
             std::slice::from_raw_parts_mut(first, characters)

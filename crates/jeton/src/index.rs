@@ -2,15 +2,17 @@
 
 use crate::huge::{Huge, prefetch};
 use crate::image::{Reader, Writer};
-use crate::short::{Key, drawn_seeds};
+use crate::short::{self, Key, SHORT_MAX, drawn_seeds};
+use crate::vocab::TOKENS_MAX;
 
 /// An open-addressed table of the indices of tokens, at most half full.
 ///
-/// It is small, four bytes a slot: what is not a token is looked for far more often than what is, once each
-/// by a thread, and seldom needs more than a slot.
+/// It is small, four bytes a slot: a token is looked for once by each thread, what is none far more
+/// often, and the marks of the slots that are met tell nearly always.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
-    /// A mark, some bits of the hash, and below it one more than the index; zero where a slot is empty.
+    /// A mark, some bits of the hash, and below it one more than the index; zero where a slot is
+    /// empty.
     slots: Huge<u32>,
     shift: u32,
     /// Chosen anew for every table, so that no vocabulary can be made whose tokens all collide.
@@ -18,10 +20,12 @@ pub(crate) struct Index {
 }
 
 /// Bits of an index plus one.
-pub(crate) const INDEX_BITS: u32 = 25;
+const INDEX_BITS: u32 = 25;
 
 /// Bytes of a token that are mixed at once; one that is not short has no fewer.
 const STEP: usize = 16;
+
+const _: () = assert!(TOKENS_MAX < 1 << INDEX_BITS && SHORT_MAX + 1 == STEP);
 
 impl Index {
     /// Makes an empty table for so many tokens.
@@ -53,10 +57,7 @@ impl Index {
     pub(crate) fn hash_long(&self, token: &[u8]) -> u64 {
         let [mut state, seed] = self.seeds;
         let mut mix = |bytes: &[u8; STEP]| {
-            let bytes = u128::from_le_bytes(*bytes);
-            let [low, high] = [bytes as u64, (bytes >> 64) as u64];
-            let product = u128::from(low ^ state) * u128::from(high ^ seed);
-            state = product as u64 ^ (product >> 64) as u64;
+            state = short::mix(u128::from_le_bytes(*bytes), [state, seed]);
         };
         let (steps, rest) = token.as_chunks();
         steps.iter().for_each(&mut mix);
@@ -74,7 +75,8 @@ impl Index {
         prefetch(&self.slots[self.home(hash)]);
     }
 
-    /// Returns the index of a token by its hash; `is_it` tells whether one of that mark is the token.
+    /// Returns the index of a token by its hash; `is_it` tells whether one of that mark is the
+    /// token.
     #[inline]
     pub(crate) fn get(&self, hash: u64, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         self.find(hash, is_it).ok()
@@ -120,10 +122,11 @@ impl Index {
     }
 }
 
-const MARK: u32 = u32::MAX << INDEX_BITS;
+/// The bits of a slot that are its mark.
+pub(crate) const MARK: u32 = u32::MAX << INDEX_BITS;
 
 #[inline]
-fn mark(hash: u64) -> u32 {
+pub(crate) fn mark(hash: u64) -> u32 {
     (hash as u32) << INDEX_BITS
 }
 
@@ -135,7 +138,6 @@ fn shift(slots: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::short::SHORT_MAX;
     use crate::testing::Random;
 
     #[test]

@@ -11,7 +11,7 @@
 
 use super::{Pairs, Scratch, merge_parts};
 use crate::huge::prefetch;
-use crate::index::INDEX_BITS;
+use crate::index::{MARK, mark};
 use crate::vocab::Vocab;
 
 /// Bytes of the longest tokens whose borders are tried; there are few beyond, and tries grow with
@@ -38,12 +38,12 @@ pub(crate) fn find_pairs(vocab: &Vocab) -> Pairs {
         origins.origins[byte as usize] = BYTE;
     }
     let (shelves, long) = by_length(vocab);
-    let index = Index::of(&shelves, count);
+    let hashed = Hashed::of(&shelves, count);
     let mut borders = Vec::new();
     for (length, shelf) in shelves.iter().enumerate().skip(2) {
         let chunks = shelf.bytes.chunks(CHUNK * length);
         for (tokens, bytes) in shelf.tokens.chunks(CHUNK).zip(chunks) {
-            index.borders(bytes, length, &mut borders);
+            hashed.borders(bytes, length, &mut borders);
             origins.prefetch(&borders);
             let mut rest = borders.as_mut_slice();
             for ((number, &token), bytes) in (0..).zip(tokens).zip(bytes.chunks(length)) {
@@ -149,7 +149,7 @@ impl Origins<'_> {
         self.add_by_merging(token);
     }
 
-    /// Returns whether the parts at a border are what the index took them for.
+    /// Returns whether the parts at a border are what the hashes took them for.
     fn spell(&self, border: &Border, bytes: &[u8]) -> bool {
         let [left, right] = [border.left, border.right].map(|part| self.vocab.at(part as usize));
         bytes.split_at(border.at as usize) == (left, right)
@@ -231,11 +231,11 @@ impl Origins<'_> {
 }
 
 /// Tokens by a hash of their bytes, in as little memory as may be, so that it stays in the cache.
-struct Index {
+struct Hashed {
     /// Which bytes may be a token, as bits: of what is none, one in ten passes.
     filter: Vec<u64>,
     filter_shift: u32,
-    /// A mark of seven bits, and below it one more than an index; zero where a slot is empty.
+    /// A mark, and below it one more than an index; zero where a slot is empty.
     slots: Vec<u32>,
     slots_shift: u32,
 }
@@ -257,11 +257,11 @@ const POWERS: [u64; TRIED_MAX + 1] = {
     powers
 };
 
-impl Index {
+impl Hashed {
     fn of(shelves: &[Shelf], count: usize) -> Self {
         let bits = (count * BITS_EACH).next_power_of_two();
         let slots = (count * 5 / 4).next_power_of_two();
-        let mut index = Self {
+        let mut hashed = Self {
             filter: vec![0; bits / 64],
             filter_shift: 64 - bits.trailing_zeros(),
             slots: vec![0; slots],
@@ -270,16 +270,16 @@ impl Index {
         for (length, shelf) in shelves.iter().enumerate().skip(1) {
             for (token, bytes) in shelf.tokens.iter().zip(shelf.bytes.chunks_exact(length)) {
                 let hash = mixed(bytes.iter().fold(0, hash_on));
-                let bit = hash >> index.filter_shift;
-                index.filter[bit as usize / 64] |= 1 << (bit % 64);
-                let mut at = (hash >> index.slots_shift) as usize;
-                while index.slots[at] != 0 {
+                let bit = hash >> hashed.filter_shift;
+                hashed.filter[bit as usize / 64] |= 1 << (bit % 64);
+                let mut at = (hash >> hashed.slots_shift) as usize;
+                while hashed.slots[at] != 0 {
                     at = (at + 1) & (slots - 1);
                 }
-                index.slots[at] = (hash as u32) << INDEX_BITS | (token + 1);
+                hashed.slots[at] = mark(hash) | (token + 1);
             }
         }
-        index
+        hashed
     }
 
     /// Puts all borders of some tokens of one length into `borders`. Some may be none.
@@ -330,8 +330,8 @@ impl Index {
             if slot == 0 {
                 return None;
             }
-            if slot >> INDEX_BITS == hash as u32 & (u32::MAX >> INDEX_BITS) {
-                return Some((slot & ((1 << INDEX_BITS) - 1)) - 1);
+            if slot & MARK == mark(hash) {
+                return Some((slot & !MARK) - 1);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }

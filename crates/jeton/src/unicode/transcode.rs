@@ -89,8 +89,8 @@ fn transcode_by<U: Unit>(
     Some(text)
 }
 
-/// Writes the UTF-8 of at most a block, by `put` where it is not ASCII; returns where it ends, if all units
-/// are characters.
+/// Writes the UTF-8 of at most a block, by `put` where it is not ASCII; returns where it ends, if all
+/// units are characters.
 #[inline(always)]
 fn write<U: Unit>(
     units: &[U],
@@ -134,16 +134,16 @@ fn put(point: u32, room: &mut Room, end: usize) -> usize {
     end + length
 }
 
-/// Four characters at once, of one to three bytes: each is spelled with three, and those that it has are
-/// pushed together.
+/// Four characters at once, of one to three bytes: each is spelled with three, and those that it has
+/// are pushed together.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{Room, Unit};
 
-    /// Four characters by their lengths: four bits for those of two bytes or more, and above them four for
-    /// those of three.
+    /// Four characters by their lengths: four bits for those of two bytes or more, and above them
+    /// four for those of three.
     struct Form {
         /// Which of the bytes that were spelled they have; the rest is from nowhere.
         bytes: [u8; 16],
@@ -156,8 +156,8 @@ mod avx2 {
         while form < forms.len() {
             let mut lane = 0;
             while lane < 4 {
-                let length = 1 + (form >> lane & 1) + (form >> lane >> 4 & 1);
-                let mut byte = 3 - length;
+                let own = 1 + (form >> lane & 1) + (form >> lane >> 4 & 1);
+                let mut byte = 3 - own;
                 while byte < 3 {
                     let Form { bytes, length } = &mut forms[form];
                     bytes[*length] = (lane * 4 + byte) as u8;
@@ -183,8 +183,8 @@ mod avx2 {
         })
     }
 
-    /// Writes four characters, and bytes behind them that do not count; returns where they end, if all are
-    /// characters.
+    /// Writes four characters, and bytes behind them that do not count; returns where they end, if
+    /// all are characters.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn put(four: &[u32; 4], room: &mut Room, end: usize) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! UTF-8 → code points of one width: what was decoded here becomes what a text is in memory elsewhere.
+//! UTF-8 → code points of one width: what is decoded becomes what a text is in memory elsewhere.
 
 use std::mem::MaybeUninit;
 
@@ -39,9 +39,9 @@ pub fn measure(text: &str) -> (usize, Width) {
         highest = highest.max(high);
     }
     let width = match highest {
-        ..0x80 => Width::Ascii,
-        ..0xC4 => Width::One,
-        ..0xF0 => Width::Two,
+        0..0x80 => Width::Ascii,
+        0x80..0xC4 => Width::One,
+        0xC4..0xF0 => Width::Two,
         _ => Width::Four,
     };
     (characters, width)
@@ -60,7 +60,10 @@ pub fn measure(text: &str) -> (usize, Width) {
 pub fn widen<U: Unit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let text = text.as_bytes();
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+    if is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+    {
         // SAFETY: the machine has what it asks for.
         #[allow(unsafe_code)]
         let (at, count) = unsafe { avx2::widen(text, units) };
@@ -116,8 +119,8 @@ fn put_ascii<U: Unit, const N: usize>(bytes: &[u8; N], units: &mut [MaybeUninit<
     }
 }
 
-/// By the upper half of the first byte: how far the bits of a character are from where they would be if it
-/// had four bytes, and which are its own.
+/// By the upper half of the first byte: how far the bits of a character are from where they would be
+/// if it had four bytes, and which are its own.
 const OWN: [(u32, u32); 16] = {
     let mut own = [(18, 0x7F); 16];
     (own[0xC], own[0xD]) = ((12, 0x7FF), (12, 0x7FF));
@@ -135,7 +138,8 @@ fn point([first, second, third, fourth]: [u8; 4]) -> u32 {
     four >> shift & own
 }
 
-/// Four characters at once, of one to three bytes each: where those begin tells which bytes go to which lane.
+/// Four characters at once, of one to three bytes each: where those begin tells which bytes go to
+/// which lane.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
@@ -156,18 +160,18 @@ mod avx2 {
     struct Form {
         /// Bytes that all have together; zero if one of them has four.
         bytes: u8,
-        /// Which of them go to the lanes, the last of each character first.
-        lanes: u8,
+        /// The number of the way in which they are long.
+        way: u8,
     }
 
     /// Ways in which four characters may be one to three bytes long.
-    const LANES: usize = 3 * 3 * 3 * 3;
+    const WAYS: usize = 3 * 3 * 3 * 3;
 
-    const FORMS: [Form; 1 << TOLD] = {
-        let mut forms = [const { Form { bytes: 0, lanes: 0 } }; 1 << TOLD];
-        let mut lanes = 0;
-        while lanes < LANES {
-            let (mut begun, mut bytes, mut left, mut each) = (0, 0, lanes, 0);
+    static FORMS: [Form; 1 << TOLD] = {
+        let mut forms = [const { Form { bytes: 0, way: 0 } }; 1 << TOLD];
+        let mut way = 0;
+        while way < WAYS {
+            let (mut begun, mut bytes, mut left, mut each) = (0, 0, way, 0);
             while each < 4 {
                 begun |= 1 << bytes;
                 bytes += left % 3 + 1;
@@ -177,37 +181,39 @@ mod avx2 {
             // The next begins where they end; others may begin anywhere after it.
             let mut after = 1;
             while after < 1 << (TOLD - bytes) {
-                forms[begun | after << bytes] = Form { bytes: bytes as u8, lanes: lanes as u8 };
+                forms[begun | after << bytes] = Form { bytes: bytes as u8, way: way as u8 };
                 after += 2;
             }
-            lanes += 1;
+            way += 1;
         }
         forms
     };
 
-    /// For each byte of the lanes where it comes from; from nowhere, where the highest bit is set.
-    const SHUFFLES: [[u8; VECTOR]; LANES] = {
-        let mut shuffles = [[0x80; VECTOR]; LANES];
-        let mut lanes = 0;
-        while lanes < LANES {
-            let (mut end, mut left, mut each) = (0, lanes, 0);
+    /// For each byte of the lanes where it comes from, the last of a character first; from nowhere,
+    /// where the highest bit is set.
+    static SHUFFLES: [[u8; VECTOR]; WAYS] = {
+        let mut shuffles = [[0x80; VECTOR]; WAYS];
+        let mut way = 0;
+        while way < WAYS {
+            let (mut end, mut left, mut each) = (0, way, 0);
             while each < 4 {
                 let length = left % 3 + 1;
                 end += length;
                 let mut byte = 0;
                 while byte < length {
-                    shuffles[lanes][each * 4 + byte] = (end - 1 - byte) as u8;
+                    shuffles[way][each * 4 + byte] = (end - 1 - byte) as u8;
                     byte += 1;
                 }
                 left /= 3;
                 each += 1;
             }
-            lanes += 1;
+            way += 1;
         }
         shuffles
     };
 
-    /// Writes the code points of most of a text; returns how many bytes they have, and how many they are.
+    /// Writes the code points of most of a text; returns how many bytes they have, and how many they
+    /// are.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     pub(super) fn widen<U: Unit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
         let (mut at, mut count) = (0, 0);
@@ -228,7 +234,7 @@ mod avx2 {
                     count += 1;
                     continue;
                 }
-                let points = points(block, place, &SHUFFLES[usize::from(form.lanes) % LANES]);
+                let points = points(block, place, &SHUFFLES[usize::from(form.way) % WAYS]);
                 for (unit, point) in units[count..count + 4].iter_mut().zip(points) {
                     unit.write(U::of(point));
                 }
@@ -285,11 +291,16 @@ mod tests {
     /// Checks a text against the standard library, in every width that holds it.
     fn check(text: &str) {
         fn widened<U: Unit>(text: &str, characters: usize) -> Vec<u32> {
-            let mut units = vec![MaybeUninit::new(U::of(0)); characters];
-            assert_eq!(widen(text, &mut units), characters);
+            let [mut one, mut other] = [0, 1].map(|_| vec![MaybeUninit::new(U::of(0)); characters]);
+            assert_eq!(widen(text, &mut one), characters);
+            assert_eq!(widen_from(0, text.as_bytes(), &mut other), characters);
             // SAFETY: each was written before.
             #[allow(unsafe_code)]
-            units.into_iter().map(|unit| unsafe { unit.assume_init() }.into()).collect()
+            let read = |unit: MaybeUninit<U>| -> u32 { unsafe { unit.assume_init() }.into() };
+            let [one, other]: [Vec<u32>; 2] =
+                [one, other].map(|units| units.into_iter().map(read).collect());
+            assert_eq!(one, other);
+            one
         }
         let points: Vec<u32> = text.chars().map(u32::from).collect();
         let (characters, width) = measure(text);
@@ -302,9 +313,9 @@ mod tests {
             assert_eq!(widened::<u8>(text, characters), points);
         }
         let expected = match points.iter().max() {
-            None | Some(..0x80) => Width::Ascii,
-            Some(..0x100) => Width::One,
-            Some(..0x1_0000) => Width::Two,
+            None | Some(0..0x80) => Width::Ascii,
+            Some(0x80..0x100) => Width::One,
+            Some(0x100..0x1_0000) => Width::Two,
             _ => Width::Four,
         };
         assert_eq!(width, expected);
@@ -320,8 +331,10 @@ mod tests {
 
     #[test]
     fn every_character_is_read_at_every_place() {
-        for character in ['é', 'Ā', '’', '\u{ffff}', '😀', char::MAX] {
-            for length in 0..50 {
+        let characters =
+            ['\u{80}', 'ÿ', 'Ā', '\u{7ff}', '\u{800}', '’', '\u{ffff}', '😀', char::MAX];
+        for character in characters {
+            for length in 0..150 {
                 for place in 0..=length {
                     let mut text = "a".repeat(length);
                     text.insert(place, character);
