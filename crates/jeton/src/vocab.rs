@@ -57,6 +57,8 @@ pub(crate) struct Tokens {
     bytes: Huge<u8>,
     /// Where each ends in `bytes`.
     ends: Huge<u32>,
+    /// The key of each, so that one that was found is told by one look.
+    keys: Huge<Key>,
     /// The id of each, rising. Without gaps, the id is the index.
     ids: Huge<Id>,
 }
@@ -88,9 +90,16 @@ impl Tokens {
             "there are lengths for all ids, and bytes for all lengths"
         );
         bytes.resize(bytes.len() + PADDED, 0);
-        let mut tokens = Self { bytes: bytes.into(), ends: ends.into(), ids: ids.into() };
+        let mut keys = Huge::zeros(ends.len());
+        let mut start = 0;
+        for (key, &end) in keys.iter_mut().zip(&ends) {
+            *key = Key::within(&bytes, start, end as usize - start);
+            start = end as usize;
+        }
+        let mut tokens = Self { bytes: bytes.into(), ends: ends.into(), keys, ids: ids.into() };
         tokens.bytes.share();
         tokens.ends.share();
+        tokens.keys.share();
         tokens.ids.share();
         if let Some(&id) = tokens.ids.last().filter(|id| **id > ID_MAX) {
             return Err(Error::IdOutOfRange { id: id.into() });
@@ -104,20 +113,8 @@ impl Tokens {
 
     #[inline]
     fn at(&self, index: usize) -> &[u8] {
-        &self.bytes[self.range(index)]
-    }
-
-    /// The key of a token; [`Key::LONG`] if it is not short.
-    #[inline]
-    fn key_at(&self, index: usize) -> Key {
-        let Range { start, end } = self.range(index);
-        Key::within(&self.bytes, start, end - start)
-    }
-
-    #[inline]
-    fn range(&self, index: usize) -> Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        start as usize..self.ends[index] as usize
+        &self.bytes[start as usize..self.ends[index] as usize]
     }
 }
 
@@ -213,6 +210,7 @@ impl Vocab {
     pub(crate) fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
         image.row(&self.tokens.bytes);
         image.row(&self.tokens.ends);
+        image.row(&self.tokens.keys);
         image.row(&self.tokens.ids);
         self.index.write_image(image);
         self.pairs.write_image(image);
@@ -221,9 +219,11 @@ impl Vocab {
 
     /// Takes a vocabulary out of an image; nothing if its parts do not fit each other.
     pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
-        let tokens = Tokens { bytes: image.row()?, ends: image.row()?, ids: image.row()? };
+        let (bytes, ends) = (image.row()?, image.row()?);
+        let tokens = Tokens { bytes, ends, keys: image.row()?, ids: image.row()? };
         let length = tokens.bytes.len().checked_sub(PADDED)?;
-        if tokens.ends.len() != tokens.ids.len() || *tokens.ends.last()? as usize != length {
+        let lengths = [tokens.ends.len(), tokens.keys.len()];
+        if lengths != [tokens.ids.len(); 2] || *tokens.ends.last()? as usize != length {
             return None;
         }
         let mut vocab = Self {
@@ -256,7 +256,7 @@ impl Vocab {
     /// Puts all tokens into the table where they are found by their bytes.
     fn fill(&mut self) -> Result<(), Error> {
         let Self { tokens, index, .. } = self;
-        let hash = |index: &Index, number: usize| match tokens.key_at(number) {
+        let hash = |index: &Index, number: usize| match tokens.keys[number] {
             Key::LONG => index.hash_long(tokens.at(number)),
             key => index.hash_short(key),
         };
@@ -307,7 +307,7 @@ impl Vocab {
     /// Returns the id of a short token, by its key.
     #[inline]
     pub(crate) fn find_short(&self, key: Key) -> Option<Id> {
-        let is_it = |index: usize| self.tokens.key_at(index) == key;
+        let is_it = |index: usize| self.tokens.keys[index] == key;
         let index = self.index.get(self.index.hash_short(key), is_it)?;
         Some(self.tokens.ids[index])
     }
