@@ -45,7 +45,8 @@ module merge #(
     // Out: the piece's ids, one for each `drain`, once `done`.
     output logic                   done,
     output wire  [ID_BITS-1:0]     out_id,
-    output logic                   out_last,
+    output logic                   out_last,     // One is left,
+    output logic                   out_two,      // or two are.
     input  wire                    drain
 );
 
@@ -163,6 +164,7 @@ module merge #(
         awaited  <= awaited + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(heard);
         count    <= count_next;
         out_last <= count_next == (SLOT_BITS+1)'(1);
+        out_two  <= count_next == (SLOT_BITS+1)'(2);
         ask      <= want;
 
         for (int i = 0; i < SLOTS; i++) begin
@@ -244,6 +246,7 @@ module merge #(
             done      <= 1'b0;
             count     <= '0;
             out_last  <= 1'b0;
+            out_two   <= 1'b0;
             loaded    <= 1'b0;
             awaited   <= '0;
             ask       <= '0;
