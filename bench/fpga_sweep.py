@@ -43,7 +43,7 @@ SIMULATED_BYTES = 120_000
 POINTS: list[dict[str, int]] = [
     *({"units": units, "wide_units": wide} for units in (4, 6, 8, 10, 12) for wide in (2, 4)),
     *({"units": units, "wide_units": wide} for units, wide in ((7, 1), (8, 1), (16, 4))),
-    *({"units": units, "wide_units": 0} for units in (4, 8, 12)),
+    *({"units": units, "wide_units": 0} for units in (2, 4, 6, 8, 12)),
     *({"slots": slots} for slots in (8, 32)),
     *({"wide_slots": slots} for slots in (16, 64)),
     *({"bridge_bits": bits} for bits in (10, 12, 16)),
@@ -57,15 +57,16 @@ ROUTED: list[dict[str, int]] = [
     {"units": 10, "wide_units": 2},
     {"units": 7, "wide_units": 1, "lanes": 3},
     {"units": 4, "wide_units": 0},
-    {"units": 4, "wide_units": 2},
+    {"units": 2, "wide_units": 0},
+    {"units": 6, "wide_units": 0},
     {"units": 8, "wide_units": 0},
+    {"units": 4, "wide_units": 2},
     {"units": 7, "wide_units": 1},
-    {"units": 6, "wide_units": 2},
     {"units": 12, "wide_units": 4},
+    {"units": 6, "wide_units": 2},
     {"units": 8, "wide_units": 2},
-    {"units": 16, "wide_units": 4},
 ]
-"""Points that are placed and routed, in this order."""
+"""Points that are placed and routed, in this order: what is known first, then what is small."""
 
 PICTURE = (640, 420, 70, 24, 150, 50)
 """Width, height, and the margins left, above, right, below."""
