@@ -77,9 +77,11 @@ module top #(
         if (rst) reset_left <= '0;
     end
 
-    // The text stream goes to frames, or to the loader. It has registers at the pins, and so have the words.
+    // The text stream goes to frames, or to the loader. It has registers at the pins, and near them; words have some too.
     wire        load = registers_out.CONTROL.load.value;
     wire        text_ready_now, frames_ready, loader_ready;
+    wire        pin_valid, pin_ready, pin_last;
+    wire [63:0] pin_data;
     wire        in_valid, in_last;
     wire [63:0] in_data;
     wire        out_valid, out_ready, out_last;
@@ -88,6 +90,11 @@ module top #(
     skid #(.WIDTH(65)) text_skid (
         .clk, .rst(reset),
         .in_valid(text_axis_tvalid), .in_ready(text_ready_now), .in_data({text_axis_tlast, text_axis_tdata}),
+        .out_valid(pin_valid), .out_ready(pin_ready), .out_data({pin_last, pin_data})
+    );
+    skid #(.WIDTH(65)) text_near (
+        .clk, .rst(reset),
+        .in_valid(pin_valid), .in_ready(pin_ready), .in_data({pin_last, pin_data}),
         .out_valid(in_valid), .out_ready(load ? loader_ready : frames_ready), .out_data({in_last, in_data})
     );
     assign text_axis_tready = resetting || text_ready_now;
@@ -155,7 +162,8 @@ module top #(
 
     // Nothing is under way. An item between two blocks is seen by neither for a cycle: so lanes have to be quiet for some.
     logic [QUIET_CYCLES-1:0] quiet;
-    wire streams_idle = !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid && !resetting;
+    wire streams_idle = !pin_valid && !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid
+        && !resetting;
 
     always_ff @(posedge clk) begin
         quiet <= {quiet[QUIET_CYCLES-2:0], frames_idle && (&lane_idle)};
