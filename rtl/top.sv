@@ -162,12 +162,16 @@ module top #(
 
     // Nothing is under way. An item between two blocks is seen by neither for a cycle: so lanes have to be quiet for some.
     logic [QUIET_CYCLES-1:0] quiet;
-    wire streams_idle = !pin_valid && !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid
-        && !resetting;
+    logic were_idle;               // In the last cycle. What came since is at the pins.
+    wire  streams_idle = were_idle && !pin_valid && !in_valid;
 
     always_ff @(posedge clk) begin
+        were_idle <= !pin_valid && !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid && !resetting;
         quiet <= {quiet[QUIET_CYCLES-2:0], frames_idle && (&lane_idle)};
-        if (reset) quiet <= '0;
+        if (reset) begin
+            were_idle <= 1'b0;
+            quiet     <= '0;
+        end
     end
 
     // Tables.
