@@ -68,10 +68,19 @@ module lane #(
     wire [2:0]  record_kind;
     wire [23:0] record_payload;
     wire        pieces_idle, dispatch_idle, reorder_idle;
+    wire        in_valid, in_ready, in_keep, in_last, in_mark;
+    wire [7:0]  in_byte;
+
+    skid #(.WIDTH(11)) text_skid (
+        .clk, .rst,
+        .in_valid(text_valid), .in_ready(text_ready), .in_data({text_byte, text_keep, text_last, text_mark}),
+        .out_valid(in_valid), .out_ready(in_ready), .out_data({in_byte, in_keep, in_last, in_mark})
+    );
 
     pieces #(.PART_MAX(PART_MAX), .BRIDGE_BITS(BRIDGE_BITS), .BYTES_LOG(BYTES_LOG)) text_pieces (
         .clk, .rst, .idle(pieces_idle),
-        .text_valid, .text_ready, .text_byte, .text_keep, .text_last, .text_mark,
+        .text_valid(in_valid), .text_ready(in_ready), .text_byte(in_byte),
+        .text_keep(in_keep), .text_last(in_last), .text_mark(in_mark),
         .byte_valid, .byte_ready, .byte_data,
         .record_valid, .record_ready, .record_kind, .record_payload, .record_last,
         .table_write, .table_read, .table_select, .table_address, .table_data,
@@ -85,7 +94,7 @@ module lane #(
     wire [UNIT_BITS-1:0] open_unit;
     wire                 raw_now, raw_room;
     wire [27:0]          raw_word;
-    wire [ALL-1:0]       load_valid, released, done, out_last, drain;
+    wire [ALL-1:0]       load_valid, released, done, out_last, out_two, drain;
     wire [ID_BITS-1:0]   load_id;
     wire                 load_last;
     wire [1:0]           load_pair;
@@ -156,7 +165,7 @@ module lane #(
                 .answer_valid(own_answer), .answer_hit, .answer_id,
                 .answer_slot({answer_from[FROM_BITS +: OWN_BITS], answer_from[0 +: OWN_BITS]}),
                 .done(done[u]), .out_id(out_id[u*ID_BITS +: ID_BITS]), .out_last(out_last[u]),
-                .drain(drain[u])
+                .out_two(out_two[u]), .drain(drain[u])
             );
 
             for (genvar p = 0; p < 2; p++) begin : own_port
@@ -235,21 +244,32 @@ module lane #(
     );
 
     // Units to words.
+    wire        out_valid, out_ready;
+    wire [27:0] out_word;
+
     reorder #(
         .ID_BITS(ID_BITS), .ALL(ALL), .PART_MAX(PART_MAX), .TICKET_BITS(TICKET_BITS), .RING_BITS(RING_BITS)
     ) word_reorder (
         .clk, .rst, .idle(reorder_idle),
         .open_now, .open_room, .open_raw, .open_end, .open_length, .open_unit,
         .raw_now, .raw_room, .raw_word,
-        .done, .out_id, .out_last, .drain, .released,
-        .word_valid, .word_ready, .word_data
+        .done, .out_id, .out_last, .out_two, .drain, .released,
+        .word_valid(out_valid), .word_ready(out_ready), .word_data(out_word)
     );
 
-    always_ff @(posedge clk) idle <= !rst && pieces_idle && dispatch_idle && reorder_idle && !text_valid;
+    skid #(.WIDTH(28)) word_skid (
+        .clk, .rst,
+        .in_valid(out_valid), .in_ready(out_ready), .in_data(out_word),
+        .out_valid(word_valid), .out_ready(word_ready), .out_data(word_data)
+    );
 
-    wire gone = word_valid && word_ready;
-    assign count_id     = gone && word_data[26:24] == ID;
-    assign count_raw    = gone && word_data[26:24] == BYTE;
+    always_ff @(posedge clk) begin
+        idle <= !rst && !text_valid && !in_valid && pieces_idle && dispatch_idle && reorder_idle && !word_valid;
+    end
+
+    wire gone = out_valid && out_ready;
+    assign count_id     = gone && out_word[26:24] == ID;
+    assign count_raw    = gone && out_word[26:24] == BYTE;
     assign count_lookup = {1'b0, ask_valid[0]} + {1'b0, ask_valid[1]};
 
 endmodule

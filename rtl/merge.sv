@@ -45,7 +45,8 @@ module merge #(
     // Out: the piece's ids, one for each `drain`, once `done`.
     output logic                   done,
     output wire  [ID_BITS-1:0]     out_id,
-    output logic                   out_last,
+    output logic                   out_last,     // One is left,
+    output logic                   out_two,      // or two are.
     input  wire                    drain
 );
 
@@ -127,7 +128,9 @@ module merge #(
             && !(lower[0] && {heard_rank[0], heard_slot[0]} < {heard_rank[1], heard_slot[1]});
     end
 
-    // The pair that is joined, and its neighbours.
+    // The pair that is joined. Its neighbours are found in the cycle after, when it is one: an ask that is wanted then is
+    // granted no earlier than in the one after that.
+    logic [SLOTS-1:0]     joined;      // The slot of the last cycle's best, one bit a slot.
     logic [ID_BITS-1:0]   id_left, id_right;
     wire                  has_left  = best_slot != '0;
     wire                  has_right = {1'b0, best_slot} + (SLOT_BITS+1)'(2) < count;
@@ -138,10 +141,8 @@ module merge #(
         id_left  = '0;
         id_right = '0;
         for (int i = 0; i < SLOTS; i++) begin
-            if (best_slot == SLOT_BITS'(i)) begin
-                if (i > 0)         id_left  = ids[i-1];
-                if (i < SLOTS - 2) id_right = ids[i+2];
-            end
+            if (i > 0)         id_left  = id_left  | ids[(i + SLOTS - 1) % SLOTS] & {ID_BITS{joined[i]}};
+            if (i < SLOTS - 1) id_right = id_right | ids[(i + 1) % SLOTS] & {ID_BITS{joined[i]}};
         end
     end
 
@@ -163,7 +164,9 @@ module merge #(
         awaited  <= awaited + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(heard);
         count    <= count_next;
         out_last <= count_next == (SLOT_BITS+1)'(1);
+        out_two  <= count_next == (SLOT_BITS+1)'(2);
         ask      <= want;
+        for (int i = 0; i < SLOTS; i++) joined[i] <= best_slot == SLOT_BITS'(i);
 
         for (int i = 0; i < SLOTS; i++) begin
             if (drain || join_now && SLOT_BITS'(i) > best_slot) begin
@@ -208,21 +211,15 @@ module merge #(
                 if (join_now) begin
                     ask       <= join_last ? 2'b00 : best_port ? {has_right, has_left} : {has_left, has_right};
                     best_none <= 1'b1;
-                    for (int p = 0; p < 2; p++) begin
-                        if (best_port == 1'(p)) begin
-                            left[p]  <= best_rank;
-                            right[p] <= id_right;
-                            slot[p]  <= best_slot;
-                        end else begin
-                            left[p]  <= id_left;
-                            right[p] <= best_rank;
-                            slot[p]  <= best_slot - SLOT_BITS'(1);
-                        end
-                    end
+                    for (int p = 0; p < 2; p++) slot[p] <= best_port == 1'(p) ? best_slot : best_slot - SLOT_BITS'(1);
                 end
             end
             TREE: begin
                 level <= level + 3'd1;
+                for (int p = 0; p < 2; p++) if (level == '0) begin
+                    left[p]  <= best_port == 1'(p) ? best_rank : id_left;
+                    right[p] <= best_port == 1'(p) ? id_right : best_rank;
+                end
                 if (level == 3'(SLOT_BITS - 1)) begin
                     {best_none, best_rank} <= tree_rank[0];
                     best_slot <= tree_slot[0];
@@ -244,6 +241,7 @@ module merge #(
             done      <= 1'b0;
             count     <= '0;
             out_last  <= 1'b0;
+            out_two   <= 1'b0;
             loaded    <= 1'b0;
             awaited   <= '0;
             ask       <= '0;

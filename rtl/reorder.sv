@@ -32,10 +32,11 @@ module reorder #(
     output wire                    raw_room,
     input  wire  [27:0]            raw_word,
 
-    // The units that are done, and their next ids.
+    // The units that are done, and their next ids; how many are left, one or two.
     input  wire  [ALL-1:0]         done,
     input  wire  [ALL*ID_BITS-1:0] out_id,
     input  wire  [ALL-1:0]         out_last,
+    input  wire  [ALL-1:0]         out_two,
     output wire  [ALL-1:0]         drain,
     output wire  [ALL-1:0]         released,
 
@@ -64,6 +65,7 @@ module reorder #(
 
     // Drain: one unit at a time, an id a cycle; the unit after it is chosen ahead. An id is in the ring a cycle later.
     logic                   draining, next_valid;
+    logic                   drain_end;              // This id is the unit's last: known ahead, for units are far.
     logic [UNIT_BITS-1:0]   drained, next;
     logic [ALL-1:0]         drained_one, next_one;  // The same, a bit a unit.
     logic [6:0]             drained_ids;
@@ -76,8 +78,7 @@ module reorder #(
     logic [UNIT_BITS-1:0]   pick_unit;
 
     assign drain    = drained_one;
-    assign released = drained_one & out_last;
-    wire             drain_end  = released != '0;
+    assign released = drained_one & {ALL{drain_end}};
     wire             drain_next = !draining || drain_end;
     wire [ALL-1:0]   others     = done & ~drained_one & ~next_one;
     wire [ALL-1:0]   pick       = others & ~(others - ALL'(1));
@@ -92,13 +93,14 @@ module reorder #(
     end
 
     // Collect: the words of the head, from the ring or from the raw words. Tickets whose words are there are fetched
-    // ahead: the head, and the one after it.
+    // ahead: the head, and one or two after it.
     wire        raw_there;
     wire [27:0] raw_next;
     logic [TICKET_BITS-1:0] fetch;                 // The first ticket that is not fetched.
     logic       head_valid, head_raw, head_end;
-    logic       then_valid, then_raw, then_end;
-    logic [6:0] head_length, head_ids, then_length, then_ids;
+    wire        then_valid, then_raw, then_end, then_room;
+    logic [6:0] head_length, head_ids;
+    wire  [6:0] then_length, then_ids;
     wire        fetch_raw, fetch_end;
     wire  [6:0] fetch_length;
     assign {fetch_raw, fetch_end, fetch_length} = opened[fetch];
@@ -117,9 +119,15 @@ module reorder #(
     wire raw_more  = raw_next[26:24] == BYTE || raw_next[26:24] == CUT;
     wire retire    = collect && (head_raw ? !raw_more : collects_last);
     wire move_head = !head_valid || retire;
-    wire move_then = !then_valid || move_head;
-    wire fetched   = fetch != tail && (fetch_raw || finished[fetch]) && move_then;
+    wire fetchable = fetch != tail && (fetch_raw || finished[fetch]);
+    wire fetched   = fetchable && then_room;
     wire [RING_BITS-1:0] ring_next = ring_head + RING_BITS'(head_raw ? 7'd0 : head_length);
+
+    skid #(.WIDTH(16)) fetched_tickets (
+        .clk, .rst,
+        .in_valid(fetchable), .in_ready(then_room), .in_data({fetch_raw, fetch_end, fetch_length, ids[fetch]}),
+        .out_valid(then_valid), .out_ready(move_head), .out_data({then_raw, then_end, then_length, then_ids})
+    );
 
     memory #(.WIDTH(ID_BITS), .DEPTH_LOG(RING_BITS)) ring (
         .clk,
@@ -166,6 +174,7 @@ module reorder #(
         end else begin
             drained_ids <= drained_ids + 7'd1;
         end
+        drain_end <= (drain_next ? next_one & out_last : drained_one & out_two) != '0;
         if (drain_next || !next_valid) begin
             next_valid <= others != '0;
             next       <= pick_unit;
@@ -186,13 +195,6 @@ module reorder #(
         if (fetched) begin
             fetch           <= fetch + TICKET_BITS'(1);
             finished[fetch] <= 1'b0;
-        end
-        if (move_then) begin
-            then_valid  <= fetched;
-            then_raw    <= fetch_raw;
-            then_end    <= fetch_end;
-            then_length <= fetch_length;
-            then_ids    <= ids[fetch];
         end
         if (move_head) begin
             head_valid  <= then_valid;
@@ -239,12 +241,12 @@ module reorder #(
             finished   <= '0;
             draining   <= 1'b0;
             drained_one <= '0;
+            drain_end  <= 1'b0;
             next_valid <= 1'b0;
             next_one   <= '0;
             wrote      <= 1'b0;
             fetch      <= '0;
             head_valid <= 1'b0;
-            then_valid <= 1'b0;
             collected  <= '0;
             read_valid <= 1'b0;
             word_valid <= 1'b0;

@@ -1,8 +1,8 @@
-// A register between two ends of a stream, so that no path crosses it in either direction.
+// Two registers between two ends of a stream, one at each, so that no path crosses them in either direction.
 //
-//   in  -->  register  -->  out                one word in two cycles, latency 1
+//   in  -->  near  -->  out                one word in two cycles, latency 2
 //
-// For what is far away and slow: the pins of the register bus.
+// For what is far away and slow: the pins of the register bus. The way between the two has a cycle of its own.
 
 `default_nettype none
 
@@ -19,16 +19,28 @@ module slice #(
     output logic [WIDTH-1:0] out_data
 );
 
-    assign in_ready = !out_valid;
+    logic             near_valid;
+    logic [WIDTH-1:0] near_data;
+
+    assign in_ready = !near_valid;
 
     always_ff @(posedge clk) begin
+        if (!near_valid) begin
+            near_valid <= in_valid;
+            near_data  <= in_data;
+        end else if (!out_valid) begin
+            near_valid <= 1'b0;
+        end
         if (!out_valid) begin
-            out_valid <= in_valid;
-            out_data  <= in_data;
+            out_valid <= near_valid;
+            out_data  <= near_data;
         end else if (out_ready) begin
             out_valid <= 1'b0;
         end
-        if (rst) out_valid <= 1'b0;
+        if (rst) begin
+            near_valid <= 1'b0;
+            out_valid  <= 1'b0;
+        end
     end
 
 endmodule

@@ -66,19 +66,44 @@ module top #(
     // Reset by a register, for some cycles.
     logic [$clog2(RESET_CYCLES):0] reset_left;
     wire  resetting = reset_left != '0;
-    wire  reset     = rst || resetting;
+    logic reset;          // A register, for it has a long way to go;
+    logic lane_reset;     // in lanes, a cycle later, and before any text.
 
     always_ff @(posedge clk) begin
+        reset      <= rst || resetting;
+        lane_reset <= reset;
         if (registers_out.CONTROL.reset.value) reset_left <= ($clog2(RESET_CYCLES) + 1)'(RESET_CYCLES);
         else if (resetting)                    reset_left <= reset_left - 1'b1;
         if (rst) reset_left <= '0;
     end
 
-    // The text stream goes to frames, or to the loader.
-    wire load = registers_out.CONTROL.load.value;
-    wire frames_ready, loader_ready;
+    // The text stream goes to frames, or to the loader. It has registers at the pins, and near them; words have some too.
+    wire        load = registers_out.CONTROL.load.value;
+    wire        text_ready_now, frames_ready, loader_ready;
+    wire        pin_valid, pin_ready, pin_last;
+    wire [63:0] pin_data;
+    wire        in_valid, in_last;
+    wire [63:0] in_data;
+    wire        out_valid, out_ready, out_last;
+    wire [31:0] out_data;
 
-    assign text_axis_tready = resetting || (load ? loader_ready : frames_ready);
+    skid #(.WIDTH(65)) text_skid (
+        .clk, .rst(reset),
+        .in_valid(text_axis_tvalid), .in_ready(text_ready_now), .in_data({text_axis_tlast, text_axis_tdata}),
+        .out_valid(pin_valid), .out_ready(pin_ready), .out_data({pin_last, pin_data})
+    );
+    skid #(.WIDTH(65)) text_near (
+        .clk, .rst(reset),
+        .in_valid(pin_valid), .in_ready(pin_ready), .in_data({pin_last, pin_data}),
+        .out_valid(in_valid), .out_ready(load ? loader_ready : frames_ready), .out_data({in_last, in_data})
+    );
+    assign text_axis_tready = resetting || text_ready_now;
+
+    skid #(.WIDTH(33)) word_skid (
+        .clk, .rst(reset),
+        .in_valid(out_valid), .in_ready(out_ready), .in_data({out_last, out_data}),
+        .out_valid(word_axis_tvalid), .out_ready(word_axis_tready), .out_data({word_axis_tlast, word_axis_tdata})
+    );
 
     // Text to lanes.
     wire [LANES-1:0]    text_valid, text_ready, text_keep, text_last, text_mark;
@@ -89,8 +114,7 @@ module top #(
 
     frames #(.LANES(LANES), .DEPTH_LOG(FRAMES_LOG)) text_frames (
         .clk, .rst(reset), .idle(frames_idle), .bad(bad_frame),
-        .in_valid(text_axis_tvalid && !load), .in_ready(frames_ready),
-        .in_data(text_axis_tdata), .in_last(text_axis_tlast),
+        .in_valid(in_valid && !load), .in_ready(frames_ready), .in_data, .in_last,
         .text_valid, .text_ready, .text_byte, .text_keep, .text_last, .text_mark
     );
 
@@ -112,7 +136,7 @@ module top #(
                 .ID_BITS(ID_BITS), .BANK_BITS(BANK_BITS), .UNITS(UNITS), .SLOTS(SLOTS),
                 .WIDE_UNITS(WIDE_UNITS), .WIDE_SLOTS(WIDE_SLOTS), .BRIDGE_BITS(BRIDGE_BITS), .BYTES_LOG(BYTES_LOG)
             ) text_lane (
-                .clk, .rst(reset), .idle(lane_idle[l]),
+                .clk, .rst(lane_reset), .idle(lane_idle[l]),
                 .text_valid(text_valid[l]), .text_ready(text_ready[l]), .text_byte(text_byte[l*8 +: 8]),
                 .text_keep(text_keep[l]), .text_last(text_last[l]), .text_mark(text_mark[l]),
                 .word_valid(word_valid[l]), .word_ready(word_ready[l]), .word_data(word_data[l*28 +: 28]),
@@ -133,17 +157,21 @@ module top #(
     gather #(.LANES(LANES)) word_gather (
         .clk, .rst(reset), .idle(gather_idle),
         .word_valid, .word_ready, .word_data,
-        .out_valid(word_axis_tvalid), .out_ready(word_axis_tready),
-        .out_data(word_axis_tdata), .out_last(word_axis_tlast)
+        .out_valid, .out_ready, .out_data, .out_last
     );
 
     // Nothing is under way. An item between two blocks is seen by neither for a cycle: so lanes have to be quiet for some.
     logic [QUIET_CYCLES-1:0] quiet;
-    wire streams_idle = frames_idle && (&quiet) && gather_idle && !resetting;
+    logic were_idle;               // In the last cycle. What came since is at the pins.
+    wire  streams_idle = were_idle && !pin_valid && !in_valid;
 
     always_ff @(posedge clk) begin
+        were_idle <= !pin_valid && !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid && !resetting;
         quiet <= {quiet[QUIET_CYCLES-2:0], frames_idle && (&lane_idle)};
-        if (reset) quiet <= '0;
+        if (reset) begin
+            were_idle <= 1'b0;
+            quiet     <= '0;
+        end
     end
 
     // Tables.
@@ -156,8 +184,7 @@ module top #(
     loader #(.LANES(LANES)) table_loader (
         .clk, .rst(reset), .idle(loader_idle), .others_idle(streams_idle), .refused,
         .load, .load_clear, .load_start, .loading,
-        .in_valid(text_axis_tvalid), .in_ready(loader_ready),
-        .in_data(text_axis_tdata), .in_last(text_axis_tlast),
+        .in_valid, .in_ready(loader_ready), .in_data, .in_last,
         .read_start, .read_lane(registers_out.TABLE_LANE.index.value),
         .read_select(registers_out.TABLE_SELECT.kind.value),
         .read_address(registers_out.TABLE_ADDRESS.entry.value),

@@ -61,9 +61,15 @@ def main(root: Path) -> None:
     for path in (BLOCK / "x", PAGE, NAMES):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
     registers = compiled()
-    # The block's types have the names of their registers.
+    # The block's types have the names of their registers. What is read passes two registers more:
+    # the counters are many, and far from the bus.
     RegblockExporter().export(
-        registers, str(root / BLOCK), cpuif_cls=AXI4Lite_Cpuif_flattened, reuse_hwif_typedefs=False
+        registers,
+        str(root / BLOCK),
+        cpuif_cls=AXI4Lite_Cpuif_flattened,
+        reuse_hwif_typedefs=False,
+        retime_read_fanin=True,
+        retime_read_response=True,
     )
     MarkdownExporter().export(registers, str(root / PAGE))
     page = (root / PAGE).read_text()

@@ -47,8 +47,8 @@ module registers (
     logic cpuif_wr_ack;
     logic cpuif_wr_err;
 
-    // Max Outstanding Transactions: 2
-    logic [1:0] axil_n_in_flight;
+    // Max Outstanding Transactions: 4
+    logic [2:0] axil_n_in_flight;
     logic axil_prev_was_rd;
     logic axil_arvalid;
     logic [7:0] axil_araddr;
@@ -127,7 +127,7 @@ module registers (
         axil_ar_accept = '0;
         axil_aw_accept = '0;
 
-        if(axil_n_in_flight < 2'd2) begin
+        if(axil_n_in_flight < 3'd4) begin
             // Can safely issue more transactions without overwhelming response buffer
             if(axil_arvalid && !axil_prev_was_rd) begin
                 cpuif_req = '1;
@@ -150,16 +150,16 @@ module registers (
 
 
     // AXI4-Lite Response Logic
-    logic axil_resp_buffer_is_wr[2];
-    logic axil_resp_buffer_err[2];
-    logic [31:0] axil_resp_buffer_rdata[2];
+    logic axil_resp_buffer_is_wr[4];
+    logic axil_resp_buffer_err[4];
+    logic [31:0] axil_resp_buffer_rdata[4];
 
-    logic [1:0] axil_resp_wptr;
-    logic [1:0] axil_resp_rptr;
+    logic [2:0] axil_resp_wptr;
+    logic [2:0] axil_resp_rptr;
 
     always_ff @(posedge clk) begin
         if(rst) begin
-            for(int i=0; i<2; i++) begin
+            for(int i=0; i<4; i++) begin
                 axil_resp_buffer_is_wr[i] <= '0;
                 axil_resp_buffer_err[i] <= '0;
                 axil_resp_buffer_rdata[i] <= '0;
@@ -170,13 +170,13 @@ module registers (
             // Store responses in buffer until AXI response channel accepts them
             if(cpuif_rd_ack || cpuif_wr_ack) begin
                 if(cpuif_rd_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '0;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_rd_err;
-                    axil_resp_buffer_rdata[axil_resp_wptr[0:0]] <= cpuif_rd_data;
+                    axil_resp_buffer_is_wr[axil_resp_wptr[1:0]] <= '0;
+                    axil_resp_buffer_err[axil_resp_wptr[1:0]] <= cpuif_rd_err;
+                    axil_resp_buffer_rdata[axil_resp_wptr[1:0]] <= cpuif_rd_data;
 
                 end else if(cpuif_wr_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '1;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_wr_err;
+                    axil_resp_buffer_is_wr[axil_resp_wptr[1:0]] <= '1;
+                    axil_resp_buffer_err[axil_resp_wptr[1:0]] <= cpuif_wr_err;
                 end
                 axil_resp_wptr <= axil_resp_wptr + 1'b1;
             end
@@ -193,7 +193,7 @@ module registers (
         s_axil_bvalid = '0;
         s_axil_rvalid = '0;
         if(axil_resp_rptr != axil_resp_wptr) begin
-            if(axil_resp_buffer_is_wr[axil_resp_rptr[0:0]]) begin
+            if(axil_resp_buffer_is_wr[axil_resp_rptr[1:0]]) begin
                 s_axil_bvalid = '1;
                 if(s_axil_bready) axil_resp_acked = '1;
             end else begin
@@ -202,8 +202,8 @@ module registers (
             end
         end
 
-        s_axil_rdata = axil_resp_buffer_rdata[axil_resp_rptr[0:0]];
-        if(axil_resp_buffer_err[axil_resp_rptr[0:0]]) begin
+        s_axil_rdata = axil_resp_buffer_rdata[axil_resp_rptr[1:0]];
+        if(axil_resp_buffer_err[axil_resp_rptr[1:0]]) begin
             s_axil_bresp = 2'b10;
             s_axil_rresp = 2'b10;
         end else begin
@@ -214,9 +214,19 @@ module registers (
 
     logic cpuif_req_masked;
 
-    // Read & write latencies are balanced. Stalls not required
+    // Read latency > write latency. May need to delay next write that follows a read
+    logic [1:0] cpuif_req_stall_sr;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            cpuif_req_stall_sr <= '0;
+        end else if(cpuif_req && !cpuif_req_is_wr) begin
+            cpuif_req_stall_sr <= '1;
+        end else begin
+            cpuif_req_stall_sr <= (cpuif_req_stall_sr >> 'd1);
+        end
+    end
     assign cpuif_req_stall_rd = '0;
-    assign cpuif_req_stall_wr = '0;
+    assign cpuif_req_stall_wr = cpuif_req_stall_sr[0];
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -720,122 +730,165 @@ module registers (
     logic readback_err;
     logic readback_done;
     logic [31:0] readback_data;
+    function automatic bit [4:0] ad_low(bit [7:0] addr);
+        return addr[4:0];
+    endfunction
+    function automatic bit [2:0] ad_hi(bit [7:0] addr);
+        return addr[7:5];
+    endfunction
+
+    // readback stage 1
+    logic [31:0] readback_data_rt_c[8];
     always_comb begin
-        automatic logic [31:0] readback_data_var;
-        readback_data_var = '0;
-        if(rd_mux_addr == 8'h0) begin
-            readback_data_var[31:0] = 32'h4e54454a;
+        automatic logic [31:0] readback_data_var[8];
+        for(int i=0; i<8; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(8'h0)) begin
+            readback_data_var[ad_hi(8'h0)][31:0] = 32'h4e54454a;
         end
-        if(rd_mux_addr == 8'h4) begin
-            readback_data_var[31:0] = 32'h1;
+        if(ad_low(rd_mux_addr) == ad_low(8'h4)) begin
+            readback_data_var[ad_hi(8'h4)][31:0] = 32'h1;
         end
-        if(rd_mux_addr == 8'h8) begin
-            readback_data_var[7:0] = hwif_in.SHAPE_0.lanes.next;
-            readback_data_var[15:8] = hwif_in.SHAPE_0.units.next;
-            readback_data_var[23:16] = hwif_in.SHAPE_0.wide_units.next;
-            readback_data_var[31:24] = hwif_in.SHAPE_0.id_bits.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h8)) begin
+            readback_data_var[ad_hi(8'h8)][7:0] = hwif_in.SHAPE_0.lanes.next;
+            readback_data_var[ad_hi(8'h8)][15:8] = hwif_in.SHAPE_0.units.next;
+            readback_data_var[ad_hi(8'h8)][23:16] = hwif_in.SHAPE_0.wide_units.next;
+            readback_data_var[ad_hi(8'h8)][31:24] = hwif_in.SHAPE_0.id_bits.next;
         end
-        if(rd_mux_addr == 8'hc) begin
-            readback_data_var[7:0] = hwif_in.SHAPE_1.slots.next;
-            readback_data_var[15:8] = hwif_in.SHAPE_1.wide_slots.next;
-            readback_data_var[23:16] = hwif_in.SHAPE_1.bank_bits.next;
-            readback_data_var[31:24] = hwif_in.SHAPE_1.bridge_bits.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'hc)) begin
+            readback_data_var[ad_hi(8'hc)][7:0] = hwif_in.SHAPE_1.slots.next;
+            readback_data_var[ad_hi(8'hc)][15:8] = hwif_in.SHAPE_1.wide_slots.next;
+            readback_data_var[ad_hi(8'hc)][23:16] = hwif_in.SHAPE_1.bank_bits.next;
+            readback_data_var[ad_hi(8'hc)][31:24] = hwif_in.SHAPE_1.bridge_bits.next;
         end
-        if(rd_mux_addr == 8'h10) begin
-            readback_data_var[0] = field_storage.CONTROL.reset.value;
-            readback_data_var[1] = field_storage.CONTROL.load.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h10)) begin
+            readback_data_var[ad_hi(8'h10)][0] = field_storage.CONTROL.reset.value;
+            readback_data_var[ad_hi(8'h10)][1] = field_storage.CONTROL.load.value;
         end
-        if(rd_mux_addr == 8'h14) begin
-            readback_data_var[0] = hwif_in.STATUS.idle.next;
-            readback_data_var[1] = hwif_in.STATUS.loading.next;
-            readback_data_var[8] = field_storage.STATUS.frame.value;
-            readback_data_var[9] = field_storage.STATUS.busy.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h14)) begin
+            readback_data_var[ad_hi(8'h14)][0] = hwif_in.STATUS.idle.next;
+            readback_data_var[ad_hi(8'h14)][1] = hwif_in.STATUS.loading.next;
+            readback_data_var[ad_hi(8'h14)][8] = field_storage.STATUS.frame.value;
+            readback_data_var[ad_hi(8'h14)][9] = field_storage.STATUS.busy.value;
         end
-        if(rd_mux_addr == 8'h18) begin
-            readback_data_var[31:0] = field_storage.IMAGE_0.digest.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h18)) begin
+            readback_data_var[ad_hi(8'h18)][31:0] = field_storage.IMAGE_0.digest.value;
         end
-        if(rd_mux_addr == 8'h1c) begin
-            readback_data_var[31:0] = field_storage.IMAGE_1.digest.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h1c)) begin
+            readback_data_var[ad_hi(8'h1c)][31:0] = field_storage.IMAGE_1.digest.value;
         end
-        if(rd_mux_addr == 8'h20) begin
-            readback_data_var[7:0] = field_storage.TABLE_LANE.index.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h20)) begin
+            readback_data_var[ad_hi(8'h20)][7:0] = field_storage.TABLE_LANE.index.value;
         end
-        if(rd_mux_addr == 8'h24) begin
-            readback_data_var[3:0] = field_storage.TABLE_SELECT.kind.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h24)) begin
+            readback_data_var[ad_hi(8'h24)][3:0] = field_storage.TABLE_SELECT.kind.value;
         end
-        if(rd_mux_addr == 8'h28) begin
-            readback_data_var[19:0] = field_storage.TABLE_ADDRESS.entry.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h28)) begin
+            readback_data_var[ad_hi(8'h28)][19:0] = field_storage.TABLE_ADDRESS.entry.value;
         end
-        if(rd_mux_addr == 8'h2c) begin
-            readback_data_var[31:0] = hwif_in.TABLE_LOW.data.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h2c)) begin
+            readback_data_var[ad_hi(8'h2c)][31:0] = hwif_in.TABLE_LOW.data.next;
         end
-        if(rd_mux_addr == 8'h30) begin
-            readback_data_var[7:0] = hwif_in.TABLE_HIGH.data.next;
-            readback_data_var[31] = hwif_in.TABLE_HIGH.valid.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h30)) begin
+            readback_data_var[ad_hi(8'h30)][7:0] = hwif_in.TABLE_HIGH.data.next;
+            readback_data_var[ad_hi(8'h30)][31] = hwif_in.TABLE_HIGH.valid.next;
         end
-        if(rd_mux_addr == 8'h34) begin
-            readback_data_var[0] = field_storage.SNAPSHOT.take.value;
+        if(ad_low(rd_mux_addr) == ad_low(8'h34)) begin
+            readback_data_var[ad_hi(8'h34)][0] = field_storage.SNAPSHOT.take.value;
         end
-        if(rd_mux_addr == 8'h40) begin
-            readback_data_var[31:0] = hwif_in.CYCLES.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h40)) begin
+            readback_data_var[ad_hi(8'h40)][31:0] = hwif_in.CYCLES.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h44) begin
-            readback_data_var[31:0] = hwif_in.CYCLES.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h44)) begin
+            readback_data_var[ad_hi(8'h44)][31:0] = hwif_in.CYCLES.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h48) begin
-            readback_data_var[31:0] = hwif_in.BYTES.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h48)) begin
+            readback_data_var[ad_hi(8'h48)][31:0] = hwif_in.BYTES.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h4c) begin
-            readback_data_var[31:0] = hwif_in.BYTES.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h4c)) begin
+            readback_data_var[ad_hi(8'h4c)][31:0] = hwif_in.BYTES.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h50) begin
-            readback_data_var[31:0] = hwif_in.IDS.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h50)) begin
+            readback_data_var[ad_hi(8'h50)][31:0] = hwif_in.IDS.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h54) begin
-            readback_data_var[31:0] = hwif_in.IDS.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h54)) begin
+            readback_data_var[ad_hi(8'h54)][31:0] = hwif_in.IDS.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h58) begin
-            readback_data_var[31:0] = hwif_in.PIECES.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h58)) begin
+            readback_data_var[ad_hi(8'h58)][31:0] = hwif_in.PIECES.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h5c) begin
-            readback_data_var[31:0] = hwif_in.PIECES.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h5c)) begin
+            readback_data_var[ad_hi(8'h5c)][31:0] = hwif_in.PIECES.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h60) begin
-            readback_data_var[31:0] = hwif_in.RAW_BYTES.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h60)) begin
+            readback_data_var[ad_hi(8'h60)][31:0] = hwif_in.RAW_BYTES.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h64) begin
-            readback_data_var[31:0] = hwif_in.RAW_BYTES.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h64)) begin
+            readback_data_var[ad_hi(8'h64)][31:0] = hwif_in.RAW_BYTES.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h68) begin
-            readback_data_var[31:0] = hwif_in.BAD_BYTES.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h68)) begin
+            readback_data_var[ad_hi(8'h68)][31:0] = hwif_in.BAD_BYTES.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h6c) begin
-            readback_data_var[31:0] = hwif_in.BAD_BYTES.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h6c)) begin
+            readback_data_var[ad_hi(8'h6c)][31:0] = hwif_in.BAD_BYTES.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h70) begin
-            readback_data_var[31:0] = hwif_in.LOOKUPS.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h70)) begin
+            readback_data_var[ad_hi(8'h70)][31:0] = hwif_in.LOOKUPS.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h74) begin
-            readback_data_var[31:0] = hwif_in.LOOKUPS.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h74)) begin
+            readback_data_var[ad_hi(8'h74)][31:0] = hwif_in.LOOKUPS.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h78) begin
-            readback_data_var[31:0] = hwif_in.STALLS_IN.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h78)) begin
+            readback_data_var[ad_hi(8'h78)][31:0] = hwif_in.STALLS_IN.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h7c) begin
-            readback_data_var[31:0] = hwif_in.STALLS_IN.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h7c)) begin
+            readback_data_var[ad_hi(8'h7c)][31:0] = hwif_in.STALLS_IN.HIGH.value.next;
         end
-        if(rd_mux_addr == 8'h80) begin
-            readback_data_var[31:0] = hwif_in.STALLS_OUT.LOW.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h80)) begin
+            readback_data_var[ad_hi(8'h80)][31:0] = hwif_in.STALLS_OUT.LOW.value.next;
         end
-        if(rd_mux_addr == 8'h84) begin
-            readback_data_var[31:0] = hwif_in.STALLS_OUT.HIGH.value.next;
+        if(ad_low(rd_mux_addr) == ad_low(8'h84)) begin
+            readback_data_var[ad_hi(8'h84)][31:0] = hwif_in.STALLS_OUT.HIGH.value.next;
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr;
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [31:0] readback_data_rt[8];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [7:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            for(int i=0; i<8; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+
+    // readback stage 2
+    always_comb begin
+        readback_data = readback_data_rt[readback_addr_rt[7:5]];
+        readback_done = readback_done_rt;
         readback_err = '0;
     end
 
-    assign cpuif_rd_ack = readback_done;
-    assign cpuif_rd_data = readback_data;
-    assign cpuif_rd_err = readback_err;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            cpuif_rd_ack <= '0;
+            cpuif_rd_data <= '0;
+            cpuif_rd_err <= '0;
+        end else begin
+            cpuif_rd_ack <= readback_done;
+            cpuif_rd_data <= readback_data;
+            cpuif_rd_err <= readback_err;
+        end
+    end
+
 endmodule

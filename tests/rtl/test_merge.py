@@ -58,6 +58,7 @@ async def drain(dut: Any, stall: float, rng: random.Random) -> list[int]:
     while not dut.done.value:
         await RisingEdge(dut.clk)
     ids: list[int] = []
+    told_last: int | None = None
     while True:
         willing = int(rng.random() >= stall)
         dut.drain.value = willing
@@ -65,6 +66,8 @@ async def drain(dut: Any, stall: float, rng: random.Random) -> list[int]:
         assert dut.done.value
         if willing:
             ids.append(int(dut.out_id.value))
+            assert told_last in (None, int(dut.out_last.value))
+            told_last = int(dut.out_two.value)
             if dut.out_last.value:
                 dut.drain.value = 0
                 await RisingEdge(dut.clk)

@@ -31,6 +31,7 @@ class Units:
             noise = self.rng.randrange(1 << ID_BITS)
             dut.done.value = self.done
             dut.out_last.value = sum((len(ids) == 1) << u for u, ids in enumerate(self.ids))
+            dut.out_two.value = sum((len(ids) == 2) << u for u, ids in enumerate(self.ids))
             dut.out_id.value = sum(
                 (ids[0] if ids else noise) << u * ID_BITS for u, ids in enumerate(self.ids)
             )

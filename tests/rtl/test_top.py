@@ -31,6 +31,7 @@ ECHO = Path(__file__).parent / "echo" / "lane.sv"
 AROUND = [
     "registers_pkg",
     "registers",
+    "skid",
     "slice",
     "memory",
     "fifo",

@@ -34,6 +34,7 @@ module reorder_proof (
     logic [1:0]             two;                     // of two.
     logic [NUMBER_BITS-1:0] number [2];
     wire  [1:0]             out_last = ~two | second;
+    wire  [1:0]             out_two  = two & ~second;
     wire  [2*ID_BITS-1:0]   out_id   = {
         out_last[1], second[1], number[1], out_last[0], second[0], number[0]
     };
@@ -49,7 +50,7 @@ module reorder_proof (
         .clk, .rst, .idle,
         .open_now, .open_room, .open_raw, .open_end(1'b1), .open_length, .open_unit,
         .raw_now, .raw_room, .raw_word,
-        .done, .out_id, .out_last, .drain, .released,
+        .done, .out_id, .out_last, .out_two, .drain, .released,
         .word_valid, .word_ready, .word_data
     );
 
@@ -83,7 +84,7 @@ module reorder_proof (
     endfunction
 
     // Then the open tickets, from the head on: where the ids of each go, and who has them. The first are fetched.
-    wire  [1:0] ahead = 2'(dut.head_valid) + 2'(dut.then_valid);
+    wire  [1:0] ahead = 2'(dut.head_valid) + 2'(dut.then_valid) + 2'(dut.fetched_tickets.waits);
     wire  [1:0] head  = dut.fetch - ahead;
     logic [TICKETS-1:0] is_finished, is_fetched;
     logic [6:0] ids [TICKETS];
@@ -143,6 +144,10 @@ module reorder_proof (
     );
         fetched_right = {raw, ends, length} == dut.opened[ticket[i]] && (raw || count == ids[i]);
     endfunction
+
+    wire       side_raw, side_end;
+    wire [6:0] side_length, side_ids;
+    assign {side_raw, side_end, side_length, side_ids} = dut.fetched_tickets.side;
 
     wire [1:0] wrote_at = dut.wrote_ticket - head;
 
@@ -230,7 +235,12 @@ module reorder_proof (
             if (second_2) assert (dut.head_valid && !is_raw[0] && ids[0] == 1);
             if (dut.head_valid) assert (fetched_right(0, dut.head_raw, dut.head_end, dut.head_length, dut.head_ids));
             if (dut.then_valid) begin
-                assert (fetched_right(ahead - 1, dut.then_raw, dut.then_end, dut.then_length, dut.then_ids));
+                assert (fetched_right(2'(dut.head_valid), dut.then_raw, dut.then_end, dut.then_length, dut.then_ids));
+            end
+            assert (!(dut.then_room && dut.fetched_tickets.waits));
+            if (dut.fetched_tickets.waits) begin
+                assert (dut.then_valid && dut.head_valid);
+                assert (fetched_right(2, side_raw, side_end, side_length, side_ids));
             end
             assert (dut.ring_read == dut.ring_head + 3'(dut.collected));
             if (dut.head_valid && !dut.head_raw) assert (dut.collects_last == (dut.collected == dut.head_ids));
@@ -246,6 +256,7 @@ module reorder_proof (
                 assert (!dut.opened[dut.unit_ticket[u]][8] && !is_finished[place[u]]);
             end
             assert (dut.drained_ids <= 1 || !dut.draining);
+            assert (dut.drain_end == ((drain & out_last) != 0));
             assert (dut.drained_one == (dut.draining ? 2'b01 << dut.drained : 2'b00));
             assert (dut.next_one == (dut.next_valid ? 2'b01 << dut.next : 2'b00));
             assert ((dut.next_one & (dut.drained_one | ~done)) == 0);
