@@ -51,7 +51,9 @@ def measure() -> Iterator[Record]:
             texts = list(cut(whole, text_bytes))
             expected = tokenizer.encode_batch(texts)
             for batch_bytes in BATCH_BYTES:
-                count = max(1, batch_bytes // text_bytes)
+                count = batch_bytes // text_bytes
+                if count == 0:
+                    continue
                 batches = [texts[at : at + count] for at in range(0, len(texts), count)]
                 for in_flight in IN_FLIGHT:
                     before = device.counters()

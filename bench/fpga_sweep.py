@@ -55,9 +55,8 @@ POINTS: list[dict[str, int]] = [
 
 ROUTED: list[dict[str, int]] = [
     {"units": 10, "wide_units": 2},
-    {"units": 7, "wide_units": 1, "lanes": 3},
-    {"units": 4, "wide_units": 0},
     {"units": 2, "wide_units": 0},
+    {"units": 4, "wide_units": 0},
     {"units": 6, "wide_units": 0},
     {"units": 8, "wide_units": 0},
     {"units": 4, "wide_units": 2},
@@ -65,6 +64,7 @@ ROUTED: list[dict[str, int]] = [
     {"units": 12, "wide_units": 4},
     {"units": 6, "wide_units": 2},
     {"units": 8, "wide_units": 2},
+    {"units": 7, "wide_units": 1, "lanes": 3},
 ]
 """Points that are placed and routed, in this order: what is known first, then what is small."""
 
