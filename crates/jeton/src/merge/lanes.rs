@@ -155,9 +155,11 @@ impl<const LANES: usize> Group<LANES> {
         let mut left = [0_u64; PIECES];
         for piece in 0..self.len {
             let (parts, count) = (&self.parts[piece], self.counts[piece]);
-            for at in 1..count {
-                let rank = pairs.first_rank(parts[at], parts[at + 1]);
-                lanes[piece].0[at % LANES] = lane(rank, at as u32);
+            let ranks = &mut lanes[piece].0;
+            for ((rank, pair), at) in
+                ranks[1..].iter_mut().zip(parts[1..=count].windows(2)).zip(1..)
+            {
+                *rank = lane(pairs.first_rank(pair[0], pair[1]), at);
             }
             // The edges are left too: every part has a neighbour.
             left[piece] = u64::MAX >> (PARTS - 2 - count);

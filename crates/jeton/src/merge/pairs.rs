@@ -150,6 +150,8 @@ impl Narrow {
 pub(crate) trait Entry: Pod + Ord {
     fn pack(left: Id, right: Id, joined: Id) -> Self;
     fn unpack(self) -> ((Id, Id), Id);
+    /// The pair alone, if it is packed with a joined id of zero: what is hashed.
+    fn key(self) -> u64;
     /// What an entry becomes if it has this pair, and `Id::MAX` if it has not; `pair` is packed with
     /// a joined id of zero. The lower of two.
     fn joined(entries: [Self; 2], pair: Self) -> Id;
@@ -164,6 +166,11 @@ impl Entry for u64 {
     fn unpack(self) -> ((Id, Id), Id) {
         let bits = (1 << 21) - 1;
         (((self >> 42) as Id - 1, (self >> 21 & bits) as Id), (self & bits) as Id)
+    }
+
+    #[inline]
+    fn key(self) -> u64 {
+        self
     }
 
     #[inline]
@@ -185,6 +192,11 @@ impl Entry for u128 {
     }
 
     #[inline]
+    fn key(self) -> u64 {
+        (self >> 32) as u64
+    }
+
+    #[inline]
     fn joined([a, b]: [Self; 2], pair: Self) -> Id {
         (a ^ pair).min(b ^ pair).min(Id::MAX.into()) as Id
     }
@@ -201,10 +213,10 @@ pub(crate) struct Table<E: Pod> {
     len: usize,
 }
 
-/// A pair that is looked up, and its place in either half.
+/// A pair that is looked up, and its hash: each half has its place by other bits of it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Asked<E> {
-    places: [usize; 2],
+    hash: u64,
     pair: E,
 }
 
@@ -242,7 +254,9 @@ impl<E: Entry> Table<E> {
         let (mut entry, mut half) = (E::pack(left, right, joined), 0);
         for _ in 0..MOVES_MAX {
             let ((left, right), _) = entry.unpack();
-            let place = self.places(left, right)[half] + half * (self.entries.len() / 2);
+            let (hash, len) = (self.asked(left, right).hash, self.entries.len() / 2);
+            let place = (hash >> (32 * half)) as usize & (len - 1);
+            let place = place + half * len;
             std::mem::swap(&mut self.entries[place], &mut entry);
             if entry == E::zeroed() {
                 return;
@@ -259,45 +273,45 @@ impl<E: Entry> Table<E> {
     /// Returns what a pair becomes, `Id::MAX` if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
-        self.answer(Asked { places: self.places(left, right), pair: E::pack(left, right, 0) })
+        self.answer(self.asked(left, right))
     }
 
     /// Asks for what a pair becomes: [`Table::answer`] has it after a while.
     #[inline(always)]
     pub(crate) fn ask(&self, left: Id, right: Id) -> Asked<E> {
-        let asked = Asked { places: self.places(left, right), pair: E::pack(left, right, 0) };
-        self.entries(asked.places).into_iter().for_each(prefetch);
+        let asked = self.asked(left, right);
+        self.entries(asked.hash).into_iter().for_each(prefetch);
         asked
     }
 
     /// Returns what was asked for, as [`Table::rank`] does.
     #[inline(always)]
-    pub(crate) fn answer(&self, Asked { places, pair }: Asked<E>) -> Id {
-        E::joined(self.entries(places).map(|entry| *entry), pair)
+    pub(crate) fn answer(&self, Asked { hash, pair }: Asked<E>) -> Id {
+        E::joined(self.entries(hash).map(|entry| *entry), pair)
     }
 
-    /// The entries at a place of either half. Halves have a power of two of them.
+    /// The entries at a place of either half.
     #[inline(always)]
-    fn entries(&self, [a, b]: [usize; 2]) -> [&E; 2] {
+    fn entries(&self, hash: u64) -> [&E; 2] {
         let (low, high) = self.entries.split_at(self.entries.len() / 2);
-        [&low[a & (low.len() - 1)], &high[b & (high.len() - 1)]]
+        // Halves have a power of two of them: a mask keeps within bounds.
+        [&low[hash as usize & (low.len() - 1)], &high[(hash >> 32) as usize & (high.len() - 1)]]
     }
 
     /// The same, quicker for bytes.
     #[inline(always)]
     pub(crate) fn first_rank(&self, left: Id, right: Id) -> Id {
         match left | right {
-            0..256 => self.bytes[(left << 8 | right) as usize],
+            0..256 => self.bytes[(left << 8 | right) as usize & (self.bytes.len() - 1)],
             _ => self.rank(left, right),
         }
     }
 
     #[inline(always)]
-    fn places(&self, left: Id, right: Id) -> [usize; 2] {
-        let key = (u64::from(left) << 32 | u64::from(right)) ^ self.seed;
-        let product = u128::from(key) * 0x9E37_79B9_7F4A_7C15_u128;
-        let mixed = product as u64 ^ (product >> 64) as u64;
-        [mixed as usize, (mixed >> 32) as usize].map(|place| place & (self.entries.len() / 2 - 1))
+    fn asked(&self, left: Id, right: Id) -> Asked<E> {
+        let pair = E::pack(left, right, 0);
+        let product = u128::from(pair.key() ^ self.seed) * 0x9E37_79B9_7F4A_7C15_u128;
+        Asked { hash: product as u64 ^ (product >> 64) as u64, pair }
     }
 
     fn iter(&self) -> impl Iterator<Item = ((Id, Id), Id)> {
