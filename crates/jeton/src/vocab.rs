@@ -116,6 +116,12 @@ impl Tokens {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.bytes[start as usize..self.ends[index] as usize]
     }
+
+    #[inline]
+    fn length(&self, index: usize) -> usize {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        (self.ends[index] - start) as usize
+    }
 }
 
 impl Vocab {
@@ -338,6 +344,12 @@ impl Vocab {
             Some(&dense) if dense == id => Some(id as usize),
             _ => self.tokens.ids.binary_search(&id).ok(),
         }
+    }
+
+    /// Returns how many bytes the token of an id has, 0 if there is none.
+    #[inline]
+    pub(crate) fn token_len(&self, id: Id) -> usize {
+        self.index_of(id).map_or(0, |index| self.tokens.length(index))
     }
 
     /// Returns the id of a byte.
