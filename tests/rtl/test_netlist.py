@@ -1,10 +1,12 @@
 """What synthesis makes of the card, in the cells of an ECP5, is the card: same words, same cycles.
 
-The netlist runs in place of rtl/, with models of ours for the cells (fpga/cells).
+The netlist runs in place of rtl/, with models of ours for the cells (fpga/cells). It is that of the
+smallest card, or of the design that `JETON_NETLIST` names: `small` takes a while.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import sys
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 sys.path.insert(0, str(ROOT / "bench"))
+import fpga
 import fpga_flow
 
 CELLS = ROOT / "fpga" / "cells"
-DESIGN = fpga_flow.Design("tiny", fpga_flow.TINY)
+DESIGN = fpga.DESIGNS[os.environ.get("JETON_NETLIST", "tiny")]
 LETTERS = b" \n'sta1,\xe4\xb8\xad\xf0\x9f\x98\x80\xff"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
@@ -58,7 +61,7 @@ def test_the_netlist_gives_the_same_words_in_the_same_cycles() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
         for files in (None, netlist_files()):
-            transport = SimTransport(fpga_flow.TINY, rtl=files)
+            transport = SimTransport(DESIGN.configuration, rtl=files)
             device = Device(transport)
             device.load(tokenizer)
             ids = []
