@@ -157,6 +157,10 @@ module merge #(
         else if (join_now || drain) count_next = count - (SLOT_BITS+1)'(1);
     end
 
+    // Slots from the pair's on, and those after it: by shifts, which become fewer levels than comparisons do.
+    wire [SLOTS-1:0] from  = {SLOTS{1'b1}} << best_slot;
+    wire [SLOTS-1:0] after = from << 1;
+
     // What stands right of a joined pair moves one slot to the left; so does all that is drained.
     wire [ID_BITS-1:0] entering = join_now ? best_rank : load_id;
 
@@ -166,18 +170,18 @@ module merge #(
         out_last <= count_next == (SLOT_BITS+1)'(1);
         out_two  <= count_next == (SLOT_BITS+1)'(2);
         ask      <= want;
-        for (int i = 0; i < SLOTS; i++) joined[i] <= best_slot == SLOT_BITS'(i);
+        joined   <= from & ~after;
 
         for (int i = 0; i < SLOTS; i++) begin
-            if (drain || join_now && SLOT_BITS'(i) > best_slot) begin
+            if (drain || join_now && after[i]) begin
                 if (i < SLOTS - 1) ids[i] <= ids[(i + 1) % SLOTS];
-            end else if (join_now ? SLOT_BITS'(i) == best_slot : load_valid && count == (SLOT_BITS+1)'(i)) begin
+            end else if (join_now ? from[i] : load_valid && count == (SLOT_BITS+1)'(i)) begin
                 ids[i] <= entering;
             end
-            if (join_now && SLOT_BITS'(i) >= best_slot) begin
+            if (join_now && from[i]) begin
                 if (i < SLOTS - 1) ranks[i] <= ranks[(i + 1) % SLOTS];
-                none[i] <= SLOT_BITS'(i) == best_slot || i == SLOTS - 1 || none[(i + 1) % SLOTS];
-            end else if (join_now && SLOT_BITS'(i + 1) == best_slot) begin
+                none[i] <= !after[i] || i == SLOTS - 1 || none[(i + 1) % SLOTS];
+            end else if (join_now && from[(i + 1) % SLOTS]) begin
                 none[i] <= 1'b1;
             end else if (heard_valid[1'(i) ^ ODD] && heard_slot[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
                 ranks[i] <= heard_rank[1'(i) ^ ODD];
