@@ -82,6 +82,8 @@ module bus (
         if (read_now || write_now) begin
             busy      <= 1'b1;
             ask_write <= write_now;
+        end
+        if (!busy) begin
             ask_word  <= write_now ? write_word : read_word;
             ask_data  <= write_data;
             ask_bytes <= write_bytes;
