@@ -74,9 +74,10 @@ module bus (
         if (!has_address) write_word <= aw_data[7:2];
         if (!has_data)    {write_data, write_bytes} <= {w_data, w_bytes};
         if (!has_read)    read_word <= ar_data[7:2];
-        has_address <= has_address ? !write_now : aw_valid;
-        has_data    <= has_data ? !write_now : w_valid;
-        has_read    <= has_read ? !read_now : ar_valid;
+        // Free again when it is asked for, by a register: those at the pins may be far.
+        has_address <= has_address ? !(ask && ask_write) : aw_valid;
+        has_data    <= has_data ? !(ask && ask_write) : w_valid;
+        has_read    <= has_read ? !(ask && !ask_write) : ar_valid;
 
         ask <= read_now || write_now;
         if (read_now || write_now) begin

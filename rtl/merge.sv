@@ -57,6 +57,7 @@ module merge #(
     logic [SLOTS-1:0][ID_BITS-1:0] ranks;
     logic [SLOTS-1:0]     none;     // The pair is no token, or there is none.
     logic [SLOT_BITS:0]   count;    // Slots in use.
+    logic [SLOTS-1:0]     place;    // The slot that the next byte goes to, one bit a slot.
     logic                 loaded;   // The last byte is here.
     logic [SLOT_BITS:0]   awaited;  // Asks that have no answer yet, granted or not.
     logic [2:0]           level;    // Of the tree.
@@ -171,11 +172,12 @@ module merge #(
         out_two  <= count_next == (SLOT_BITS+1)'(2);
         ask      <= want;
         joined   <= from & ~after;
+        if (load_valid) place <= place << 1;
 
         for (int i = 0; i < SLOTS; i++) begin
             if (drain || join_now && after[i]) begin
                 if (i < SLOTS - 1) ids[i] <= ids[(i + 1) % SLOTS];
-            end else if (join_now ? from[i] : load_valid && count == (SLOT_BITS+1)'(i)) begin
+            end else if (join_now ? from[i] : load_valid && place[i]) begin
                 ids[i] <= entering;
             end
             if (join_now && from[i]) begin
@@ -235,6 +237,7 @@ module merge #(
                 state     <= LOAD;
                 done      <= 1'b0;
                 loaded    <= 1'b0;
+                place     <= SLOTS'(1'b1);
                 best_none <= 1'b1;
                 none      <= '1;
             end
@@ -247,6 +250,7 @@ module merge #(
             out_last  <= 1'b0;
             out_two   <= 1'b0;
             loaded    <= 1'b0;
+            place     <= SLOTS'(1'b1);
             awaited   <= '0;
             ask       <= '0;
             best_none <= 1'b1;
