@@ -58,7 +58,7 @@ def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
 def measure_rates(
     configuration: Configuration, vocab: str, most: int = LANGUAGE_BYTES
 ) -> dict[str, Record]:
-    """Encode texts of each language, so many bytes a lane, on the simulated card; ids must be right."""
+    """Encode texts of each language on the simulated card, so many bytes a lane; none is wrong."""
     tokenizer = vocabulary(vocab)
     rates = {}
     with accel.Device(SimTransport(configuration), timeout=600) as device:

@@ -61,8 +61,8 @@ def main(root: Path) -> None:
     for path in (BLOCK / "x", PAGE, NAMES):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
     registers = compiled()
-    # The block's types have the names of their registers. The bus is ours (rtl/bus.sv). What is read
-    # passes two registers more: the counters are many, and far from the bus.
+    # The block's types have the names of their registers; the bus is ours (rtl/bus.sv). What is
+    # read passes two registers more: the counters are many, and far from the bus.
     RegblockExporter().export(
         registers,
         str(root / BLOCK),

@@ -1,4 +1,4 @@
-"""bus against a Python dict: accesses of AXI4-Lite become asks, one at a time, each answered once."""
+"""bus against a Python dict: accesses of AXI4-Lite become asks, one at a time."""
 
 from typing import Any
 
