@@ -18,7 +18,8 @@ LANGUAGES = {
 }
 LANGUAGE_BYTES = 240_000
 TEXT_BYTES = 4_000
-"""Texts are short, so that several lanes end at about the same time."""
+"""Texts are short, so that several lanes end at about the same time: a line's end is the end, or a
+blank where no line ends within so many bytes more."""
 
 
 @cache
@@ -47,7 +48,8 @@ def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
         content = path.read_bytes()[: most // len(files)].decode(errors="ignore").encode()
         start = 0
         while start < len(content):
-            end = content.find(b"\n", start + TEXT_BYTES) + 1 or len(content)
+            line = content.find(b"\n", start + TEXT_BYTES, start + 2 * TEXT_BYTES) + 1
+            end = line or content.find(b" ", start + TEXT_BYTES) + 1 or len(content)
             texts.append(content[start:end])
             start = end
     return texts
@@ -56,13 +58,13 @@ def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
 def measure_rates(
     configuration: Configuration, vocab: str, most: int = LANGUAGE_BYTES
 ) -> dict[str, Record]:
-    """Encode texts of each language on the simulated card; ids must be right."""
+    """Encode texts of each language on the simulated card, so many bytes a lane; none is wrong."""
     tokenizer = vocabulary(vocab)
     rates = {}
     with accel.Device(SimTransport(configuration), timeout=600) as device:
         device.load(tokenizer)
         for language in LANGUAGES:
-            texts = texts_of(language, most)
+            texts = texts_of(language, most * configuration.lanes)
             before = device.counters()
             ids = device.encode_batch(texts)
             after = device.counters()

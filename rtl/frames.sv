@@ -2,7 +2,7 @@
 //
 //   stream of 64-bit words  -->  a queue per lane  -->  items: a byte, a text's end, a mark
 //
-// Takes a word per cycle, gives a byte per cycle and lane; latency 4. A frame is a header and then its bytes, lowest
+// Takes a word per cycle, gives a byte per cycle and lane; latency 5. A frame is a header and then its bytes, lowest
 // first: [15:0] bytes, [16] the text ends here, [31:24] lane, [63:56] CHECK, else zero. When a packet has ended, a mark
 // goes into every lane. A header that is none, a packet that ends inside a frame or while a text is open: `bad` is high
 // for a cycle or more, what is left of the packet is dropped, open texts are ended, and the marks go on. So a mark is
@@ -20,7 +20,7 @@ module frames #(
     output logic               bad,
 
     input  wire                in_valid,
-    output logic               in_ready,
+    output wire                in_ready,
     input  wire  [63:0]        in_data,
     input  wire                in_last,
 
@@ -43,19 +43,30 @@ module frames #(
     logic [LANES-1:0] open;         // Lanes that are inside a text.
     logic [LANES-1:0] unmarked;     // Lanes that wait for their mark.
 
+    // Whether a word would do as a header is known when it is here.
+    localparam logic [15:0] KNOWN = 16'((1 << LANES) - 1);  // A bit for each lane that there is.
+    wire        in_fits  = in_data[63:56] == CHECK && in_data[55:28] == '0 && in_data[23:17] == '0 && KNOWN[in_data[27:24]];
+    wire        in_empty = in_data[15:0] == '0;
+    wire        word_valid, word_last, word_fits, word_empty;
+    wire [63:0] word_data;
+    logic       word_ready;
+
+    skid #(.WIDTH(67)) words (
+        .clk, .rst,
+        .in_valid, .in_ready, .in_data({in_fits, in_empty, in_last, in_data}),
+        .out_valid(word_valid), .out_ready(word_ready), .out_data({word_fits, word_empty, word_last, word_data})
+    );
+
     wire [LANES-1:0] room;
     wire             lane_room = |(room & lane);
-    wire             take      = in_valid && in_ready;
-
-    wire header_fits = in_data[63:56] == CHECK && in_data[55:32] == '0 && in_data[23:17] == '0
-                       && in_data[31:24] < 8'(LANES);
-    wire body_ends   = left <= 16'd8;
+    wire             take      = word_valid && word_ready;
+    logic            body_ends;     // Of this frame no more than eight bytes are to come.
 
     always_comb begin
         case (state)
-            HEADER, DROP: in_ready = 1'b1;
-            BODY:         in_ready = lane_room;
-            default:      in_ready = 1'b0;
+            HEADER, DROP: word_ready = 1'b1;
+            BODY:         word_ready = lane_room;
+            default:      word_ready = 1'b0;
         endcase
     end
 
@@ -71,7 +82,7 @@ module frames #(
         put_last  = 1'b0;
         case (state)
             BODY: begin
-                put       = in_valid ? room & lane : '0;
+                put       = word_valid ? room & lane : '0;
                 put_count = body_ends ? left[3:0] : 4'd8;
                 put_last  = body_ends && text_ends;
             end
@@ -93,27 +104,29 @@ module frames #(
         if (put_last) open <= open & ~put;
         case (state)
             HEADER: if (take) begin
-                lane         <= LANES'(1'b1) << in_data[27:24];
-                left         <= in_data[15:0];
-                text_ends    <= in_data[16];
-                packet_ended <= in_last;
-                if (!header_fits) begin
+                lane         <= LANES'(1'b1) << word_data[27:24];
+                left         <= word_data[15:0];
+                body_ends    <= word_data[15:0] <= 16'd8;
+                text_ends    <= word_data[16];
+                packet_ended <= word_last;
+                if (!word_fits) begin
                     bad   <= 1'b1;
-                    state <= in_last ? CLOSE : DROP;
+                    state <= word_last ? CLOSE : DROP;
                 end else begin
-                    open <= open | (LANES'(1'b1) << in_data[27:24]);
-                    if (in_data[15:0] != '0) state <= in_last ? CLOSE : BODY;
-                    else if (in_data[16])    state <= EMPTY;
-                    else if (in_last)        state <= CLOSE;
+                    open <= open | (LANES'(1'b1) << word_data[27:24]);
+                    if (!word_empty)        state <= word_last ? CLOSE : BODY;
+                    else if (word_data[16]) state <= EMPTY;
+                    else if (word_last)     state <= CLOSE;
                 end
             end
             BODY: if (take) begin
-                left <= left - 16'd8;
-                if (in_last)        state <= CLOSE;
+                left      <= left - 16'd8;
+                body_ends <= left <= 16'd16;
+                if (word_last)      state <= CLOSE;
                 else if (body_ends) state <= HEADER;
             end
             EMPTY: if (lane_room) state <= packet_ended ? CLOSE : HEADER;
-            DROP:  if (take && in_last) state <= CLOSE;
+            DROP:  if (take && word_last) state <= CLOSE;
             CLOSE: begin
                 // Nothing is open after a packet that is whole.
                 unmarked <= '1;
@@ -145,7 +158,7 @@ module frames #(
 
             fifo #(.WIDTH(70), .DEPTH_LOG(DEPTH_LOG)) items (
                 .clk, .rst,
-                .in_valid(put[l]), .in_ready(room[l]), .in_data({put_mark, put_last, put_count, in_data}),
+                .in_valid(put[l]), .in_ready(room[l]), .in_data({put_mark, put_last, put_count, word_data}),
                 .out_valid(text_valid[l]), .out_ready(text_ready[l] && at_end), .out_data(item),
                 .level
             );
@@ -163,7 +176,7 @@ module frames #(
         end
     endgenerate
 
-    assign idle = state == HEADER && open == '0 && waiting == '0;
+    assign idle = state == HEADER && !word_valid && open == '0 && waiting == '0;
 
 endmodule
 

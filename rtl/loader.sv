@@ -43,9 +43,11 @@ module loader #(
     input  wire  [39:0]       table_answer
 );
 
-    localparam int LATENCY = 4;              // Of the tables, from `table_read` to `table_answer`.
+    localparam int LATENCY = 8;              // Cycles from `table_read` in which a table has answered, once, zeros around it.
 
     logic [LATENCY:0] reading;               // A one that moves up while a read is under way.
+    logic             reads;                 // The same, a cycle later.
+    logic             ended;                 // The bit was told to be cleared; it takes some cycles.
 
     assign in_ready = loading;
     assign idle     = !loading && !load && !table_write && reading == '0;
@@ -57,49 +59,55 @@ module loader #(
         table_write <= 1'b0;
         table_read  <= '0;
         reading     <= reading << 1;
+        if (!load) ended <= 1'b0;
+
+        // Where they go is of no account while nothing is written or read.
+        table_select  <= loading ? in_data[63:60] : read_select;
+        table_address <= loading ? in_data[59:40] : read_address;
+        table_data    <= in_data[39:0];
 
         if (loading) begin
-            table_write   <= in_valid;
-            table_select  <= in_data[63:60];
-            table_address <= in_data[59:40];
-            table_data    <= in_data[39:0];
+            table_write <= in_valid;
             if (in_valid && in_last) begin
                 loading    <= 1'b0;
                 load_clear <= 1'b1;
+                ended      <= 1'b1;
             end
-        end else if (load && !load_clear) begin
+        end else if (load && !ended) begin
             if (others_idle && !table_write && reading == '0) begin
                 loading    <= 1'b1;
                 load_start <= 1'b1;
             end else begin
                 load_clear <= 1'b1;
+                ended      <= 1'b1;
                 refused    <= 1'b1;
             end
         end
 
+        reads <= reading != '0;
+        if (reading[0])  answer <= '0;
+        else if (reads)  answer <= answer | table_answer;
+        if (reading[LATENCY]) answer_valid <= 1'b1;
         if (read_start) begin
             answer_valid <= 1'b0;
             if (idle && others_idle) begin
                 for (int l = 0; l < LANES; l++) table_read[l] <= read_lane == 8'(l);
-                reading       <= (LATENCY + 1)'(1'b1);
-                table_select  <= read_select;
-                table_address <= read_address;
+                reading <= (LATENCY + 1)'(1'b1);
             end else begin
                 refused <= 1'b1;
             end
-        end else if (reading[LATENCY]) begin
-            answer       <= table_answer;
-            answer_valid <= 1'b1;
         end
 
         if (rst) begin
             refused      <= 1'b0;
             load_clear   <= load;
+            ended        <= 1'b0;
             load_start   <= 1'b0;
             loading      <= 1'b0;
             table_write  <= 1'b0;
             table_read   <= '0;
             reading      <= '0;
+            reads        <= 1'b0;
             answer       <= '0;
             answer_valid <= 1'b0;
         end

@@ -9,7 +9,7 @@
 //
 // `best` is the lowest rank, the leftmost on a tie. After a merge a tree, one level a cycle, finds
 // the lowest of the ranks that stay, while the (at most two) new pairs are looked up; answers then
-// lower `best` as they arrive. The answer takes longer than the tree: LEVELS + 1 cycles or more.
+// lower `best` as they arrive. The answer takes longer than the tree: LEVELS + 2 cycles or more.
 //
 // The pair at a slot is always asked for by the same port: the first of an even slot, unless the unit
 // is ODD. So the two pairs of a merge, which are neighbours, have a port each, and a slot hears one port.
@@ -57,6 +57,7 @@ module merge #(
     logic [SLOTS-1:0][ID_BITS-1:0] ranks;
     logic [SLOTS-1:0]     none;     // The pair is no token, or there is none.
     logic [SLOT_BITS:0]   count;    // Slots in use.
+    logic [SLOTS-1:0]     place;    // The slot that the next byte goes to, one bit a slot.
     logic                 loaded;   // The last byte is here.
     logic [SLOT_BITS:0]   awaited;  // Asks that have no answer yet, granted or not.
     logic [2:0]           level;    // Of the tree.
@@ -128,9 +129,12 @@ module merge #(
             && !(lower[0] && {heard_rank[0], heard_slot[0]} < {heard_rank[1], heard_slot[1]});
     end
 
-    // The pair that is joined. Its neighbours are found in the cycle after, when it is one: an ask that is wanted then is
-    // granted no earlier than in the one after that.
-    logic [SLOTS-1:0]     joined;      // The slot of the last cycle's best, one bit a slot.
+    // The pair that is joined. Slots change in the cycle after it was decided (`joins`), by registers that tell which;
+    // in the same one its neighbours are found: an ask that is wanted then is granted no earlier than in the one after.
+    logic                 joins;
+    logic [SLOTS-1:0]     joined;      // The slot of the last cycle's best, one bit a slot,
+    logic [SLOTS-1:0]     from;        // and all from it on.
+    wire  [SLOTS-1:0]     after = from << 1;
     logic [ID_BITS-1:0]   id_left, id_right;
     wire                  has_left  = best_slot != '0;
     wire                  has_right = {1'b0, best_slot} + (SLOT_BITS+1)'(2) < count;
@@ -142,7 +146,7 @@ module merge #(
         id_right = '0;
         for (int i = 0; i < SLOTS; i++) begin
             if (i > 0)         id_left  = id_left  | ids[(i + SLOTS - 1) % SLOTS] & {ID_BITS{joined[i]}};
-            if (i < SLOTS - 1) id_right = id_right | ids[(i + 1) % SLOTS] & {ID_BITS{joined[i]}};
+            if (i < SLOTS - 2) id_right = id_right | ids[(i + 2) % SLOTS] & {ID_BITS{joined[i]}};
         end
     end
 
@@ -158,7 +162,7 @@ module merge #(
     end
 
     // What stands right of a joined pair moves one slot to the left; so does all that is drained.
-    wire [ID_BITS-1:0] entering = join_now ? best_rank : load_id;
+    wire [ID_BITS-1:0] entering = joins ? best_rank : load_id;
 
     always_ff @(posedge clk) begin
         awaited  <= awaited + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(heard);
@@ -166,18 +170,21 @@ module merge #(
         out_last <= count_next == (SLOT_BITS+1)'(1);
         out_two  <= count_next == (SLOT_BITS+1)'(2);
         ask      <= want;
+        joins    <= join_now;
+        from     <= {SLOTS{1'b1}} << best_slot;
         for (int i = 0; i < SLOTS; i++) joined[i] <= best_slot == SLOT_BITS'(i);
+        if (load_valid) place <= place << 1;
 
         for (int i = 0; i < SLOTS; i++) begin
-            if (drain || join_now && SLOT_BITS'(i) > best_slot) begin
+            if (drain || joins && after[i]) begin
                 if (i < SLOTS - 1) ids[i] <= ids[(i + 1) % SLOTS];
-            end else if (join_now ? SLOT_BITS'(i) == best_slot : load_valid && count == (SLOT_BITS+1)'(i)) begin
+            end else if (joins ? from[i] : load_valid && place[i]) begin
                 ids[i] <= entering;
             end
-            if (join_now && SLOT_BITS'(i) >= best_slot) begin
+            if (joins && from[i]) begin
                 if (i < SLOTS - 1) ranks[i] <= ranks[(i + 1) % SLOTS];
-                none[i] <= SLOT_BITS'(i) == best_slot || i == SLOTS - 1 || none[(i + 1) % SLOTS];
-            end else if (join_now && SLOT_BITS'(i + 1) == best_slot) begin
+                none[i] <= !after[i] || i == SLOTS - 1 || none[(i + 1) % SLOTS];
+            end else if (joins && from[(i + 1) % SLOTS]) begin
                 none[i] <= 1'b1;
             end else if (heard_valid[1'(i) ^ ODD] && heard_slot[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
                 ranks[i] <= heard_rank[1'(i) ^ ODD];
@@ -220,7 +227,7 @@ module merge #(
                     left[p]  <= best_port == 1'(p) ? best_rank : id_left;
                     right[p] <= best_port == 1'(p) ? id_right : best_rank;
                 end
-                if (level == 3'(SLOT_BITS - 1)) begin
+                if (level == 3'(SLOT_BITS)) begin
                     {best_none, best_rank} <= tree_rank[0];
                     best_slot <= tree_slot[0];
                     state     <= WAIT;
@@ -231,6 +238,7 @@ module merge #(
                 state     <= LOAD;
                 done      <= 1'b0;
                 loaded    <= 1'b0;
+                place     <= SLOTS'(1'b1);
                 best_none <= 1'b1;
                 none      <= '1;
             end
@@ -243,8 +251,10 @@ module merge #(
             out_last  <= 1'b0;
             out_two   <= 1'b0;
             loaded    <= 1'b0;
+            place     <= SLOTS'(1'b1);
             awaited   <= '0;
             ask       <= '0;
+            joins     <= 1'b0;
             best_none <= 1'b1;
             best_rank <= '1;
             best_slot <= '1;

@@ -2,6 +2,9 @@
 //
 //   ask  -->  hash  -->  banks  -->  compare  -->  select  -->  answer     two per cycle, latency 4, never waits
 //
+// Banks of more than 4,096 entries are many block RAMs, some of them far away: what they read has a cycle for the way,
+// and the latency is 5.
+//
 // An answer has no register after `select`: those who hear it have one each, close to them.
 //
 // The line `vocab.get(left + right)` of `merge` in python/jeton/reference.py: ids stand for bytes,
@@ -16,7 +19,8 @@
 module pairs #(
     parameter int ID_BITS   = 17,
     parameter int BANK_BITS = 15,  // Each bank has 2^BANK_BITS entries; at most ID_BITS.
-    parameter int FROM_BITS = 8    // Who asked; comes back with the answer.
+    parameter int FROM_BITS = 8,   // Who asked; comes back with the answer.
+    parameter bit FAR       = BANK_BITS > 12
 ) (
     input  wire                    clk,
     input  wire                    rst,
@@ -52,9 +56,10 @@ module pairs #(
     logic [TAG_BITS-1:0]  tag       [2];
     logic [BANK_BITS-1:0] high      [2];
     // What passes along with the look-up, stage by stage.
-    logic [1:0]           valid_1, valid_2, valid_3, valid_4;
-    logic [TAG_BITS-1:0]  tag_1 [2], tag_2 [2], tag_3 [2];
-    logic [FROM_BITS-1:0] from_1 [2], from_2 [2], from_3 [2], from_4 [2];
+    logic [1:0]           valid_1, valid_2, valid_near, valid_3, valid_4;
+    logic [1:0][TAG_BITS-1:0]  tag_1, tag_2, tag_near, tag_3;
+    logic [1:0][FROM_BITS-1:0] from_1, from_2, from_near, from_3, from_4;
+    logic                 reading_near;
     logic [ID_BITS-1:0]   id [2];
     // Stage 4, a bit and an id for each port and bank.
     logic [BANKS-1:0]              bank_hit [2];
@@ -81,6 +86,7 @@ module pairs #(
             logic                  write;
             logic [ENTRY_BITS-1:0] write_data;
             logic [ENTRY_BITS-1:0] read    [2];
+            logic [ENTRY_BITS-1:0] near    [2];   // As read, beside the memory.
             logic [ENTRY_BITS-1:0] entry   [2];
 
             for (genvar i = 0; i < BANK_BITS; i++) begin : hashed
@@ -95,8 +101,8 @@ module pairs #(
                 address[1] <= index[1];
                 write      <= table_write && table_mine && table_select[1:0] == 2'(b);
                 write_data <= table_data[ENTRY_BITS-1:0];
-                entry[0]   <= read[0];
-                entry[1]   <= read[1];
+                entry[0]   <= near[0];
+                entry[1]   <= near[1];
                 for (int p = 0; p < 2; p++) begin
                     bank_hit[p][b] <= entry[p][ENTRY_BITS-1] && entry[p][ID_BITS +: TAG_BITS] == tag_3[p];
                     bank_id[p][b] <= entry[p][ID_BITS-1:0];
@@ -110,8 +116,35 @@ module pairs #(
                 .address_1(address[1]), .read_data_1(read[1])
             );
 
+            if (FAR) begin : away
+                always_ff @(posedge clk) begin
+                    near[0] <= read[0];
+                    near[1] <= read[1];
+                end
+            end else begin : beside
+                always_comb begin
+                    near[0] = read[0];
+                    near[1] = read[1];
+                end
+            end
+
             // A process, and no `assign`: Icarus 11 does not follow one that reads a word of an array here.
             always_comb entry_0[b] = entry[0];
+        end
+
+        // What passes along waits as long as the banks do.
+        if (FAR) begin : far
+            always_ff @(posedge clk) begin
+                valid_near   <= rst ? '0 : valid_2;
+                tag_near     <= tag_2;
+                from_near    <= from_2;
+                reading_near <= reading[1] && !rst;
+            end
+        end else begin : close
+            assign valid_near   = valid_2;
+            assign tag_near     = tag_2;
+            assign from_near    = from_2;
+            assign reading_near = reading[1];
         end
     endgenerate
 
@@ -133,19 +166,19 @@ module pairs #(
     always_ff @(posedge clk) begin
         valid_1 <= ask_valid;
         valid_2 <= valid_1;
-        valid_3 <= valid_2;
+        valid_3 <= valid_near;
         valid_4 <= valid_3;
         for (int p = 0; p < 2; p++) begin
             tag_1[p]  <= tag[p];
             tag_2[p]  <= tag_1[p];
-            tag_3[p]  <= tag_2[p];
+            tag_3[p]  <= tag_near[p];
             from_1[p] <= ask_from[p*FROM_BITS +: FROM_BITS];
             from_2[p] <= from_1[p];
-            from_3[p] <= from_2[p];
+            from_3[p] <= from_near[p];
             from_4[p] <= from_3[p];
         end
 
-        reading      <= {reading[1:0], table_read && table_mine};
+        reading      <= {reading_near, reading[0], table_read && table_mine};
         if (table_read) reading_bank <= table_select[1:0];
         table_answer <= reading[2] ? 40'(entry_0[reading_bank]) : '0;
 

@@ -97,7 +97,7 @@ module split #(
     logic       valid_1, steps_1, cut_1;
     logic [1:0] kind_1, more_1;
     logic [7:0] byte_1;
-    logic       valid_2, cut_2;
+    logic       valid_2, is_byte_2, cut_2;
     logic [1:0] kind_2, more_2;
     logic [7:0] byte_2;
     logic       at_mark_0, at_mark_1, at_here, set_mark_0, set_mark_1;
@@ -106,7 +106,8 @@ module split #(
     logic [23:0]        here, start, given, mark_0, mark_1;
     logic               far;         // Too many bytes since the last cut.
     logic               spilling;
-    logic [GIVEN_LOG:0] kept;        // While spilling: bytes not given away.
+    logic [GIVEN_LOG:0] kept;        // While spilling: bytes not given away,
+    logic               some;        // and whether there are any.
 
     logic               later;       // A cut of an item that has left is still to be told.
     logic [23:0]        later_place;
@@ -116,9 +117,9 @@ module split #(
     wire cuts   = at_mark_0 || at_mark_1 || at_here;
     wire two    = at_mark_0 ? at_mark_1 || at_here : at_mark_1 && at_here;
     wire three  = at_mark_0 && at_mark_1 && at_here;
-    wire opens  = spilling ? (cuts ? kept != '0 : kept[GIVEN_LOG]) : far && !cuts;
-    wire defers = two && !three && !spilling && kind_2 == BYTE;
-    wire only   = later ? !cuts && kind_2 == BYTE : opens ? !cuts : !two || defers;
+    wire opens  = spilling ? (cuts ? some : kept[GIVEN_LOG]) : far && !cuts;
+    wire defers = two && !three && !spilling && is_byte_2;
+    wire only   = later ? !cuts && is_byte_2 : opens ? !cuts : !two || defers;
     wire free   = (!record_valid || record_ready) && (!byte_valid || byte_ready);
     wire acts   = valid_2 && free && !later;
     wire leaves = valid_2 && free && only;
@@ -137,6 +138,7 @@ module split #(
             cut_1   <= item_cut;
             valid_2 <= valid_1;
             kind_2  <= kind_1;
+            is_byte_2 <= kind_1 == BYTE;
             more_2  <= more_1;
             byte_2  <= byte_1;
             cut_2   <= cut_1;
@@ -155,6 +157,7 @@ module split #(
                 spilling <= 1'b1;
                 given    <= here;
                 kept     <= '0;
+                some     <= 1'b0;
             end else if (cuts && (!spilling || !at_mark_0 && !at_mark_1)) begin
                 spilling <= 1'b0;
                 start    <= place;
@@ -167,9 +170,10 @@ module split #(
         if (leaves) begin
             if (set_mark_0) mark_0 <= here + 24'(more_2) + 24'd1;
             if (set_mark_1) mark_1 <= here;
-            if (kind_2 == BYTE) begin
+            if (is_byte_2) begin
                 here <= here + 24'd1;
                 kept <= opens ? (GIVEN_LOG + 1)'(1) : kept + 1'b1;
+                some <= 1'b1;
             end else begin
                 here  <= '0;
                 start <= '0;
@@ -200,20 +204,20 @@ module split #(
     always_ff @(posedge clk) begin
         count_piece <= free && later || acts && cuts && !opens;
         if (free) begin
-            record_valid   <= later || valid_2 && (opens || cuts || kind_2 != BYTE);
+            record_valid   <= later || valid_2 && (opens || cuts || !is_byte_2);
             record_kind    <= later ? PIECE : opens ? OPEN : !cuts ? (kind_2 == MARK ? MARKED : NOTHING)
                 : !spilling ? PIECE : at_mark_0 || at_mark_1 ? CUT : CLOSE;
             record_payload <= place - (opens ? given : start);
             record_last    <= kind_2 == END && only;
             byte_valid     <= leaves && held;
             byte_data      <= held_byte;
-            byte_cut       <= cut_2 && kind_2 == BYTE;
+            byte_cut       <= cut_2 && is_byte_2;
         end else begin
             if (record_ready) record_valid <= 1'b0;
             if (byte_ready)   byte_valid   <= 1'b0;
         end
         if (leaves) begin
-            held      <= kind_2 == BYTE;
+            held      <= is_byte_2;
             held_byte <= byte_2;
         end
         if (rst) begin

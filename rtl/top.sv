@@ -37,7 +37,9 @@ module top #(
     input  wire         control_axil_awvalid,
     output wire         control_axil_awready,
     input  wire  [7:0]  control_axil_awaddr,
+    /* verilator lint_off UNUSEDSIGNAL */
     input  wire  [2:0]  control_axil_awprot,
+    /* verilator lint_on UNUSEDSIGNAL */
     input  wire         control_axil_wvalid,
     output wire         control_axil_wready,
     input  wire  [31:0] control_axil_wdata,
@@ -48,7 +50,9 @@ module top #(
     input  wire         control_axil_arvalid,
     output wire         control_axil_arready,
     input  wire  [7:0]  control_axil_araddr,
+    /* verilator lint_off UNUSEDSIGNAL */
     input  wire  [2:0]  control_axil_arprot,
+    /* verilator lint_on UNUSEDSIGNAL */
     output wire         control_axil_rvalid,
     input  wire         control_axil_rready,
     output wire  [31:0] control_axil_rdata,
@@ -60,8 +64,22 @@ module top #(
     localparam int COUNTERS     = 9;
     localparam int STEP_BITS    = $clog2(2 * LANES + 1); // A lane looks up to two pairs up at once.
 
+    // The register block has registers around it: what it tells, and what it is told, is a cycle old.
     registers_pkg::registers__in_t  registers_in;
     registers_pkg::registers__out_t registers_out;
+    logic        told_reset, told_load, told_snapshot;
+    logic [7:0]  told_lane;
+    logic [3:0]  told_select;
+    logic [19:0] told_address;
+
+    always_ff @(posedge clk) begin
+        told_reset    <= registers_out.CONTROL.reset.value && !rst;
+        told_load     <= registers_out.CONTROL.load.value && !rst;
+        told_snapshot <= registers_out.SNAPSHOT.take.value && !rst;
+        told_lane     <= registers_out.TABLE_LANE.index.value;
+        told_select   <= registers_out.TABLE_SELECT.kind.value;
+        told_address  <= registers_out.TABLE_ADDRESS.entry.value;
+    end
 
     // Reset by a register, for some cycles.
     logic [$clog2(RESET_CYCLES):0] reset_left;
@@ -72,13 +90,13 @@ module top #(
     always_ff @(posedge clk) begin
         reset      <= rst || resetting;
         lane_reset <= reset;
-        if (registers_out.CONTROL.reset.value) reset_left <= ($clog2(RESET_CYCLES) + 1)'(RESET_CYCLES);
-        else if (resetting)                    reset_left <= reset_left - 1'b1;
+        if (told_reset)     reset_left <= ($clog2(RESET_CYCLES) + 1)'(RESET_CYCLES);
+        else if (resetting) reset_left <= reset_left - 1'b1;
         if (rst) reset_left <= '0;
     end
 
     // The text stream goes to frames, or to the loader. It has registers at the pins, and near them; words have some too.
-    wire        load = registers_out.CONTROL.load.value;
+    wire        load = told_load;
     wire        text_ready_now, frames_ready, loader_ready;
     wire        pin_valid, pin_ready, pin_last;
     wire [63:0] pin_data;
@@ -124,7 +142,7 @@ module top #(
     wire [3:0]        table_select;
     wire [19:0]       table_address;
     wire [39:0]       table_data;
-    wire [39:0]       lane_answer [LANES];
+    logic [39:0]      lane_answer [LANES];
     logic [39:0]      table_answer;
 
     wire [LANES-1:0]   count_byte, count_piece, count_bad, count_id, count_raw;
@@ -132,6 +150,22 @@ module top #(
 
     generate
         for (genvar l = 0; l < LANES; l++) begin : lanes
+            // What a lane's tables are told, and what they answer, has a cycle for the way.
+            logic        lane_write, lane_read;
+            logic [3:0]  lane_select;
+            logic [19:0] lane_address;
+            logic [39:0] lane_data;
+            wire  [39:0] lane_entry;
+
+            always_ff @(posedge clk) begin
+                lane_write     <= table_write && !reset;
+                lane_read      <= table_read[l] && !reset;
+                lane_select    <= table_select;
+                lane_address   <= table_address;
+                lane_data      <= table_data;
+                lane_answer[l] <= reset ? '0 : lane_entry;
+            end
+
             lane #(
                 .ID_BITS(ID_BITS), .BANK_BITS(BANK_BITS), .UNITS(UNITS), .SLOTS(SLOTS),
                 .WIDE_UNITS(WIDE_UNITS), .WIDE_SLOTS(WIDE_SLOTS), .BRIDGE_BITS(BRIDGE_BITS), .BYTES_LOG(BYTES_LOG)
@@ -140,8 +174,8 @@ module top #(
                 .text_valid(text_valid[l]), .text_ready(text_ready[l]), .text_byte(text_byte[l*8 +: 8]),
                 .text_keep(text_keep[l]), .text_last(text_last[l]), .text_mark(text_mark[l]),
                 .word_valid(word_valid[l]), .word_ready(word_ready[l]), .word_data(word_data[l*28 +: 28]),
-                .table_write, .table_read(table_read[l]), .table_select, .table_address, .table_data,
-                .table_answer(lane_answer[l]),
+                .table_write(lane_write), .table_read(lane_read), .table_select(lane_select),
+                .table_address(lane_address), .table_data(lane_data), .table_answer(lane_entry),
                 .count_byte(count_byte[l]), .count_piece(count_piece[l]), .count_bad(count_bad[l]),
                 .count_id(count_id[l]), .count_raw(count_raw[l]), .count_lookup(count_lookup[2*l +: 2])
             );
@@ -162,32 +196,32 @@ module top #(
 
     // Nothing is under way. An item between two blocks is seen by neither for a cycle: so lanes have to be quiet for some.
     logic [QUIET_CYCLES-1:0] quiet;
-    logic were_idle;               // In the last cycle. What came since is at the pins.
-    wire  streams_idle = were_idle && !pin_valid && !in_valid;
+    logic streams_idle;            // In the last cycle. What came since is at the pins, and far from the tables.
 
     always_ff @(posedge clk) begin
-        were_idle <= !pin_valid && !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid && !resetting;
-        quiet <= {quiet[QUIET_CYCLES-2:0], frames_idle && (&lane_idle)};
+        streams_idle <= !pin_valid && !in_valid && frames_idle && (&quiet) && gather_idle && !word_axis_tvalid && !resetting;
+        quiet        <= {quiet[QUIET_CYCLES-2:0], frames_idle && (&lane_idle)};
         if (reset) begin
-            were_idle <= 1'b0;
-            quiet     <= '0;
+            streams_idle <= 1'b0;
+            quiet        <= '0;
         end
     end
 
     // Tables.
     wire        refused, load_clear, load_start, loading, answer_valid;
     wire [39:0] answer;
-    logic       read_start;
+    logic       read_written, read_start;  // The address that was written is in its register, and then at the loader.
 
-    always_ff @(posedge clk) read_start <= registers_out.TABLE_ADDRESS.entry.swmod && !rst;
+    always_ff @(posedge clk) begin
+        read_written <= registers_out.TABLE_ADDRESS.entry.swmod && !rst;
+        read_start   <= read_written && !rst;
+    end
 
     loader #(.LANES(LANES)) table_loader (
         .clk, .rst(reset), .idle(loader_idle), .others_idle(streams_idle), .refused,
         .load, .load_clear, .load_start, .loading,
         .in_valid, .in_ready(loader_ready), .in_data, .in_last,
-        .read_start, .read_lane(registers_out.TABLE_LANE.index.value),
-        .read_select(registers_out.TABLE_SELECT.kind.value),
-        .read_address(registers_out.TABLE_ADDRESS.entry.value),
+        .read_start, .read_lane(told_lane), .read_select(told_select), .read_address(told_address),
         .answer_valid, .answer,
         .table_write, .table_read, .table_select, .table_address, .table_data, .table_answer
     );
@@ -224,7 +258,7 @@ module top #(
     end
 
     counters #(.COUNTERS(COUNTERS), .STEP_BITS(STEP_BITS)) all_counters (
-        .clk, .rst(reset), .steps, .snapshot(registers_out.SNAPSHOT.take.value), .copy(counts)
+        .clk, .rst(reset), .steps, .snapshot(told_snapshot), .copy(counts)
     );
 
     // Registers.
@@ -237,18 +271,33 @@ module top #(
     assign registers_in.SHAPE_1.bank_bits.next   = 8'(BANK_BITS);
     assign registers_in.SHAPE_1.bridge_bits.next = 8'(BRIDGE_BITS);
 
-    assign registers_in.CONTROL.load.hwclr    = load_clear;
-    assign registers_in.STATUS.idle.next      = streams_idle && loader_idle;
-    assign registers_in.STATUS.loading.next   = load || loading;
-    assign registers_in.STATUS.frame.hwset    = bad_frame && !resetting;
-    assign registers_in.STATUS.frame.hwclr    = resetting;
-    assign registers_in.STATUS.busy.hwset     = refused && !resetting;
-    assign registers_in.STATUS.busy.hwclr     = resetting;
-    assign registers_in.IMAGE_0.digest.hwclr  = load_start;
-    assign registers_in.IMAGE_1.digest.hwclr  = load_start;
-    assign registers_in.TABLE_LOW.data.next   = answer[31:0];
-    assign registers_in.TABLE_HIGH.data.next  = answer[39:32];
-    assign registers_in.TABLE_HIGH.valid.next = answer_valid;
+    logic        seen_clear, seen_idle, seen_loading, seen_frame, seen_busy, seen_resetting, seen_start, seen_valid;
+    logic [39:0] seen_answer;
+
+    always_ff @(posedge clk) begin
+        seen_clear     <= load_clear;
+        seen_idle      <= streams_idle && loader_idle && !told_reset && !resetting;
+        seen_loading   <= load || loading;
+        seen_frame     <= bad_frame && !resetting;
+        seen_busy      <= refused && !resetting;
+        seen_resetting <= resetting;
+        seen_start     <= load_start;
+        seen_valid     <= answer_valid;
+        seen_answer    <= answer;
+    end
+
+    assign registers_in.CONTROL.load.hwclr    = seen_clear;
+    assign registers_in.STATUS.idle.next      = seen_idle;
+    assign registers_in.STATUS.loading.next   = seen_loading;
+    assign registers_in.STATUS.frame.hwset    = seen_frame;
+    assign registers_in.STATUS.frame.hwclr    = seen_resetting;
+    assign registers_in.STATUS.busy.hwset     = seen_busy;
+    assign registers_in.STATUS.busy.hwclr     = seen_resetting;
+    assign registers_in.IMAGE_0.digest.hwclr  = seen_start;
+    assign registers_in.IMAGE_1.digest.hwclr  = seen_start;
+    assign registers_in.TABLE_LOW.data.next   = seen_answer[31:0];
+    assign registers_in.TABLE_HIGH.data.next  = seen_answer[39:32];
+    assign registers_in.TABLE_HIGH.valid.next = seen_valid;
 
     assign {registers_in.CYCLES.HIGH.value.next,     registers_in.CYCLES.LOW.value.next}     = counts[0*64 +: 64];
     assign {registers_in.BYTES.HIGH.value.next,      registers_in.BYTES.LOW.value.next}      = counts[1*64 +: 64];
@@ -260,46 +309,37 @@ module top #(
     assign {registers_in.STALLS_IN.HIGH.value.next,  registers_in.STALLS_IN.LOW.value.next}  = counts[7*64 +: 64];
     assign {registers_in.STALLS_OUT.HIGH.value.next, registers_in.STALLS_OUT.LOW.value.next} = counts[8*64 +: 64];
 
-    // The bus, with registers of its own at the pins.
-    wire        awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
-    wire [7:0]  awaddr, araddr;
-    wire [2:0]  awprot, arprot;
-    wire [31:0] wdata, rdata;
-    wire [3:0]  wstrb;
-    wire [1:0]  bresp, rresp;
+    // The bus.
+    wire        ask, ask_write, read_done, read_error, write_done, write_error;
+    wire [7:0]  ask_address;
+    wire [31:0] ask_data, ask_bits, read_data;
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [1:0]  stalls;            // Never, for there is one access at a time.
+    /* verilator lint_on UNUSEDSIGNAL */
 
-    slice #(.WIDTH(11)) write_address (
-        .clk, .rst, .in_valid(control_axil_awvalid), .in_ready(control_axil_awready),
-        .in_data({control_axil_awaddr, control_axil_awprot}),
-        .out_valid(awvalid), .out_ready(awready), .out_data({awaddr, awprot})
-    );
-    slice #(.WIDTH(36)) write_data (
-        .clk, .rst, .in_valid(control_axil_wvalid), .in_ready(control_axil_wready),
-        .in_data({control_axil_wdata, control_axil_wstrb}),
-        .out_valid(wvalid), .out_ready(wready), .out_data({wdata, wstrb})
-    );
-    slice #(.WIDTH(2)) write_answer (
-        .clk, .rst, .in_valid(bvalid), .in_ready(bready), .in_data(bresp),
-        .out_valid(control_axil_bvalid), .out_ready(control_axil_bready), .out_data(control_axil_bresp)
-    );
-    slice #(.WIDTH(11)) read_address (
-        .clk, .rst, .in_valid(control_axil_arvalid), .in_ready(control_axil_arready),
-        .in_data({control_axil_araddr, control_axil_arprot}),
-        .out_valid(arvalid), .out_ready(arready), .out_data({araddr, arprot})
-    );
-    slice #(.WIDTH(34)) read_answer (
-        .clk, .rst, .in_valid(rvalid), .in_ready(rready), .in_data({rdata, rresp}),
-        .out_valid(control_axil_rvalid), .out_ready(control_axil_rready),
-        .out_data({control_axil_rdata, control_axil_rresp})
+    assign control_axil_bresp[0] = 1'b0;
+    assign control_axil_rresp[0] = 1'b0;
+
+    bus control_bus (
+        .clk, .rst,
+        .aw_valid(control_axil_awvalid), .aw_ready(control_axil_awready), .aw_data(control_axil_awaddr),
+        .w_valid(control_axil_wvalid), .w_ready(control_axil_wready),
+        .w_data(control_axil_wdata), .w_bytes(control_axil_wstrb),
+        .b_valid(control_axil_bvalid), .b_ready(control_axil_bready), .b_error(control_axil_bresp[1]),
+        .ar_valid(control_axil_arvalid), .ar_ready(control_axil_arready), .ar_data(control_axil_araddr),
+        .r_valid(control_axil_rvalid), .r_ready(control_axil_rready),
+        .r_data(control_axil_rdata), .r_error(control_axil_rresp[1]),
+        .ask, .ask_write, .ask_address, .ask_data, .ask_bits,
+        .answer(read_done || write_done), .answer_error(read_done ? read_error : write_error), .answer_data(read_data)
     );
 
     registers control_registers (
         .clk, .rst,
-        .s_axil_awvalid(awvalid), .s_axil_awready(awready), .s_axil_awaddr(awaddr), .s_axil_awprot(awprot),
-        .s_axil_wvalid(wvalid), .s_axil_wready(wready), .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
-        .s_axil_bvalid(bvalid), .s_axil_bready(bready), .s_axil_bresp(bresp),
-        .s_axil_arvalid(arvalid), .s_axil_arready(arready), .s_axil_araddr(araddr), .s_axil_arprot(arprot),
-        .s_axil_rvalid(rvalid), .s_axil_rready(rready), .s_axil_rdata(rdata), .s_axil_rresp(rresp),
+        .s_cpuif_req(ask), .s_cpuif_req_is_wr(ask_write), .s_cpuif_addr(ask_address),
+        .s_cpuif_wr_data(ask_data), .s_cpuif_wr_biten(ask_bits),
+        .s_cpuif_req_stall_wr(stalls[0]), .s_cpuif_req_stall_rd(stalls[1]),
+        .s_cpuif_rd_ack(read_done), .s_cpuif_rd_err(read_error), .s_cpuif_rd_data(read_data),
+        .s_cpuif_wr_ack(write_done), .s_cpuif_wr_err(write_error),
         .hwif_in(registers_in), .hwif_out(registers_out)
     );
 

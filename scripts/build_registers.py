@@ -10,7 +10,7 @@ from pathlib import Path
 
 from peakrdl_markdown import MarkdownExporter
 from peakrdl_regblock import RegblockExporter
-from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+from peakrdl_regblock.cpuif.passthrough import PassthroughCpuif
 from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
@@ -61,12 +61,12 @@ def main(root: Path) -> None:
     for path in (BLOCK / "x", PAGE, NAMES):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
     registers = compiled()
-    # The block's types have the names of their registers. What is read passes two registers more:
-    # the counters are many, and far from the bus.
+    # The block's types have the names of their registers; the bus is ours (rtl/bus.sv). What is
+    # read passes two registers more: the counters are many, and far from the bus.
     RegblockExporter().export(
         registers,
         str(root / BLOCK),
-        cpuif_cls=AXI4Lite_Cpuif_flattened,
+        cpuif_cls=PassthroughCpuif,
         reuse_hwif_typedefs=False,
         retime_read_fanin=True,
         retime_read_response=True,

@@ -12,7 +12,7 @@ from jeton.accel.pairs import pair_banks
 from rtl.simulation import simulate
 from rtl.streams import read_table, seeded, start, write_table
 
-LATENCY = 4
+LATENCY = 4  # And one more where the banks are far.
 FROM_BITS = 8
 PAIRS_0 = 8  # The table of bank 0.
 
@@ -27,6 +27,7 @@ def draw_merges(rng: random.Random, configuration: Configuration) -> dict[tuple[
 async def finds_every_merge_and_nothing_else(dut: Any) -> None:
     rng = seeded()
     id_bits, bank_bits = int(dut.ID_BITS.value), int(dut.BANK_BITS.value)
+    latency = LATENCY + int(dut.FAR.value)
     configuration = Configuration(id_bits=id_bits, bank_bits=bank_bits)
     merges = draw_merges(rng, configuration)
     banks = pair_banks(merges, configuration)
@@ -36,7 +37,8 @@ async def finds_every_merge_and_nothing_else(dut: Any) -> None:
         await write_table(dut, PAIRS_0 + bank, entries.tolist())
     for bank, entries in enumerate(banks):
         for address in rng.sample(range(len(entries)), 5):
-            assert await read_table(dut, PAIRS_0 + bank, address) == entries[address]
+            found = await read_table(dut, PAIRS_0 + bank, address, latency)
+            assert found == entries[address]
 
     # All merges, as many pairs that are none, and some that are asked for on both ports at once.
     asks = [*merges, *((right, left) for left, right in merges), *rng.choices([*merges], k=99)]
@@ -58,7 +60,7 @@ async def finds_every_merge_and_nothing_else(dut: Any) -> None:
         dut.ask_left.value, dut.ask_right.value = left, right
         waiting.append(expected)
         await RisingEdge(dut.clk)
-        due = waiting.pop(0) if len(waiting) > LATENCY else []
+        due = waiting.pop(0) if len(waiting) > latency else []
         assert int(dut.answer_valid.value) == sum(1 << port for port, *_ in due)
         for port, name, hit, merged in due:
             assert slice_of(dut.answer_from, port, FROM_BITS) == name
@@ -73,8 +75,9 @@ def slice_of(signal: Any, at: int, bits: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("id_bits", "bank_bits"), [(9, 6), pytest.param(9, 9, marks=pytest.mark.long)]
+    ("id_bits", "bank_bits", "far"),
+    [(9, 6, 0), (9, 6, 1), pytest.param(9, 9, 0, marks=pytest.mark.long)],
 )
-def test_pairs(id_bits: int, bank_bits: int) -> None:
-    parameters = {"ID_BITS": id_bits, "BANK_BITS": bank_bits, "FROM_BITS": FROM_BITS}
+def test_pairs(id_bits: int, bank_bits: int, far: int) -> None:
+    parameters = {"ID_BITS": id_bits, "BANK_BITS": bank_bits, "FROM_BITS": FROM_BITS, "FAR": far}
     simulate(__name__, "pairs", parameters)

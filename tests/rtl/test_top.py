@@ -32,7 +32,7 @@ AROUND = [
     "registers_pkg",
     "registers",
     "skid",
-    "slice",
+    "bus",
     "memory",
     "fifo",
     "frames",

@@ -48,6 +48,15 @@ module frames_proof (
         end
     endgenerate
 
+    // What is told of a word is true of it: {fits, empty, last, data}.
+    function automatic logic told(input [66:0] word);
+        told = word[65] == (word[15:0] == 0) && (!word[66] || word[31:24] < 2);
+    endfunction
+    always_ff @(posedge clk) if (!rst) begin
+        if (dut.words.out_valid) assert (told(dut.words.out_data));
+        if (dut.words.waits)     assert (told(dut.words.side));
+    end
+
     logic past_valid;
     initial past_valid = 1'b0;
     always_ff @(posedge clk) begin
@@ -55,7 +64,7 @@ module frames_proof (
         if (past_valid && !rst) begin
             assert (dut.state <= 5);
             if (dut.state == dut.BODY || dut.state == dut.EMPTY) assert ((dut.open & dut.lane) != 0 && dut.lane != 3);
-            if (dut.state == dut.BODY) assert (dut.left != 0);
+            if (dut.state == dut.BODY) assert (dut.left != 0 && dut.body_ends == (dut.left <= 8));
             if (dut.state == dut.MARK) assert (dut.open == 0);
         end
     end
