@@ -113,14 +113,14 @@ impl Tokens {
 
     #[inline]
     fn at(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.bytes[start as usize..self.ends[index] as usize]
+        &self.bytes[self.place(index)]
     }
 
+    /// Where a token is in `bytes`.
     #[inline]
-    fn length(&self, index: usize) -> usize {
+    fn place(&self, index: usize) -> Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        (self.ends[index] - start) as usize
+        start as usize..self.ends[index] as usize
     }
 }
 
@@ -349,7 +349,7 @@ impl Vocab {
     /// Returns how many bytes the token of an id has, 0 if there is none.
     #[inline]
     pub(crate) fn token_len(&self, id: Id) -> usize {
-        self.index_of(id).map_or(0, |index| self.tokens.length(index))
+        self.index_of(id).map_or(0, |index| self.tokens.place(index).len())
     }
 
     /// Returns the id of a byte.

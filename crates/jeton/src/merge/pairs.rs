@@ -255,8 +255,7 @@ impl<E: Entry> Table<E> {
         for _ in 0..MOVES_MAX {
             let ((left, right), _) = entry.unpack();
             let (hash, len) = (self.asked(left, right).hash, self.entries.len() / 2);
-            let place = (hash >> (32 * half)) as usize & (len - 1);
-            let place = place + half * len;
+            let place = half * len + ((hash >> (32 * half)) as usize & (len - 1));
             std::mem::swap(&mut self.entries[place], &mut entry);
             if entry == E::zeroed() {
                 return;
@@ -302,6 +301,7 @@ impl<E: Entry> Table<E> {
     #[inline(always)]
     pub(crate) fn first_rank(&self, left: Id, right: Id) -> Id {
         match left | right {
+            // There are as many as two bytes tell; the mask keeps within bounds.
             0..256 => self.bytes[(left << 8 | right) as usize & (self.bytes.len() - 1)],
             _ => self.rank(left, right),
         }
