@@ -227,7 +227,14 @@ impl<'a, T: Taker> Chunks<'a, T> {
     #[inline(never)]
     fn push_parts(&mut self, start: usize, end: usize) {
         let (vocab, text) = (self.vocab, self.text);
-        vocab.bridges().cuts(&text[start..end], |at| self.push(start + at));
+        vocab.bridges().borders(&text[start..end], |at, may_be_cut| {
+            // What is not cut is overwritten by the next.
+            self.chunk.starts[(self.chunk.count + 1) % ROOM] = (start + at) as u32;
+            self.chunk.count += usize::from(may_be_cut);
+            if self.chunk.count >= FULL {
+                self.flush();
+            }
+        });
     }
 
     /// Hands over the ids of what is left.
@@ -327,9 +334,11 @@ impl Chunk {
             spans[unknown[number].missed as usize].set(append(others, ids));
         };
         let learn = |number: usize, ids: &[Id], others: &mut _, learned: &mut Learned| {
-            let (start, end) = place(unknown[number].missed as usize);
+            let missed = unknown[number].missed as usize;
+            let (start, end) = place(missed);
             keep(number, ids, others);
-            learned.put(&text[start..end], unknown[number].hash, ids);
+            let key = keys[all[missed].piece as usize];
+            learned.put(&text[start..end], key, unknown[number].hash, ids);
         };
         for (number, &Unknown { missed, hash }) in unknown.iter().enumerate() {
             let missed = missed as usize;
@@ -427,7 +436,8 @@ mod tests {
             let end = (start + 1 + random.below(20)).min(text.len());
             let ids: Vec<Id> = (0..1 + random.below(4) as Id).collect();
             if random.below(2) == 0 {
-                learned.put(&text[start..end], hash(&text[start..end]), &ids);
+                let key = Key::within(text, start, end - start);
+                learned.put(&text[start..end], key, hash(&text[start..end]), &ids);
             }
             chunk.count += 1;
             chunk.starts[chunk.count] = end as u32;

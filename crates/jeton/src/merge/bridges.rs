@@ -60,14 +60,14 @@ impl Bridges {
         };
         bridges.chars.fill(Id::MAX);
         for (token, at) in tokens.clone().flat_map(borders) {
-            match (char_before(token, at), read_char(&token[at..])) {
-                (Some(left), Some((right, _))) => {
+            match (char_before(token, at), char_after(token, at)) {
+                (Some(left), Some(right)) => {
                     let (word, bit) = bridges.place(left, right);
-                    bridges.whole[word] |= bit;
+                    bridges.whole[word] |= 1 << bit;
                 }
                 _ => {
                     let (word, bit) = place_of_bytes(token[at - 1], token[at]);
-                    bridges.partial[word] |= bit;
+                    bridges.partial[word] |= 1 << bit;
                 }
             }
         }
@@ -97,9 +97,11 @@ impl Bridges {
         (partial.len() == 1 << 10).then_some(Self { partial, whole, all_reached, chars })
     }
 
-    /// Calls `each` with every place where a piece may be cut.
+    /// Calls `each` with every border between two characters, and whether a piece may be cut there.
+    ///
+    /// Whether it may cannot be foretold, so that nothing here depends on it.
     #[inline]
-    pub(crate) fn cuts(&self, piece: &[u8], mut each: impl FnMut(usize)) {
+    pub(crate) fn borders(&self, piece: &[u8], mut each: impl FnMut(usize, bool)) {
         if !self.all_reached || piece.is_ascii() {
             return;
         }
@@ -108,23 +110,19 @@ impl Bridges {
             // Mostly there are characters of three bytes side by side.
             if let Some(mut left) = before {
                 while let Some(right) = three_bytes(&piece[at..]) {
-                    if !self.crosses([left, right], piece[at - 1], piece[at]) {
-                        each(at);
-                    }
-                    left = right;
-                    at += 3;
+                    each(at, !self.crosses(left, right, piece[at - 1]));
+                    (left, at) = (right, at + 3);
                 }
                 before = Some(left);
             }
-            let read = read_char(&piece[at..]);
-            if let (Some(left), Some((right, _))) = (before, read)
-                && left | right >= 0x80
-                && !self.crosses([left, right], piece[at - 1], piece[at])
+            let right = char_after(piece, at);
+            if let (Some(left), Some(right)) = (before, right)
+                && left.0 | right.0 >= 0x80
             {
-                each(at);
+                each(at, !self.crosses(left, right, piece[at - 1]));
             }
-            before = read.map(|(point, _)| point);
-            at += read.map_or(1, |(_, length)| length);
+            before = right;
+            at += right.map_or(1, Char::len);
         }
     }
 
@@ -132,22 +130,45 @@ impl Bridges {
     /// merge among themselves first, else bytes.
     #[inline]
     pub(crate) fn parts(&self, piece: &[u8], byte_ids: &[Id; 256], mut each: impl FnMut(Id)) {
-        let mut at = 0;
+        // The last place that was found clean, most likely the end of a character.
+        let (mut at, mut clean) = (0, 0);
         while at < piece.len() {
             if piece[at] >= 0xC0
-                && let Some((point, length)) = read_char(&piece[at..])
-                && let Some(&id) = self.chars.get(point as usize)
-                && id != Id::MAX
-                && self.is_clean(piece, at)
+                && let Some((id, length)) = self.char_at(&piece[at..])
+                && (at == clean || self.is_clean(piece, at))
                 && self.is_clean(piece, at + length)
             {
                 each(id);
                 at += length;
+                clean = at;
             } else {
                 each(byte_ids[usize::from(piece[at])]);
                 at += 1;
             }
         }
+    }
+
+    /// The id of the character of two or three bytes that begins here, and its length, if it is a token.
+    #[inline]
+    fn char_at(&self, bytes: &[u8]) -> Option<(Id, usize)> {
+        let low = |byte: u8| u32::from(byte & 0x3F);
+        let (point, length) = match *bytes {
+            [first @ 0xC2..0xE0, second, ..] if second & 0xC0 == 0x80 => {
+                (u32::from(first & 0x1F) << 6 | low(second), 2)
+            }
+            [first @ 0xE0..0xF0, second, third, ..]
+                if [second, third].map(|byte| byte & 0xC0) == [0x80; 2] =>
+            {
+                // What is spelled too long is no character; surrogates are none either, and no tokens.
+                match u32::from(first & 0xF) << 12 | low(second) << 6 | low(third) {
+                    ..0x800 => return None,
+                    point => (point, 3),
+                }
+            }
+            _ => return None,
+        };
+        let id = *self.chars.get(point as usize)?;
+        (id != Id::MAX).then_some((id, length))
     }
 
     /// Whether no token crosses a place next to a character that holds a character in part.
@@ -158,47 +179,70 @@ impl Bridges {
         edge || piece[at] & 0xC0 != 0x80 && !self.crosses_partly(piece[at - 1], piece[at])
     }
 
-    /// Returns whether a token may cross the border between two characters, of which these are the
-    /// last and the first byte.
-    #[inline]
-    fn crosses(&self, [left, right]: [u32; 2], last: u8, first: u8) -> bool {
+    /// Returns whether a token may cross the border between two characters; `last` is the byte before it.
+    #[inline(always)]
+    fn crosses(&self, left: Char, right: Char, last: u8) -> bool {
         let (word, bit) = self.place(left, right);
-        // A branch for both: neither can be foretold.
-        (self.whole[word] & bit != 0) | self.crosses_partly(last, first)
+        (self.whole[word] >> bit & 1 != 0) | self.crosses_partly(last, right.0 as u8)
     }
 
     /// Returns whether a token may cross a border that holds one of the two characters in part.
-    #[inline]
+    #[inline(always)]
     fn crosses_partly(&self, last: u8, first: u8) -> bool {
         let (word, bit) = place_of_bytes(last, first);
-        self.partial[word] & bit != 0
+        self.partial[word] >> bit & 1 != 0
     }
 
-    #[inline]
-    fn place(&self, left: u32, right: u32) -> (usize, u64) {
-        let key = u64::from(left) << 32 | u64::from(right);
+    /// The word and the bit of two characters.
+    #[inline(always)]
+    fn place(&self, left: Char, right: Char) -> (usize, u32) {
+        let key = u64::from(left.0) << 32 | u64::from(right.0);
         let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // The number of words is a power of two.
-        let (word, bit) = ((mixed >> 46) as usize, mixed >> 40 & 63);
-        (word & (self.whole.len() - 1), 1 << bit)
+        let (word, bit) = ((mixed >> 46) as usize, (mixed >> 40) as u32 & 63);
+        (word & (self.whole.len() - 1), bit)
     }
 }
 
-#[inline]
-fn place_of_bytes(last: u8, first: u8) -> (usize, u64) {
-    let bit = usize::from(last) << 8 | usize::from(first);
-    (bit / 64, 1 << (bit % 64))
+#[inline(always)]
+fn place_of_bytes(last: u8, first: u8) -> (usize, u32) {
+    (usize::from(last) << 2 | usize::from(first >> 6), u32::from(first & 63))
+}
+
+/// The bytes of a character as one number, the first of them lowest.
+#[derive(Clone, Copy)]
+struct Char(u32);
+
+impl Char {
+    fn of(bytes: &[u8]) -> Self {
+        Self(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+    }
+
+    fn len(self) -> usize {
+        4 - (self.0 | 1).leading_zeros() as usize / 8
+    }
 }
 
 /// The character of three bytes that begins here; none where fewer than four are left.
 ///
-/// What is spelled like one and is none (too long, or a surrogate) is taken for one. That is as good: where
+/// What looks like one and is none (too long, or a surrogate) is taken for one. That is as good: where
 /// a token holds such bytes, borders next to them are known by their bytes.
-#[inline]
-fn three_bytes(bytes: &[u8]) -> Option<u32> {
-    let word = u32::from_be_bytes(*bytes.first_chunk()?) >> 8;
-    let point = (word >> 4 & 0xF000) | (word >> 2 & 0xFC0) | (word & 0x3F);
-    (word & 0xF0_C0C0 == 0xE0_8080).then_some(point)
+#[inline(always)]
+fn three_bytes(bytes: &[u8]) -> Option<Char> {
+    let number = u32::from_le_bytes(*bytes.first_chunk()?) & 0xFF_FFFF;
+    (number & 0xC0_C0F0 == 0x80_80E0).then_some(Char(number))
+}
+
+/// The character that begins at a byte.
+fn char_after(bytes: &[u8], at: usize) -> Option<Char> {
+    let (_, length) = read_char(&bytes[at..])?;
+    Some(Char::of(&bytes[at..at + length]))
+}
+
+/// The character that ends before a byte, if it is there whole.
+fn char_before(bytes: &[u8], at: usize) -> Option<Char> {
+    let start = (at.saturating_sub(4)..at).rev().find(|&start| bytes[start] & 0xC0 != 0x80)?;
+    char_after(&bytes[..at], start).filter(|char| start + char.len() == at)
 }
 
 /// Whether a character may begin at a byte that is not the first, and it or the one before is
@@ -207,32 +251,10 @@ fn is_border(bytes: &[u8], at: usize) -> bool {
     bytes[at] >= 0xC0 || bytes[at] < 0x80 && bytes[at - 1] >= 0x80
 }
 
-/// The character that ends before a byte, if it is there whole.
-fn char_before(bytes: &[u8], at: usize) -> Option<u32> {
-    let start = (at.saturating_sub(4)..at).rev().find(|&start| bytes[start] & 0xC0 != 0x80)?;
-    let (point, length) = read_char(&bytes[start..at])?;
-    (start + length == at).then_some(point)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Random;
-
-    /// Calls `each` with every border between two characters of a text: the characters, and where.
-    fn borders(text: &[u8], mut each: impl FnMut([u32; 2], usize)) {
-        let (mut at, mut before) = (0, None);
-        while at < text.len() {
-            let read = read_char(&text[at..]);
-            if let (Some(left), Some((right, _))) = (before, read)
-                && left | right >= 0x80
-            {
-                each([left, right], at);
-            }
-            before = read.map(|(point, _)| point);
-            at += read.map_or(1, |(_, length)| length);
-        }
-    }
 
     #[test]
     fn no_token_within_a_piece_is_missed() {
@@ -252,18 +274,19 @@ mod tests {
             let tokens: Vec<Vec<u8>> = (0..5).map(|_| spell(3)).collect();
             let bridges = Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice)), true, true);
             let piece = spell(12);
-            borders(&piece, |chars, at| {
-                let (last, first) = (piece[at - 1], piece[at]);
+            bridges.borders(&piece, |at, may_be_cut| {
                 // How far each token that crosses the border goes to the left and to the right.
                 let crossing = tokens.iter().flat_map(|token| {
                     let starts = (1..token.len()).filter_map(|inside| at.checked_sub(inside));
                     let found = starts.filter(|&start| piece[start..].starts_with(token));
                     found.map(|start| (at - start, start + token.len() - at)).collect::<Vec<_>>()
                 });
-                let size = |point: u32| char::from_u32(point).unwrap().len_utf8();
+                let (last, first) = (piece[at - 1], piece[at]);
+                let [left, right] = [char_before(&piece, at), char_after(&piece, at)]
+                    .map(|char| char.expect("borders are between characters").len());
                 for (before, after) in crossing {
-                    assert!(bridges.crosses(chars, last, first), "{piece:?} at {at}: {tokens:?}");
-                    if before < size(chars[0]) || after < size(chars[1]) {
+                    assert!(!may_be_cut, "{piece:?} at {at}: {tokens:?}");
+                    if before < left || after < right {
                         partly += 1;
                         assert!(bridges.crosses_partly(last, first), "{piece:?} {at}: {tokens:?}");
                     }
@@ -278,8 +301,8 @@ mod tests {
         let tokens = ["中文".as_bytes(), "文".as_bytes()];
         let bridges = Bridges::of((0..).zip(tokens), true, true);
         let (mut cuts, mut parts) = (Vec::new(), Vec::new());
-        bridges.cuts("中文中".as_bytes(), |at| cuts.push(at));
-        assert_eq!(cuts, [6]);
+        bridges.borders("中文中".as_bytes(), |at, may_be_cut| cuts.push((at, may_be_cut)));
+        assert_eq!(cuts, [(3, false), (6, true)]);
         let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
         bridges.parts("中文é".as_bytes(), &byte_ids, |id| parts.push(id));
         assert_eq!(parts, [1228, 1184, 1173, 1, 1195, 1169]);

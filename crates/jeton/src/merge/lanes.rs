@@ -25,11 +25,24 @@ impl News {
     #[inline]
     pub(crate) fn put(&mut self, name: usize, vocab: &Vocab, piece: &[u8]) -> bool {
         // A part has three bytes at most.
-        piece.len() <= 3 * PARTS
-            && vocab.pairs().narrow().is_some()
-            && (self.few.put(name, vocab, piece)
-                || self.some.put(name, vocab, piece)
-                || self.many.put(name, vocab, piece))
+        if piece.len() > 3 * PARTS || vocab.pairs().narrow().is_none() {
+            return false;
+        }
+        if piece.len() <= Group::<16>::PARTS_MAX {
+            return self.few.put(name, vocab, piece);
+        }
+        // They are read once, where there is room for all, and go on to where they need no more.
+        if !self.many.put(name, vocab, piece) {
+            return false;
+        }
+        if self.many.last().len() <= Group::<16>::PARTS_MAX {
+            self.few.put_parts(name, self.many.last());
+            self.many.len -= 1;
+        } else if self.many.last().len() <= Group::<32>::PARTS_MAX {
+            self.some.put_parts(name, self.many.last());
+            self.many.len -= 1;
+        }
+        true
     }
 
     /// Merges those that need not wait for others; calls `each` with the name and the ids of each.
@@ -96,10 +109,27 @@ impl<const LANES: usize> Group<LANES> {
         if count > Self::PARTS_MAX {
             return false;
         }
-        parts[count + 1] = EDGE;
+        self.end(name, count);
+        true
+    }
+
+    /// Takes a piece by its parts, where there is room.
+    fn put_parts(&mut self, name: usize, parts: &[Id]) {
+        self.parts[self.len][1..=parts.len()].copy_from_slice(parts);
+        self.end(name, parts.len());
+    }
+
+    /// Ends what is next: so many parts.
+    #[inline]
+    fn end(&mut self, name: usize, count: usize) {
+        self.parts[self.len][count + 1] = EDGE;
         (self.counts[self.len], self.names[self.len]) = (count, name);
         self.len += 1;
-        true
+    }
+
+    /// The parts of the piece that was put last.
+    fn last(&self) -> &[Id] {
+        &self.parts[self.len - 1][1..=self.counts[self.len - 1]]
     }
 
     #[inline]

@@ -31,10 +31,11 @@ impl Learned {
         found.is_some()
     }
 
-    /// Keeps the ids of a piece, if there is room for so many.
-    pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: &[Id]) {
-        if piece.len() <= SHORT_MAX && ids.len() <= IDS {
-            self.short.put(Key::of(piece, 0, piece.len()), hash, ids);
+    /// Keeps the ids of a piece with this key, if there is room for so many.
+    #[inline]
+    pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: &[Id]) {
+        if key != Key::LONG && ids.len() <= IDS {
+            self.short.put(key, hash, ids);
         } else {
             self.records.put(piece, hash, ids);
         }
@@ -180,7 +181,8 @@ mod tests {
                 found += 1;
             } else {
                 assert_eq!(ids, [7]);
-                learned.put(&piece, hash(&piece), &expected);
+                let key = Key::within(&piece, 0, piece.len());
+                learned.put(&piece, key, hash(&piece), &expected);
             }
         }
         assert!(found > 100_000);
@@ -191,7 +193,7 @@ mod tests {
         let mut learned = Learned::default();
         for number in 0..2_000_000_u32 {
             let piece = number.to_le_bytes();
-            learned.put(&piece, hash(&piece), &[number]);
+            learned.put(&piece, Key::of(&piece, 0, 4), hash(&piece), &[number]);
         }
         assert_eq!(learned.short.slots.len(), SLOTS_MAX);
         assert_eq!(size_of_val(&learned.short.slots[..]), 8 << 20);

@@ -25,6 +25,7 @@ pub(crate) use pool::{Lent, Pool};
 use std::ops::Range;
 
 use crate::chunk::Chunk;
+use crate::short::Key;
 use crate::vocab::{Id, Vocab};
 
 /// Parts that are merged by scanning at most; the scan is quadratic, a heap is not.
@@ -63,15 +64,18 @@ pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, 
     }
     let first = ids.len();
     merge_new(vocab, piece, scratch, ids);
-    scratch.learned.put(piece, learned::hash(piece), &ids[first..]);
+    let key = Key::within(piece, 0, piece.len());
+    scratch.learned.put(piece, key, learned::hash(piece), &ids[first..]);
 }
 
 /// Appends the ids of a piece that is no token and not known.
 pub(crate) fn merge_new(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
     let mut start = 0;
-    vocab.bridges().cuts(piece, |at| {
-        merge_part(vocab, piece, start..at, scratch, ids);
-        start = at;
+    vocab.bridges().borders(piece, |at, may_be_cut| {
+        if may_be_cut {
+            merge_part(vocab, piece, start..at, scratch, ids);
+            start = at;
+        }
     });
     match start {
         0 => merge_bytes(vocab, piece, scratch, ids),

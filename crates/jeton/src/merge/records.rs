@@ -103,10 +103,10 @@ impl Records {
         (&bytemuck::cast_slice(piece)[..bytes], ids)
     }
 
-    /// Keeps the ids of a piece, if it is not too long; one that is known is not kept twice.
+    /// Keeps the ids of a piece that is not known, if it is not too long.
     pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: &[Id]) {
         // A piece has no more ids than bytes.
-        if piece.len() > BYTES_MAX || ids.len() > BYTES_MAX || self.find(piece, hash).is_some() {
+        if piece.len() > BYTES_MAX || ids.len() > BYTES_MAX {
             return;
         }
         let words = words_of(piece, ids);
