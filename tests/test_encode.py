@@ -75,6 +75,18 @@ def test_any_bytes_come_back(vocab: Vocab, text: bytes) -> None:
     assert tok.encode(bytearray(text)) == tok.encode(memoryview(text)) == tok.encode(text)
 
 
+@pytest.mark.parametrize("wide", ["é", "中", "😀", "\ud800", "a\udc00😀"])
+def test_long_strs_that_are_not_ascii_have_the_ids_of_their_utf8(wide: str) -> None:
+    text = ("It was low, the lowest.\n\n  99 bottles " * 3000 + wide) * 3 + "<|endoftext|> "
+    utf8 = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    cl100k = jeton.pretrained("cl100k_base")
+    for tok in (cl100k, jeton.train([text[:1000]], 300, pattern=r"\w+|\W")):
+        assert tok.encode(text) == tok.encode(utf8)
+        assert tok.encode_array(text, threads=1).tolist() == tok.encode(utf8)
+    specials = ["<|endoftext|>"]
+    assert cl100k.encode(text, specials=specials) == cl100k.encode(utf8, specials=specials)
+
+
 surrogates = st.text(st.characters(categories=["Cs", "Ll", "Zs"]), max_size=12)
 
 

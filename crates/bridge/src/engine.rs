@@ -15,7 +15,7 @@ use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::layout::{StrLayout, WIDENED_MIN};
-use crate::text::{HeldText, Text};
+use crate::text::{HeldText, Source, Text};
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
 pub(crate) const DETACH_BYTES: usize = 1 << 12;
@@ -63,15 +63,16 @@ impl Engine {
     fn encode<'py>(
         &self,
         py: Python<'py>,
-        text: Text<'_>,
+        text: &Bound<'py, PyAny>,
         specials: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let source: Source<'_> = text.extract()?;
         let allowed = self.allowed(py, specials)?;
-        ids::with_spare(text.bytes().len(), |ids| {
+        ids::with_spare(source.bytes_most(), |ids| {
             ids.extend(self.end(prepend)?);
-            self.encode_into(py, &text, &allowed, ids)?;
+            self.encode_into(text, &source, &allowed, ids)?;
             ids.extend(self.end(append)?);
             self.lists.list(py, ids, self.tokenizer.vocab_size())
         })
@@ -81,19 +82,21 @@ impl Engine {
     fn encode_raw<'py>(
         &self,
         py: Python<'py>,
-        text: Text<'_>,
+        text: &Bound<'py, PyAny>,
         specials: Option<&Bound<'py, PyAny>>,
         threads: Option<i128>,
     ) -> PyResult<Bound<'py, PyMemoryView>> {
+        let source: Source<'_> = text.extract()?;
         let allowed = self.allowed(py, specials)?;
-        let bytes = text.bytes();
-        let threads = threads_or_all(threads, bytes.len());
+        let threads = threads_or_all(threads, source.bytes_most());
         if threads > 1 {
+            let text: Text<'_> = text.extract()?;
+            let bytes = text.bytes();
             let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
             return ids::raw(py, ids.map_err(|error| raise(py, &error))?);
         }
-        ids::with_spare(bytes.len(), |ids| {
-            self.encode_into(py, &text, &allowed, ids)?;
+        ids::with_spare(source.bytes_most(), |ids| {
+            self.encode_into(text, &source, &allowed, ids)?;
             ids::raw(py, ids::taken(ids))
         })
     }
@@ -428,14 +431,35 @@ impl Engine {
         id.map_err(|error| raise(end.py(), &error))
     }
 
+    /// Appends the ids of a text, which is in `source` as it was extracted.
     fn encode_into(
         &self,
-        py: Python<'_>,
-        text: &Text<'_>,
+        text: &Bound<'_, PyAny>,
+        source: &Source<'_>,
         allowed: &Allowed,
         ids: &mut Vec<Id>,
     ) -> PyResult<()> {
-        let text = text.bytes();
+        let (py, before) = (text.py(), ids.len());
+        let encoded = match source {
+            Source::Text(text) => return self.encode_bytes(py, text.bytes(), allowed, ids),
+            Source::Units(units) => py.detach(|| units.encode(&self.tokenizer, allowed, ids)),
+        };
+        if !encoded.map_err(|error| raise(py, &error))? {
+            // There is a lone surrogate.
+            ids.truncate(before);
+            self.encode_bytes(py, text.extract::<Text<'_>>()?.bytes(), allowed, ids)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn encode_bytes(
+        &self,
+        py: Python<'_>,
+        text: &[u8],
+        allowed: &Allowed,
+        ids: &mut Vec<Id>,
+    ) -> PyResult<()> {
         let encoded = match text.len() < DETACH_BYTES {
             true => self.tokenizer.encode(text, allowed, ids),
             false => py.detach(|| self.tokenizer.encode(text, allowed, ids)),

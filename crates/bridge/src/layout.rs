@@ -9,8 +9,8 @@
 
 use std::mem::MaybeUninit;
 
-use jeton::Id;
 use jeton::unicode::{Unit, Width, measure, widen};
+use jeton::{Allowed, Error, Id, Tokenizer};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -392,6 +392,28 @@ impl StrLayout {
 }
 
 impl Units<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Ascii(units) | Self::One(units) => units.len(),
+            Self::Two(units) => units.len(),
+            Self::Four(units) => units.len(),
+        }
+    }
+
+    /// Appends the ids, as [`Tokenizer::encode_units`].
+    pub(crate) fn encode(
+        &self,
+        tokenizer: &Tokenizer,
+        allowed: &Allowed,
+        ids: &mut Vec<Id>,
+    ) -> Result<bool, Error> {
+        match self {
+            Self::Ascii(units) | Self::One(units) => tokenizer.encode_units(units, allowed, ids),
+            Self::Two(units) => tokenizer.encode_units(units, allowed, ids),
+            Self::Four(units) => tokenizer.encode_units(units, allowed, ids),
+        }
+    }
+
     /// Returns the UTF-8, if there are no lone surrogates.
     pub(crate) fn utf8(&self) -> Option<Vec<u8>> {
         match self {

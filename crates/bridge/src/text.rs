@@ -51,6 +51,41 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
     }
 }
 
+/// A text to be encoded: one that is long and would have to be copied is read where it lies.
+pub(crate) enum Source<'a> {
+    Text(Text<'a>),
+    Units(Units<'a>),
+}
+
+/// Characters that such a `str` has at least.
+const UNITS_MIN: usize = 1 << 17;
+
+impl Source<'_> {
+    /// Returns how many bytes there are, or at most most likely.
+    #[inline]
+    pub(crate) fn bytes_most(&self) -> usize {
+        match self {
+            Self::Text(text) => text.bytes().len(),
+            Self::Units(units) => units.len() * 3,
+        }
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Source<'a> {
+    type Error = PyErr;
+
+    #[inline(always)]
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match lent_by(object) {
+            Some(text) => Ok(Self::Text(Text::Lent(text))),
+            None => match object.cast::<PyString>().ok().and_then(units) {
+                Some(units) if units.len() >= UNITS_MIN => Ok(Self::Units(units)),
+                _ => made_of(object, true).map(Self::Text),
+            },
+        }
+    }
+}
+
 /// A text whose characters are those of the `str`: lone surrogates, which have no UTF-8, are refused.
 pub(crate) struct Characters<'a>(pub(crate) Text<'a>);
 

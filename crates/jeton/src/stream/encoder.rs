@@ -5,7 +5,7 @@ use std::mem::take;
 use crate::encode::{Tokenizer, refuse_too_long};
 use crate::error::Error;
 use crate::specials::Allowed;
-use crate::unicode::CHARACTER_BYTES_MAX;
+use crate::unicode::{CHARACTER_BYTES_MAX, Unit, transcode_into};
 use crate::vocab::Id;
 
 /// A text that is not all there yet. All ids that it hands out are those of the whole.
@@ -41,10 +41,20 @@ impl Encoder {
         threads: usize,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
+        self.held.extend_from_slice(text);
+        self.settle(tokenizer, threads, ids)
+    }
+
+    /// Appends the ids of what is held that are known.
+    fn settle(
+        &mut self,
+        tokenizer: &Tokenizer,
+        threads: usize,
+        ids: &mut Vec<Id>,
+    ) -> Result<(), Error> {
         // Whatever is refused, the next text begins anew.
         let (mut held, searched, uncut) =
             (take(&mut self.held), take(&mut self.searched), take(&mut self.uncut));
-        held.extend_from_slice(text);
         refuse_too_long(&held)?;
         let settled = self.allowed.begun_at(&held);
         let (mut scratch, mut at) = (tokenizer.lend(), 0);
@@ -88,12 +98,71 @@ impl Encoder {
     }
 }
 
+/// Code points that are transcoded before they are encoded: both stay in the caches of a core.
+const UNITS: usize = 1 << 16;
+
+impl Tokenizer {
+    /// Appends the ids of a text of code points of one width, some of them at a time: its UTF-8 is never
+    /// there as a whole. Returns false, with some ids appended, if one of them is a surrogate or above
+    /// U+10FFFF.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::encode`].
+    pub fn encode_units<U: Unit>(
+        &self,
+        units: &[U],
+        allowed: &Allowed,
+        ids: &mut Vec<Id>,
+    ) -> Result<bool, Error> {
+        let mut encoder = Encoder::new(allowed.clone());
+        for some in units.chunks(UNITS) {
+            if transcode_into(some, &mut encoder.held).is_none() {
+                return Ok(false);
+            }
+            encoder.settle(self, 1, ids)?;
+        }
+        encoder.finish(self, ids)?;
+        Ok(true)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Splitter;
     use crate::split::tests::family;
     use crate::testing::{OUTSIDE, PARTS, Random, vocab_of};
+
+    #[test]
+    fn units_have_the_ids_of_the_whole_text() {
+        let mut random = Random(22);
+        let vocab = || vocab_of(["lo", "low", " l", "  ", "\n\n", "ing", "中文"]);
+        for pattern in family().into_iter().take(3).chain([OUTSIDE[0].to_owned()]) {
+            let specials = vec![(901, "<|a|>".to_owned())];
+            let splitter = Splitter::new(&pattern).unwrap();
+            let tokenizer = Tokenizer::new(vocab(), splitter, specials).unwrap();
+            for (allowed, units) in [
+                (Allowed::none(), UNITS - 1),
+                (tokenizer.specials().allow_all(), UNITS),
+                (Allowed::none(), 2 * UNITS + random.below(UNITS)),
+            ] {
+                let mut text = String::new();
+                while text.chars().count() < units {
+                    (0..1000).for_each(|_| text.push_str(PARTS[random.below(PARTS.len())]));
+                    text.push_str("<|a|>");
+                }
+                let points: Vec<u32> = text.chars().take(units).map(u32::from).collect();
+                let text: String = text.chars().take(units).collect();
+                let (mut expected, mut ids) = (Vec::new(), Vec::new());
+                tokenizer.encode(text.as_bytes(), &allowed, &mut expected).unwrap();
+                assert!(tokenizer.encode_units(&points, &allowed, &mut ids).unwrap());
+                assert_eq!(ids, expected, "{pattern}");
+                let strange = [&points[..], &[0xD800]].concat();
+                assert!(!tokenizer.encode_units(&strange, &allowed, &mut ids).unwrap());
+            }
+        }
+    }
 
     #[test]
     fn bit_by_bit_gives_the_ids_of_the_whole() {

@@ -52,7 +52,18 @@ type Room = [u8; 4 * BLOCK + 64];
 /// assert_eq!(jeton::unicode::transcode(&[0x61_u16, 0xe9, 0x20ac]), Some("aé€".into()));
 /// assert_eq!(jeton::unicode::transcode(&[0xd800_u16]), None);
 /// ```
+///
+/// Memory would do for any characters; pages of it that the text does not reach are never touched. To
+/// count first would take as long as to write: a text that is four bytes a character comes from memory
+/// no faster than it is transcoded.
 pub fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
+    let mut text = crate::huge::vec(units.len() * U::UTF8_BYTES_MAX);
+    transcode_into(units, &mut text)?;
+    Some(text)
+}
+
+/// Appends the UTF-8 of code points to a text.
+pub(crate) fn transcode_into<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: each is called where the machine has what it asks for.
     #[allow(unsafe_code)]
@@ -60,33 +71,30 @@ pub fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
         && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("popcnt")
     {
-        return unsafe { avx512::transcode(units) };
+        return unsafe { avx512::transcode(units, text) };
     } else if is_x86_feature_detected!("avx2") {
-        return unsafe { avx2::transcode(units) };
+        return unsafe { avx2::transcode(units, text) };
     }
-    transcode_plainly(units)
+    transcode_plainly(units, text)
 }
 
-fn transcode_plainly<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
+fn transcode_plainly<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
     let put = |points: [u32; STEP], room: &mut Room, end| put_each(&points, room, end);
-    transcode_by(units, |units, room| write(units, room, put))
+    transcode_by(units, text, |units, room| write(units, room, put))
 }
 
-/// Writes block by block into memory that would do for any characters; pages of it that the text
-/// does not reach are never touched. To count first would take as long as to write: a text that is
-/// four bytes a character comes from memory no faster than it is transcoded.
 #[inline(always)]
 fn transcode_by<U: Unit>(
     units: &[U],
+    text: &mut Vec<u8>,
     write: impl Fn(&[U], &mut Room) -> Option<usize>,
-) -> Option<Vec<u8>> {
-    let mut text = crate::huge::vec(units.len() * U::UTF8_BYTES_MAX);
+) -> Option<()> {
     let mut room = [0; size_of::<Room>()];
     for block in units.chunks(BLOCK) {
         let end = write(block, &mut room)?;
         text.extend_from_slice(&room[..end]);
     }
-    Some(text)
+    Some(())
 }
 
 /// Writes the UTF-8 of at most a block, by `put` where it is not ASCII; returns where it ends, if all
@@ -172,8 +180,8 @@ mod avx2 {
     };
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
-        super::transcode_by(units, |units, room| {
+    pub(super) fn transcode<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
+        super::transcode_by(units, text, |units, room| {
             super::write(units, room, |points, room, mut end| {
                 for four in points.as_chunks().0 {
                     end = put(four, room, end)?;
@@ -231,8 +239,8 @@ mod avx512 {
     use super::{Room, STEP, Unit};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub(super) fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
-        super::transcode_by(units, |units, room| {
+    pub(super) fn transcode<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
+        super::transcode_by(units, text, |units, room| {
             let (steps, rest) = units.as_chunks::<STEP>();
             let mut end = 0;
             for step in steps {
@@ -305,12 +313,16 @@ mod tests {
 
     /// Every way that this machine has, portable code first.
     fn ways<U: Unit>(units: &[U]) -> Vec<Option<Vec<u8>>> {
-        let mut ways = vec![transcode_plainly(units), transcode(units)];
+        let by = |way: &dyn Fn(&mut Vec<u8>) -> Option<()>| {
+            let mut text = Vec::new();
+            way(&mut text).map(|()| text)
+        };
+        let mut ways = vec![by(&|text| transcode_plainly(units, text)), transcode(units)];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has it.
             #[allow(unsafe_code)]
-            ways.push(unsafe { avx2::transcode(units) });
+            ways.push(by(&|text| unsafe { avx2::transcode(units, text) }));
         }
         ways
     }
