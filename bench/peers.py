@@ -52,9 +52,9 @@ def main() -> None:
         run = Run(Path(folder), peers, options.timeout)
         run.prepare(cells, quick=options.quick)
         for number in range(1, options.rounds + 1):
-            run.round(cells, number)
-            results["records"] = list(run.records.values())
-            save(results, "latest" if whole else "part")
+            for _ in run.round(cells, number):
+                results["records"] = list(run.records.values())
+                save(results, "latest" if whole else "part")
     print(report.tables(results))
 
 
@@ -108,13 +108,15 @@ class Run:
             if outcome["status"] != "ok":
                 say(f"tiktoken {outcome['status']}: {outcome['reason']}")
 
-    def round(self, cells: list[Cell], number: int) -> None:
+    def round(self, cells: list[Cell], number: int) -> Iterator[Cell]:
+        """Measure all cells once more; yield each when it is done."""
         for at, cell in enumerate(cells, 1):
             turn = number % len(self.peers)
             for peer in self.peers[turn:] + self.peers[:turn]:
                 place = f"round {number}, cell {at} of {len(cells)}"
                 for told in self.measure(cell, peer):
                     say(f"{place}: {' '.join(filter(None, asdict(cell).values()))}: {peer} {told}")
+            yield cell
 
     def measure(self, cell: Cell, peer: str) -> Iterator[str]:
         """Measure a peer once more, unless that is in vain; yield what to tell."""
