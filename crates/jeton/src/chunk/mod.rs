@@ -227,7 +227,7 @@ impl<'a, T: Taker> Chunks<'a, T> {
     #[inline(never)]
     fn push_parts(&mut self, start: usize, end: usize) {
         let (vocab, text) = (self.vocab, self.text);
-        vocab.bridges().borders(&text[start..end], |at, may_be_cut| {
+        vocab.bridges().cuts(&text[start..end], |at, may_be_cut| {
             // What is not cut is overwritten by the next.
             self.chunk.starts[(self.chunk.count + 1) % ROOM] = (start + at) as u32;
             self.chunk.count += usize::from(may_be_cut);

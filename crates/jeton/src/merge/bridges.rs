@@ -101,7 +101,7 @@ impl Bridges {
     ///
     /// Whether it may cannot be foretold, so that nothing here depends on it.
     #[inline]
-    pub(crate) fn borders(&self, piece: &[u8], mut each: impl FnMut(usize, bool)) {
+    pub(crate) fn cuts(&self, piece: &[u8], mut each: impl FnMut(usize, bool)) {
         if !self.all_reached || piece.is_ascii() {
             return;
         }
@@ -274,7 +274,7 @@ mod tests {
             let tokens: Vec<Vec<u8>> = (0..5).map(|_| spell(3)).collect();
             let bridges = Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice)), true, true);
             let piece = spell(12);
-            bridges.borders(&piece, |at, may_be_cut| {
+            bridges.cuts(&piece, |at, may_be_cut| {
                 // How far each token that crosses the border goes to the left and to the right.
                 let crossing = tokens.iter().flat_map(|token| {
                     let starts = (1..token.len()).filter_map(|inside| at.checked_sub(inside));
@@ -301,7 +301,7 @@ mod tests {
         let tokens = ["中文".as_bytes(), "文".as_bytes()];
         let bridges = Bridges::of((0..).zip(tokens), true, true);
         let (mut cuts, mut parts) = (Vec::new(), Vec::new());
-        bridges.borders("中文中".as_bytes(), |at, may_be_cut| cuts.push((at, may_be_cut)));
+        bridges.cuts("中文中".as_bytes(), |at, may_be_cut| cuts.push((at, may_be_cut)));
         assert_eq!(cuts, [(3, false), (6, true)]);
         let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
         bridges.parts("中文é".as_bytes(), &byte_ids, |id| parts.push(id));

@@ -71,7 +71,7 @@ pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, 
 /// Appends the ids of a piece that is no token and not known.
 pub(crate) fn merge_new(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
     let mut start = 0;
-    vocab.bridges().borders(piece, |at, may_be_cut| {
+    vocab.bridges().cuts(piece, |at, may_be_cut| {
         if may_be_cut {
             merge_part(vocab, piece, start..at, scratch, ids);
             start = at;
