@@ -42,6 +42,7 @@ SHAPE = [
     ),
     click.option("--attention", type=click.Choice(["additive", "none"]), default="additive"),
     click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.2),
+    click.option("--backward", is_flag=True, help="Write answers from their last token on."),
 ]
 OPTIONS = [
     click.option("--epochs", type=POSITIVE, default=20, help="How often all pairs are learned."),
