@@ -122,7 +122,10 @@ def test_a_right_answer_is_likelier_than_a_wrong_one() -> None:
 
 def test_what_was_saved_says_the_same(tmp_path: Path) -> None:
     joint = Joint.learn(PAIRS, BYTES, order=3)
-    again = Joint.load(joint.save(tmp_path / "joint.safetensors"), BYTES)
+    file = joint.save(tmp_path / "joint.safetensors")
+    again = Joint.load(file, BYTES)
+    other = Joint.learn(PAIRS, BYTES, order=3).save(tmp_path / "again.safetensors")
+    assert other.read_bytes() == file.read_bytes()
     assert again.log_probabilities(PAIRS) == joint.log_probabilities(PAIRS)
     (tmp_path / "other").write_bytes(b"no tensors")
     with pytest.raises(FormatError, match="has no counts of pairs"):

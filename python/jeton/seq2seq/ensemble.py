@@ -9,7 +9,7 @@ from jeton.seq2seq.pairs import Pair, references_of
 
 __all__ = ["Ensemble"]
 
-WEIGHTS = [step / 20 for step in range(21)]
+WEIGHTS = [step / 10 for step in range(21)]
 """Those among which `tune` chooses."""
 
 
@@ -20,7 +20,7 @@ class Ensemble:
     """
 
     def __init__(
-        self, models: Sequence[Seq2Seq], joint: Joint | None = None, *, joint_weight: float = 0.3
+        self, models: Sequence[Seq2Seq], joint: Joint | None = None, *, joint_weight: float = 1.0
     ) -> None:
         """Take models; what counts say is added to their mean, `joint_weight` times."""
         if not models:
