@@ -165,16 +165,21 @@ class Seq2Seq(nn.Module):
     def log_probabilities(self, pairs: Sequence[Pair], *, batch: int = 256) -> list[float]:
         """Return how likely each answer is for its text, in nats."""
         targets = self.tokens.targets([target for _, target in pairs])
-        likely = [0.0] * len(pairs)
+        places: dict[str, list[int]] = {}
+        for place, (source, _) in enumerate(pairs):
+            places.setdefault(source, []).append(place)
+        texts, likely = list(places), [0.0] * len(pairs)
         with _asked(self):
-            for rows, hidden in self._read([source for source, _ in pairs], batch):
-                target, lengths = padded([targets[row] for row in rows], self.device)
-                steps = self.decoder(hidden, target.shape[1], target).log_softmax(dim=-1)
-                found = steps.gather(2, target[:, :, None])[:, :, 0]
+            for rows, hidden in self._read(texts, batch):  # A text is read once, for all answers.
+                asked = [(at, place) for at, row in enumerate(rows) for place in places[texts[row]]]
+                numbers = torch.tensor([at for at, _ in asked], device=self.device)
+                target, lengths = padded([targets[place] for _, place in asked], self.device)
+                logits = self.decoder(hidden.rows(numbers), target.shape[1], target)
+                found = logits.log_softmax(dim=-1).gather(2, target[:, :, None])[:, :, 0]
                 is_there = torch.arange(target.shape[1])[None] < lengths[:, None]
                 found = found.masked_fill(~is_there.to(found.device), 0.0)
-                for row, each in zip(rows, found.sum(dim=1).tolist(), strict=True):
-                    likely[row] = each
+                for (_, place), each in zip(asked, found.sum(dim=1).tolist(), strict=True):
+                    likely[place] = each
         return likely
 
     def _read(self, texts: Sequence[str], batch: int) -> Iterator[tuple[list[int], Hidden]]:
