@@ -59,22 +59,29 @@ class Ensemble:
     def _weighed(
         self, texts: Sequence[str], beam: int, batch: int
     ) -> list[dict[str, tuple[float, float]]]:
-        """Return for each text what is proposed, with the models' mean and what the counts say."""
-        proposed: list[dict[str, tuple[float, float]]] = [{} for _ in texts]
+        """Return for each text what is proposed, with the models' mean and what the counts say.
+
+        What a beam found has its score already; a model weighs only what others propose.
+        """
+        scores: list[dict[Pair, float]] = []
         for model in self.models:
-            found = model.candidates(texts, beam=beam, batch=batch)
-            for answers, some in zip(proposed, found, strict=True):
-                answers.update((each.text, (0.0, 0.0)) for each in some)
-        pairs = [
-            Pair(text, answer)
-            for text, answers in zip(texts, proposed, strict=True)
-            for answer in answers
-        ]
-        scores = [model.log_probabilities(pairs, batch=batch) for model in self.models]
-        means = [sum(each) / len(scores) for each in zip(*scores, strict=True)]
+            own: dict[Pair, float] = {}
+            for text, found in zip(
+                texts, model.candidates(texts, beam=beam, batch=batch), strict=True
+            ):
+                for each in found:
+                    own.setdefault(Pair(text, each.text), each.score)
+            scores.append(own)
+        pairs = list(dict.fromkeys(pair for own in scores for pair in own))
+        for model, own in zip(self.models, scores, strict=True):
+            others = [pair for pair in pairs if pair not in own]
+            own.update(zip(others, model.log_probabilities(others, batch=batch), strict=True))
         counted = self.joint.log_probabilities(pairs) if self.joint else [0.0] * len(pairs)
-        said = iter(zip(means, counted, strict=True))
-        return [{answer: next(said) for answer in answers} for answers in proposed]
+        proposed: dict[str, dict[str, tuple[float, float]]] = {text: {} for text in texts}
+        for pair, by_counts in zip(pairs, counted, strict=True):
+            mean = sum(own[pair] for own in scores) / len(scores)
+            proposed[pair.source][pair.target] = mean, by_counts
+        return [proposed[text] for text in texts]
 
 
 def _ordered(found: dict[str, tuple[float, float]], weight: float) -> list[Candidate]:
