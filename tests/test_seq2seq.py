@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,9 +221,44 @@ def test_a_wide_beam_finds_the_likeliest_of_all(attention: Any) -> None:
         scores = {tuple(ids): likelihood(decoder, hidden, ids) for ids in every}
         best = max(scores, key=lambda ids: scores[ids])
         (found,) = beam(decoder, hidden, 5**length_max, length_max)
-        assert tuple(found) == tuple(each for each in best if each != end)
+        assert tuple(found[0].ids) == tuple(each for each in best if each != end)
+        assert [each.score for each in found] == pytest.approx(
+            sorted(scores.values(), reverse=True), abs=1e-4
+        )
         (narrow,) = beam(decoder, hidden, 1, length_max)
-        assert narrow == greedy(decoder, hidden, length_max)[0]
+        assert narrow[0].ids == greedy(decoder, hidden, length_max)[0]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_candidate_counts_what_the_whole_pass_says_of_it(backward: Any) -> None:
+    letters = Tokens.train([Pair("a", "b")], 258, 258)
+    model = Seq2Seq(letters, Shape("lstm", 8, 12, backward=backward), length_max=40)
+    model.eval()
+    with torch.no_grad():  # Answers are of a few letters, and end.
+        model.decoder.logits.bias[:] = -1e9
+        model.decoder.logits.bias[[*b"abc", letters.end]] = torch.tensor([0.0, 0.0, 0.0, 3.0])
+    every = model.candidates(TEXTS, beam=4)
+    assert [each[0].text for each in every] == model.generate(TEXTS, beam=4)
+    for text, found in zip(TEXTS, every, strict=True):
+        likely = model.log_probabilities([Pair(text, each.text) for each in found], batch=3)
+        assert len(found) == len({each.text for each in found}) == 4
+        assert [each.score for each in found] == pytest.approx(likely, abs=1e-4)
+        assert likely == pytest.approx(sorted(likely, reverse=True), abs=1e-4)
+    assert model.log_probabilities([]) == []
+
+
+def test_backward_the_last_token_is_written_first(tokens: Tokens) -> None:
+    forward = model_of(tokens, "gru", "additive", both=True, length_max=12)
+    backward = Seq2Seq(tokens, replace(forward.shape, backward=True), length_max=12)
+    backward.load_state_dict(forward.state_dict())
+    backward.eval()
+    for text in TEXTS:
+        row, turned = forward.tokens.targets([text])[0], backward.tokens.targets([text])[0]
+        assert turned == [*reversed(row[:-1]), tokens.end]
+        assert backward.tokens.text(turned) == text
+        assert list(backward.stream(text)) == backward.generate([text])
+    ids = greedy(forward.decoder, read(forward, ["lower"]), 12)[0]
+    assert backward.generate(["lower"]) == [tokens.target.decode(ids[::-1])]
 
 
 def test_a_stream_yields_whole_characters_and_is_the_answer(tokens: Tokens) -> None:

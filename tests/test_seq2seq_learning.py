@@ -133,8 +133,10 @@ def stopped(folder: Path, step: int, **more: Any) -> None:
         learned(folder, progress=tell, **more)
 
 
-@pytest.mark.parametrize("more", [{"forcing": 0.5}, {"average": 0.9}], ids=repr)
-def test_goes_on_from_every_step(tmp_path: Path, more: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "more", [{"forcing": 0.5, "hiding": 0.3}, {"average": 0.9, "best_by": "errors"}], ids=repr
+)
+def test_goes_on_from_every_step(tmp_path: Path, more: dict[str, Any]) -> None:
     whole = learned(tmp_path / "whole", epochs=2, **more)[1]
     for step in range(1, whole.epochs[-1].step):
         stopped(tmp_path / "stopped", step, epochs=2, **more)
@@ -224,6 +226,30 @@ def test_forcing_falls_from_all_to_its_share() -> None:
     assert torch.equal(mixed[0, 1:], guesses[0, :-1])
 
 
+def test_hides_a_share_of_what_steps_are_told() -> None:
+    told = torch.arange(20).expand(50, -1)
+    for share in (0.0, 0.3, 1.0):
+        learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(hiding=share))
+        shown = learner._hidden(told)
+        is_hidden = shown == BYTES.begin
+        assert float(is_hidden.double().mean()) == pytest.approx(share, abs=0.05)
+        assert torch.equal(shown[~is_hidden], told[~is_hidden])
+
+
+def test_the_best_epoch_has_the_least_loss_or_the_fewest_errors() -> None:
+    """Validations are made up: loss and share of wrong texts."""
+    validations = [(0.5, 0.5), (0.3, 0.4), (0.4, 0.3), (0.6, 0.3), (0.35, 0.3)]
+    for by, best in (("loss", [1, 2, 2, 2, 2]), ("errors", [1, 2, 3, 3, 5])):
+        options = Options(best_by=by)  # type: ignore[arg-type]
+        learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, options)
+        found = []
+        for loss, error in validations:
+            learner._validate = lambda loss=loss, error=error: (loss, loss, error)  # type: ignore[method-assign, misc]
+            learner._finish_epoch()
+            found.append(learner.report.best)
+        assert found == best
+
+
 def test_the_rate_rises_and_falls() -> None:
     learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=10, warmup=0.2))
     paces = []
@@ -286,7 +312,9 @@ def test_the_report_tells_the_whole_story(tmp_path: Path) -> None:
 
 
 def test_refuses_what_cannot_be_learned() -> None:
-    for wrong in ({"epochs": 0}, {"rate": 0.0}, {"forcing": 1.5}, {"clip": -1.0}):
+    with pytest.raises(seq2seq.Seq2SeqError, match="best_by is 'luck'; it is one of loss, errors"):
+        Options(best_by="luck")  # type: ignore[arg-type]
+    for wrong in ({"epochs": 0}, {"rate": 0.0}, {"forcing": 1.5}, {"hiding": 2.0}, {"clip": -1.0}):
         with pytest.raises(seq2seq.Seq2SeqError, match="cannot be done"):
             Options(**wrong)
     with pytest.raises(seq2seq.PairsError, match="0 to validate with"):

@@ -82,4 +82,4 @@ def test_beats_the_best_rule_after_a_minute(parts: dictionary.Shares) -> None:
 
 
 def test_a_page_of_nothing_is_a_page() -> None:
-    assert page.page({}, {}).startswith("# Pronouncing English")
+    assert page.page({}, {}, {}).startswith("# Pronouncing English")

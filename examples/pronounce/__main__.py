@@ -5,11 +5,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from dictionary import Shares, read, shares
-from learning import learned
-from measure import measured, pictured
+from dictionary import read, shares
+from jeton.seq2seq import load
+from learning import counted, learned
+from measure import measured, measured_together, pictured
 from page import page
-from setups import COMPARED, MODELS
+from setups import COMPARED, MODELS, TOGETHER
 
 HERE = Path(__file__).parent
 
@@ -17,47 +18,58 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Make and measure the models that are asked for, all by default; then write the page."""
     setups = MODELS | COMPARED
+    names = [*MODELS, *TOGETHER, *COMPARED]
     parser = argparse.ArgumentParser(prog="examples/pronounce", description=__doc__)
-    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(setups)}")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(names)}")
     parser.add_argument("--epochs", type=int, help="fewer or more than a model's own")
     parser.add_argument("--threads", type=int, default=1, help="one gives the same bytes each time")
     parser.add_argument("--folder", type=Path, default=HERE / "models", help="where models go")
     parser.add_argument("--results", type=Path, default=HERE / "results", help="where records go")
     given = parser.parse_args()
-    if unknown := [name for name in given.models if name not in setups]:
-        parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(setups)}")
+    if unknown := [name for name in given.models if name not in names]:
+        parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(names)}")
     parts = shares(read())
-    for name in given.models or setups:
+
+    def made(name: str) -> Path:
+        """Return where a model is that has learned, with as many epochs as were asked for."""
         setup = setups[name]
         if given.epochs is not None:
             setup = replace(setup, options=replace(setup.options, epochs=given.epochs))
-        place = learned(name, setup, parts, given.folder, threads=given.threads)
-        record(name, place, parts, given.results)
+        return learned(name, setup, parts, given.folder, threads=given.threads)
+
+    given.results.mkdir(parents=True, exist_ok=True)
+    for name in given.models or names:
+        places = [made(each) for each in TOGETHER.get(name, [name])]
+        if (given.results / f"{name}.json").exists():
+            continue
+        if name in TOGETHER:
+            counts, seconds = counted(load(places[0]).tokens, parts, given.folder)
+            found = measured_together(places, counts, parts) | {"counted_seconds": seconds}
+        else:
+            if name in MODELS:
+                write_pictures(name, places[0], given.results)
+            found = measured(places[0], parts)
+        (given.results / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
     write_page(given.results)
 
 
-def record(name: str, place: Path, parts: Shares, results: Path) -> None:
-    """Write what a model came to, and its pictures, if that is not done yet."""
-    results.mkdir(parents=True, exist_ok=True)
-    if (results / f"{name}.json").exists():
-        return
-    if name in MODELS:
-        for end, picture in pictured(place).items():
-            (results / f"{name}-{end}").write_text(picture)
-    found = measured(place, parts)
-    (results / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+def write_pictures(name: str, place: Path, results: Path) -> None:
+    """Write how a model learned, and where it looks."""
+    for end, picture in pictured(place).items():
+        (results / f"{name}-{end}").write_text(picture)
 
 
 def write_page(results: Path) -> None:
     """Write the page of all that is recorded."""
-    found = {
-        name: json.loads((results / f"{name}.json").read_text())
-        for name in MODELS | COMPARED
-        if (results / f"{name}.json").exists()
-    }
-    models = {name: each for name, each in found.items() if name in MODELS}
-    compared = {name: each for name, each in found.items() if name in COMPARED}
-    (results / "README.md").write_text(page(models, compared))
+    kinds = [
+        {
+            name: json.loads((results / f"{name}.json").read_text())
+            for name in kind
+            if (results / f"{name}.json").exists()
+        }
+        for kind in (MODELS, TOGETHER, COMPARED)
+    ]
+    (results / "README.md").write_text(page(*kinds))
 
 
 if __name__ == "__main__":

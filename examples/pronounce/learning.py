@@ -1,18 +1,25 @@
-"""A setup → a model that has learned it, kept in a folder, to go on from if it was stopped."""
+"""A setup → a model that has learned it, kept in a folder, to go on from if it was stopped.
 
+Beside the models are the counts of the pairs.
+"""
+
+import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
 from dictionary import SALT, Shares
-from jeton.seq2seq import Now, Pair, Tokens, learn
+from jeton.seq2seq import Joint, Now, Pair, Tokens, learn
 from jeton.seq2seq.model import MODEL
 from jeton.seq2seq.pairs import place_of
 from setups import Setup
 
-__all__ = ["learned"]
+__all__ = ["counted", "learned"]
+
+COUNTS, SECONDS = "counts.safetensors", "counts.json"
 
 
 def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: int = 1) -> Path:
@@ -33,6 +40,16 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
     )
     print(f"{name}: learned in {report.seconds:.0f} s, best in epoch {report.best}")
     return place
+
+
+def counted(tokens: Tokens, parts: Shares, folder: Path) -> tuple[Joint, float]:
+    """Return the counts of all pairs, made before or made now, and the seconds that they took."""
+    place, told = folder / COUNTS, folder / SECONDS
+    if not told.exists():
+        start = time.monotonic()
+        Joint.learn(parts.train, tokens).save(place)
+        told.write_text(json.dumps(time.monotonic() - start))
+    return Joint.load(place, tokens), json.loads(told.read_text())
 
 
 def _is_in(pair: Pair, share: float) -> bool:

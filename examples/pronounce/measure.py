@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from dictionary import Shares
-from jeton.seq2seq import Seq2Seq, load, rates
+from jeton.seq2seq import Ensemble, Joint, Seq2Seq, load, rates
 from jeton.seq2seq.learner import REPORT
 from jeton.seq2seq.pairs import references_of
 from jeton.seq2seq.pictures import look
 
-__all__ = ["measured", "pictured"]
+__all__ = ["measured", "measured_together", "pictured"]
 
 BEAM = 5
 SHOWN = 12
@@ -50,7 +50,34 @@ def measured(place: Path, parts: Shares) -> dict[str, Any]:
         "words_a_cpu_second": len(words) / cpu,
         "by_length": _by_length(beam, references),
         "examples": _examples(beam, references),
-        "machine": {"CPU": _cpu(), "cores": os.cpu_count(), "torch": torch.__version__},
+        "machine": _machine(),
+    }
+
+
+def measured_together(places: list[Path], counts: Joint, parts: Shares) -> dict[str, Any]:
+    """Ask models and counts together for every word of the test share, on one thread, by beams.
+
+    What the counts weigh is chosen by the words of the validation share.
+    """
+    torch.set_num_threads(1)
+    ensemble, references = (
+        Ensemble([load(place) for place in places], counts),
+        references_of(parts.test),
+    )
+    weight, words = ensemble.tune(parts.validation, beam=BEAM), list(references)
+    before = time.process_time()
+    answers = dict(zip(words, ensemble.generate(words, beam=BEAM), strict=True))
+    cpu = time.process_time() - before
+    return {
+        "models": [place.name for place in places],
+        "joint_weight": weight,
+        "ngrams": sum(len(each.keys) for each in counts.counted),
+        "learned_seconds": [json.loads((each / REPORT).read_text())["seconds"] for each in places],
+        f"beam_{BEAM}": _errors(answers, references),
+        "words_a_cpu_second": len(words) / cpu,
+        "by_length": _by_length(answers, references),
+        "examples": _examples(answers, references),
+        "machine": _machine(),
     }
 
 
@@ -93,6 +120,10 @@ def _examples(answers: dict[str, str], references: dict[str, list[str]]) -> dict
 
 def _spread(lines: list[str]) -> list[str]:
     return lines[:: max(len(lines) // SHOWN, 1)][:SHOWN]
+
+
+def _machine() -> dict[str, Any]:
+    return {"CPU": _cpu(), "cores": os.cpu_count(), "torch": torch.__version__}
 
 
 def _cpu() -> str:

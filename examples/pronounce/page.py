@@ -21,6 +21,13 @@ MAKING = """\
 | model | cell, size, layers | weights | epochs | learned in | words a second, greedy, one core |
 |---|---|---:|---:|---:|---:|"""
 
+JOINING = """\
+The mean of the models' log probabilities and, at a weight that the validation share chose, that of
+the n-grams that were counted:
+
+| together | models | weight of counts | n-grams | learned in, one by one | words a CPU second |
+|---|---|---:|---:|---:|---:|"""
+
 ANCHORS = """\
 | published | word error | phoneme error |
 |---|---:|---:|
@@ -30,16 +37,24 @@ ANCHORS = """\
 """
 
 
-def page(models: dict[str, Measured], compared: dict[str, Measured]) -> str:
-    """Write the page of all models that were measured."""
+def page(
+    models: dict[str, Measured], together: dict[str, Measured], compared: dict[str, Measured]
+) -> str:
+    """Write the page of all models that were measured, alone and together."""
     parts = [
         "# Pronouncing English: the recorded run",
         INTRODUCTION,
     ]
     if models:
-        parts += [_errors(models), ANCHORS.rstrip(), _making(models)]
+        parts += [_errors(models | together), ANCHORS.rstrip(), _making(models)]
+    if together:
+        parts.append(_joining(together))
     for name, measured in models.items():
-        parts += [f"## {name}", *_about(name, measured)]
+        parts += [f"## {name}", *_learning(name, measured), *_about(measured)]
+        if measured["shape"]["attention"] is not None:
+            parts.append(f"Where it looks while it writes:\n\n![Attention]({name}-look.svg)")
+    for name, measured in together.items():
+        parts += [f"## {name}", *_about(measured)]
     if compared:
         parts += ["## Bytes and subwords", _compared(compared)]
     return "\n\n".join(parts) + "\n"
@@ -51,12 +66,11 @@ def _errors(models: dict[str, Measured]) -> str:
         "|---|---:|---:|---:|---:|",
     ]
     for name, each in models.items():
-        greedy, beam = each["greedy"], each["beam_5"]
+        ways = [each.get("greedy"), each["beam_5"]]
         cells = [
-            _percent(greedy["word_error"]),
-            _percent(beam["word_error"]),
-            _percent(greedy["phoneme_error"]),
-            _percent(beam["phoneme_error"]),
+            "" if found is None else _percent(found[error])
+            for error in ("word_error", "phoneme_error")
+            for found in ways
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -79,6 +93,21 @@ def _making(models: dict[str, Measured]) -> str:
     return "\n".join(lines) + f"\n\n{note}"
 
 
+def _joining(together: dict[str, Measured]) -> str:
+    lines = [JOINING]
+    for name, each in together.items():
+        seconds = sum(each["learned_seconds"]) + each["counted_seconds"]
+        cells = [
+            ", ".join(each["models"]),
+            f"{each['joint_weight']:.2f}",
+            f"{each['ngrams']:,}",
+            f"{seconds / 60:.0f} minutes, the counts in {each['counted_seconds']:.0f} s",
+            f"{each['words_a_cpu_second']:,.0f}",
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def _shape(shape: dict[str, Any]) -> str:
     read = shape["layers"]
     written = shape["decoder_layers"] or read
@@ -86,7 +115,7 @@ def _shape(shape: dict[str, Any]) -> str:
     return f"{shape['cell']} {shape['size']}{layers}"
 
 
-def _about(name: str, each: Measured) -> list[str]:
+def _learning(name: str, each: Measured) -> list[str]:
     parts = [f"![Loss while learning]({name}-curve.svg)"]
     lines = [
         "| epoch | loss | validation loss | bits per byte | wrong |",
@@ -97,16 +126,17 @@ def _about(name: str, each: Measured) -> list[str]:
         f"{epoch['bits_per_byte']:.3f} | {_percent(epoch['text_error'])} |"
         for epoch in each["epochs"]
     ]
-    parts.append("\n".join(lines))
+    return [*parts, "\n".join(lines)]
+
+
+def _about(each: Measured) -> list[str]:
     lines = ["| letters | words | word error | phoneme error |", "|---:|---:|---:|---:|"]
     lines += [
         f"| {length} | {found['texts']:,} | {_percent(found['word_error'])} | "
         f"{_percent(found['phoneme_error'])} |"
         for length, found in each["by_length"].items()
     ]
-    parts.append("\n".join(["By length, beam 5:", "", *lines]))
-    if each["shape"]["attention"] is not None:
-        parts.append(f"Where it looks while it writes:\n\n![Attention]({name}-look.svg)")
+    parts = ["\n".join(["By length, beam 5:", "", *lines])]
     for kind, examples in each["examples"].items():
         parts.append(f"Some that are {kind}:\n\n" + "\n".join(f"- `{line}`" for line in examples))
     return parts

@@ -42,6 +42,7 @@ SHAPE = [
     ),
     click.option("--attention", type=click.Choice(["additive", "none"]), default="additive"),
     click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.2),
+    click.option("--backward", is_flag=True, help="Write answers from their last token on."),
 ]
 OPTIONS = [
     click.option("--epochs", type=POSITIVE, default=20, help="How often all pairs are learned."),
@@ -57,10 +58,16 @@ OPTIONS = [
         help="Share of the target's ids that steps are told in the last epoch; in the first, all.",
     ),
     click.option(
+        "--hiding", type=SHARE, default=0.0, help="Share of those ids that is hidden from steps."
+    ),
+    click.option(
         "--average",
         type=click.FloatRange(0, 1, max_open=True),
         default=0.0,
         help="How much of the weights' running average stays at a step.",
+    ),
+    click.option(
+        "--best-by", type=click.Choice(["loss", "errors"]), default="loss", help="Of validation."
     ),
     click.option("--patience", type=POSITIVE, default=5, help="Epochs without gain to stop after."),
     click.option("--keep", type=POSITIVE, default=1000, help="Steps between checkpoints."),

@@ -17,9 +17,11 @@ except ImportError as error:
 from jeton.seq2seq.attention import Additive
 from jeton.seq2seq.decoder import Decoder
 from jeton.seq2seq.encoder import Encoder
+from jeton.seq2seq.ensemble import Ensemble
 from jeton.seq2seq.hidden import Hidden, Memory
+from jeton.seq2seq.joint import Joint
 from jeton.seq2seq.learner import Learner, learn
-from jeton.seq2seq.model import Seq2Seq, Shape, load
+from jeton.seq2seq.model import Candidate, Seq2Seq, Shape, load
 from jeton.seq2seq.options import Options
 from jeton.seq2seq.pairs import Pair, Pairs, read_pairs
 from jeton.seq2seq.rates import Rates, edits, rates
@@ -28,10 +30,13 @@ from jeton.seq2seq.tokens import Tokens
 
 __all__ = [
     "Additive",
+    "Candidate",
     "Decoder",
     "Encoder",
+    "Ensemble",
     "Epoch",
     "Hidden",
+    "Joint",
     "Learner",
     "Memory",
     "MissingTorchError",

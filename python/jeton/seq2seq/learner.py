@@ -170,6 +170,8 @@ class Learner:
         told = self.model.decoder.shifted(batch.target)
         if (forcing := self._forcing()) < 1:
             told = self._mixed(told, hidden, forcing)
+        if self.options.hiding:
+            told = self._hidden(told)
         logits, _ = self.model.decoder.whole(told, hidden)
         mask = batch.mask
         loss = nn.functional.cross_entropy(
@@ -220,6 +222,11 @@ class Learner:
         is_told = torch.rand(told.shape, device=told.device) < forcing
         return torch.where(is_told, told, guesses)
 
+    def _hidden(self, told: Tensor) -> Tensor:
+        """Put the begin in place of some ids that steps are told."""
+        is_hidden = torch.rand(told.shape, device=told.device) < self.options.hiding
+        return told.masked_fill(is_hidden, self.model.decoder.begin)
+
     def _finish_epoch(self) -> None:
         """Validate the average of the weights, and remember it if it is the best so far."""
         weights = _copied(self.model)
@@ -229,11 +236,16 @@ class Learner:
         mean = self.loss_sum / max(self.loss_ids, 1)
         self.epoch, self.position = self.epoch + 1, 0
         self.loss_sum = self.loss_ids = 0.0
-        epochs = self.report.epochs
-        if loss < min((each.validation_loss for each in epochs), default=math.inf):
+        now = Epoch(self.epoch, self.step, mean, loss, bits, text_error)
+        if all(self._badness(now) < self._badness(each) for each in self.report.epochs):
             self.best = {name: each.clone() for name, each in self.average.items()}
             self.report.best = self.epoch
-        epochs.append(Epoch(self.epoch, self.step, mean, loss, bits, text_error))
+        self.report.epochs.append(now)
+
+    def _badness(self, epoch: Epoch) -> tuple[float, float]:
+        """Return what the best epoch has least of."""
+        wrong = epoch.text_error if self.options.best_by == "errors" else 0.0
+        return wrong, epoch.validation_loss
 
     def _validate(self) -> tuple[float, float, float]:
         """Return the loss of the validation share, its bits per byte, and the texts in error."""

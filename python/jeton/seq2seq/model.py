@@ -4,9 +4,9 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -20,13 +20,14 @@ from jeton.seq2seq.decoder import Attention, Decoder
 from jeton.seq2seq.encoder import Encoder
 from jeton.seq2seq.errors import Seq2SeqError
 from jeton.seq2seq.hidden import Cell, Hidden
+from jeton.seq2seq.pairs import Pair
 from jeton.seq2seq.search import beam as search_by_beam
 from jeton.seq2seq.search import greedy
 from jeton.seq2seq.search import stream as stream_ids
 from jeton.seq2seq.tokens import Tokens, padded
 from jeton.tokenizer import load as load_tokenizer
 
-__all__ = ["Seq2Seq", "Shape", "load"]
+__all__ = ["Candidate", "Seq2Seq", "Shape", "load"]
 
 MODEL, WEIGHTS, SOURCE, TARGET = "model.json", "model.safetensors", "source.jeton", "target.jeton"
 """The files of a saved model."""
@@ -51,6 +52,8 @@ class Shape:
     bidirectional: bool = True
     attention: Attention | None = "additive"
     dropout: float = 0.2
+    backward: bool = False
+    """Whether answers are written from their last token to their first."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that no model has."""
@@ -67,16 +70,24 @@ class Shape:
         return self.layers if self.decoder_layers is None else self.decoder_layers
 
 
+class Candidate(NamedTuple):
+    """An answer that was found, and its log probability, divided as `length_power` says."""
+
+    text: str
+    score: float
+
+
 class Seq2Seq(nn.Module):
     """A model that turns texts into texts."""
 
     def __init__(self, tokens: Tokens, shape: Shape | None = None, *, length_max: int = 64) -> None:
         """Make a model that knows nothing yet; an answer has `length_max` ids at most."""
         super().__init__()
-        self.tokens, self.shape, self.length_max = tokens, shape or Shape(), length_max
+        self.shape, self.length_max = shape or Shape(), length_max
+        self.tokens = replace(tokens, backward=self.shape.backward)
         chosen = asdict(self.shape)
         attention, bidirectional = chosen.pop("attention"), chosen.pop("bidirectional")
-        del chosen["decoder_layers"]
+        del chosen["decoder_layers"], chosen["backward"]
         self.encoder = Encoder(tokens.source_size, bidirectional=bidirectional, **chosen)
         chosen["layers"] = self.shape.layers_written
         self.decoder = Decoder(
@@ -115,28 +126,80 @@ class Seq2Seq(nn.Module):
 
         Texts of like length are answered together, `batch` at once.
         """
-        if beam < 1 or batch < 1:
-            raise Seq2SeqError(f"beam is {beam} and batch {batch}; both are 1 or more")
+        if beam != 1:
+            found = self.candidates(
+                texts, beam=beam, length_max=length_max, batch=batch, length_power=length_power
+            )
+            return [each[0].text for each in found]
         limit = self.length_max if length_max is None else length_max
-        rows = self.tokens.sources(texts)
-        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        answers = [""] * len(rows)
+        answers = [""] * len(texts)
         with _asked(self):
-            for at in range(0, len(order), batch):
-                some = order[at : at + batch]
-                hidden = self.encode(*padded([rows[row] for row in some], self.device))
-                if beam == 1:
-                    written = greedy(self.decoder, hidden, limit)
-                else:
-                    written = search_by_beam(
-                        self.decoder, hidden, beam, limit, length_power=length_power
-                    )
-                for row, ids in zip(some, written, strict=True):
+            for rows, hidden in self._read(texts, batch):
+                for row, ids in zip(rows, greedy(self.decoder, hidden, limit), strict=True):
                     answers[row] = self.tokens.text(ids)
         return answers
 
+    def candidates(
+        self,
+        texts: Sequence[str],
+        *,
+        beam: int = 5,
+        length_max: int | None = None,
+        batch: int = 256,
+        length_power: float = 0.0,
+    ) -> list[list[Candidate]]:
+        """Return for each text the answers found by so many candidates a step, the best first."""
+        if beam < 1:
+            raise Seq2SeqError(f"beam is {beam}; it is 1 or more")
+        limit = self.length_max if length_max is None else length_max
+        every: list[list[Candidate]] = [[] for _ in texts]
+        with _asked(self):
+            for rows, hidden in self._read(texts, batch):
+                written = search_by_beam(
+                    self.decoder, hidden, beam, limit, length_power=length_power
+                )
+                for row, found in zip(rows, written, strict=True):
+                    every[row] = [Candidate(self.tokens.text(ids), score) for ids, score in found]
+        return every
+
+    def log_probabilities(self, pairs: Sequence[Pair], *, batch: int = 256) -> list[float]:
+        """Return how likely each answer is for its text, in nats."""
+        targets = self.tokens.targets([target for _, target in pairs])
+        places: dict[str, list[int]] = {}
+        for place, (source, _) in enumerate(pairs):
+            places.setdefault(source, []).append(place)
+        texts, likely = list(places), [0.0] * len(pairs)
+        with _asked(self):
+            for rows, hidden in self._read(texts, batch):  # A text is read once, for all answers.
+                asked = [(at, place) for at, row in enumerate(rows) for place in places[texts[row]]]
+                numbers = torch.tensor([at for at, _ in asked], device=self.device)
+                target, lengths = padded([targets[place] for _, place in asked], self.device)
+                logits = self.decoder(hidden.rows(numbers), target.shape[1], target)
+                found = logits.log_softmax(dim=-1).gather(2, target[:, :, None])[:, :, 0]
+                is_there = torch.arange(target.shape[1])[None] < lengths[:, None]
+                found = found.masked_fill(~is_there.to(found.device), 0.0)
+                for (_, place), each in zip(asked, found.sum(dim=1).tolist(), strict=True):
+                    likely[place] = each
+        return likely
+
+    def _read(self, texts: Sequence[str], batch: int) -> Iterator[tuple[list[int], Hidden]]:
+        """Yield the hidden states of texts of like length, `batch` at once, and where they are."""
+        if batch < 1:
+            raise Seq2SeqError(f"batch is {batch}; it is 1 or more")
+        rows = self.tokens.sources(texts)
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        for at in range(0, len(order), batch):
+            some = order[at : at + batch]
+            yield some, self.encode(*padded([rows[row] for row in some], self.device))
+
     def stream(self, text: str, *, length_max: int | None = None) -> Iterator[str]:
-        """Yield the answer to a text as it is found, in whole characters; joined, they are it."""
+        """Yield the answer to a text as it is found, in whole characters; joined, they are it.
+
+        One that is written backward is yielded when it is whole.
+        """
+        if self.shape.backward:
+            yield from self.generate([text], length_max=length_max)
+            return
         limit = self.length_max if length_max is None else length_max
         decoder = self.tokens.target.decoder()
         with _asked(self):

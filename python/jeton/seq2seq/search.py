@@ -1,6 +1,7 @@
 """A decoder and a hidden state → the likeliest ids: greedily, by beams, or as they come."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -8,7 +9,14 @@ from torch import Tensor
 from jeton.seq2seq.decoder import Decoder
 from jeton.seq2seq.hidden import Hidden
 
-__all__ = ["beam", "greedy", "stream"]
+__all__ = ["Found", "beam", "greedy", "stream"]
+
+
+class Found(NamedTuple):
+    """A row of ids up to its end, and what it counts."""
+
+    ids: list[int]
+    score: float
 
 
 def greedy(decoder: Decoder, hidden: Hidden, length_max: int) -> list[list[int]]:
@@ -39,8 +47,8 @@ def greedy(decoder: Decoder, hidden: Hidden, length_max: int) -> list[list[int]]
 
 def beam(
     decoder: Decoder, hidden: Hidden, width: int, length_max: int, *, length_power: float = 0.0
-) -> list[list[int]]:
-    """Return for each row the likeliest ids found with so many candidates a step.
+) -> list[list[Found]]:
+    """Return for each row what was found with so many candidates a step, the best first.
 
     A candidate counts by its log probability, divided by its length to the `length_power`.
     """
@@ -67,8 +75,16 @@ def beam(
         ids = chosen.view(-1)
         hidden = hidden.rows((every[:, None] * width + parents).view(-1))
     lengths = 1 + (written != decoder.end).sum(dim=2)
-    winners = (scores / lengths**length_power).argmax(dim=1)
-    return [_up_to(decoder.end, row[at].tolist()) for row, at in zip(written, winners, strict=True)]
+    scores, order = (scores / lengths**length_power).sort(dim=1, descending=True, stable=True)
+    written = written.gather(1, order[:, :, None].expand_as(written))
+    return [
+        [
+            Found(_up_to(decoder.end, ids), score)
+            for ids, score in zip(*each, strict=True)
+            if score > float("-inf")
+        ]
+        for each in zip(written.tolist(), scores.tolist(), strict=True)
+    ]
 
 
 def stream(decoder: Decoder, hidden: Hidden, length_max: int) -> Iterator[int]:

@@ -23,6 +23,8 @@ class Tokens:
 
     source: Tokenizer
     target: Tokenizer
+    backward: bool = False
+    """Whether what is written begins with its last token."""
 
     @classmethod
     def of(cls, source: Tokenizer, target: Tokenizer) -> "Tokens":
@@ -70,13 +72,16 @@ class Tokens:
 
     def targets(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode texts to be written, each with its end."""
-        return self.target.encode_batch(texts, threads=1, append=END)
+        rows = self.target.encode_batch(texts, threads=1, append=END)
+        return [[*row[-2::-1], self.end] for row in rows] if self.backward else rows
 
     def text(self, ids: Sequence[int]) -> str:
         """Decode what was written, up to its end."""
         ids = list(ids)
         if self.end in ids:
             ids = ids[: ids.index(self.end)]
+        if self.backward:
+            ids.reverse()
         return self.target.decode([each for each in ids if each != self.begin])
 
 
