@@ -293,7 +293,7 @@ impl PartialEq for Longest {
 impl Eq for Longest {}
 
 /// Texts from this size on are looked up by chunks; for shorter ones, making a chunk costs more.
-const CHUNKED_BYTES: usize = 256;
+const CHUNKED_BYTES: usize = 24;
 
 /// Places in a text are 32-bit numbers.
 pub(crate) fn refuse_too_long(text: &[u8]) -> Result<(), Error> {
