@@ -1,7 +1,7 @@
 // Reads UTF-8: passes on each byte, and with a character's first its class, its length and whether a piece may be
 // cut before it.
 //
-//   text  -->  window of four  -->  character  -->  block  -->  class      one byte per cycle, latency 9
+//   text  -->  window of four  -->  character  -->  block  -->  class      one byte per cycle, latency 10
 //                                           \-->  bridges  -->  cut
 //
 // `read_char` in crates/jeton/src/unicode/mod.rs: a byte at which no valid sequence starts is a character of its own,
@@ -36,7 +36,7 @@ module classify #(
     output logic [4:0]  item_class,   // the character's class (with an end: the class of the end),
     output wire         item_cut,     // no token bridges this character and the one before.
 
-    // Tables: strobes of one cycle. The answer is there 3 cycles after `table_read`, and zero at other times.
+    // Tables: strobes of one cycle. The answer is there 4 cycles after `table_read`, and zero at other times.
     input  wire         table_write,
     input  wire         table_read,
     input  wire  [3:0]  table_select,
@@ -169,7 +169,7 @@ module classify #(
         end
     end
 
-    // ---- Stages 2 and 3: the block of 128 points. Stages 4 and 5: the class.
+    // ---- Stages 2 and 3: the block of 128 points. Stages 4 to 6: the class.
 
     // All blocks in planes 0 to 3 and 14; one for the rest, which holds no assigned point.
     wire [4:0]  plane = point_1[20:16];
@@ -179,6 +179,7 @@ module classify #(
     logic [7:0] block_3;
     logic [6:0] low_2, low_3;
     wire [4:0]  class_4;
+    logic [4:0] class_5;
 
     memory #(.WIDTH(8), .DEPTH_LOG(12)) blocks (
         .clk,
@@ -192,30 +193,32 @@ module classify #(
     );
 
     // What goes along with the look-ups.
-    logic        valid_2, valid_3, valid_4;
-    logic [13:0] along_2, along_3, along_4;
-    wire  [1:0]  kind_4;
-    wire  [7:0]  byte_of_4;
-    wire         first_4, bad_4;
-    wire  [1:0]  more_4;
-    assign {kind_4, byte_of_4, first_4, bad_4, more_4} = along_4;
+    logic        valid_2, valid_3, valid_4, valid_5;
+    logic [13:0] along_2, along_3, along_4, along_5;
+    wire  [1:0]  kind_5;
+    wire  [7:0]  byte_of_5;
+    wire         first_5, bad_5;
+    wire  [1:0]  more_5;
+    assign {kind_5, byte_of_5, first_5, bad_5, more_5} = along_5;
 
     always_ff @(posedge clk) begin
         if (advance) begin
-            {valid_2, valid_3, valid_4, item_valid} <= {valid_1, valid_2, valid_3, valid_4};
+            {valid_2, valid_3, valid_4, valid_5, item_valid} <= {valid_1, valid_2, valid_3, valid_4, valid_5};
             along_2 <= {kind_1, byte_of_1, first_1, bad_1, more_1};
             along_3 <= along_2;
             along_4 <= along_3;
+            along_5 <= along_4;
             low_2   <= point_1[6:0];
             low_3   <= low_2;
             block_3 <= block_2;
-            item_kind  <= kind_4;
-            item_byte  <= byte_of_4;
-            item_first <= first_4;
-            item_more  <= more_4;
-            item_class <= kind_4 == END ? class_of_end : bad_4 ? class_of_bad_byte : class_4;
+            class_5 <= class_4;
+            item_kind  <= kind_5;
+            item_byte  <= byte_of_5;
+            item_first <= first_5;
+            item_more  <= more_5;
+            item_class <= kind_5 == END ? class_of_end : bad_5 ? class_of_bad_byte : class_5;
         end
-        if (rst) {valid_2, valid_3, valid_4, item_valid} <= 4'd0;
+        if (rst) {valid_2, valid_3, valid_4, valid_5, item_valid} <= 5'd0;
     end
 
     wire [39:0] bridges_answer;
@@ -228,19 +231,19 @@ module classify #(
         .table_address, .table_data, .table_answer(bridges_answer)
     );
 
-    // ---- Answers: from the memory's register into ours.
+    // ---- Answers: from the registers behind the memories, which move while nothing is under way.
 
-    logic [1:0]  answering;          // Blocks, classes.
-    logic [39:0] answer_options;
+    logic [2:0] reading_2, reading_3;   // Options, classes, blocks.
 
     always_ff @(posedge clk) begin
-        answering      <= {read_classes, read_blocks};
-        answer_options <= read_options ? {23'd0, bridges_used, 3'd0, class_of_bad_byte, 3'd0, class_of_end} : 40'd0;
-        table_answer   <= bridges_answer | answer_options
-            | (answering[0] ? {32'd0, block_2} : 40'd0) | (answering[1] ? {35'd0, class_4} : 40'd0);
+        reading_2    <= {read_options, read_classes, read_blocks};
+        reading_3    <= reading_2;
+        table_answer <= bridges_answer
+            | (reading_3[0] ? {32'd0, block_3} : 40'd0) | (reading_3[1] ? {35'd0, class_5} : 40'd0)
+            | (reading_3[2] ? {23'd0, bridges_used, 3'd0, class_of_bad_byte, 3'd0, class_of_end} : 40'd0);
     end
 
-    assign idle = window_valid == 4'd0 && !ending && {valid_1, valid_2, valid_3, valid_4, item_valid} == 5'd0;
+    assign idle = window_valid == 4'd0 && !ending && {valid_1, valid_2, valid_3, valid_4, valid_5, item_valid} == 6'd0;
 
 endmodule
 
