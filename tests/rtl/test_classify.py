@@ -87,8 +87,8 @@ async def takes_a_byte_in_every_cycle(dut: Any) -> None:
         await RisingEdge(dut.clk)
         assert dut.text_ready.value
         seen.append(int(dut.item_byte.value) if dut.item_valid.value else None)
-    assert seen[:10] == [None] * 10
-    assert bytes(byte for byte in seen[10:] if byte is not None) == (text + text)[: len(text) + 10]
+    assert seen[:11] == [None] * 11
+    assert bytes(byte for byte in seen[11:] if byte is not None) == (text + text)[: len(text) + 9]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
