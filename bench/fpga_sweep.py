@@ -82,10 +82,10 @@ def main() -> None:
     records = read_records(RESULTS)
     try:
         if options.kind != "route":
-            for changes in POINTS[: options.points]:
+            for changes in named(POINTS, options.only)[: options.points]:
                 records = simulate(records, changes)
         if options.kind != "simulate":
-            for changes in ROUTED[: options.points]:
+            for changes in named(ROUTED, options.only)[: options.points]:
                 records = implement(simulate(records, changes), changes)
     except FlowError as error:
         sys.exit(str(error))
@@ -97,10 +97,18 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", nargs="?", choices=["simulate", "route", "all"], default="all")
     parser.add_argument("--points", type=int, help="the first so many points of each kind")
+    parser.add_argument("--only", metavar="POINT", help="one point, as the page names it: '6 + 2'")
     return parser.parse_args()
 
 
 # ---- points ----
+
+
+def named(points: list[dict[str, int]], only: str | None) -> list[dict[str, int]]:
+    """Return the points of a name, or all."""
+    shapes = [asdict(SMALL.with_parameters(**changes)) for changes in points]
+    names = [label({"configuration": shape}) for shape in shapes]
+    return [each for each, name in zip(points, names, strict=True) if only in (None, name)]
 
 
 def simulate(records: list[Record], changes: dict[str, int]) -> list[Record]:
@@ -190,11 +198,10 @@ def publish(records: list[Record]) -> None:
 
 def tables(records: list[Record]) -> Iterator[str]:
     yield from ("# The accelerator's parameters", "")
-    states = ", ".join(dict.fromkeys(record["rtl"] for record in records))
     yield (
-        "Made by `python bench/fpga_sweep.py`; the RTL is "
-        f"{states}. Points change the design `small`, with the first 4,096 tokens of cl100k. "
-        "Rates are bytes per cycle of all lanes, simulated; raw is the share that the host merges. "
+        "Made by `python bench/fpga_sweep.py`; RTL is a hash of the sources. Points change the "
+        "design `small`, with the first 4,096 tokens of cl100k. Rates are bytes per cycle of all "
+        "lanes, simulated; raw is the share that the host merges. "
         f"Clock and area are nextpnr's for an ECP5-85, speed grade 8, seed {SEED}. Nothing here "
         "ran on a board."
     )
@@ -203,8 +210,8 @@ def tables(records: list[Record]) -> Iterator[str]:
         return
     languages = list(records[0]["rates"])
     head = " | ".join(f"{language}, raw" for language in languages)
-    yield from ("", f"| units + wide | {head} | MHz | LUT | FF | block RAM | MB/s English |")
-    yield "|---|" + "---:|" * (len(languages) + 5)
+    yield from ("", f"| units + wide | {head} | MHz | LUT | FF | block RAM | MB/s English | RTL |")
+    yield "|---|" + "---:|" * (len(languages) + 5) + "---|"
     best = {id(record) for record in front([r for r in records if "megahertz" in r])}
     for record in sorted(records, key=order):
         rates = [f"{r['rate']:.3f}, {100 * r['raw']:.2f} %" for r in record["rates"].values()]
@@ -219,7 +226,7 @@ def tables(records: list[Record]) -> Iterator[str]:
                 f"{used['DP16KD']}",
                 f"**{speed}**" if id(record) in best else speed,
             ]
-        yield f"| {label(record)} | {' | '.join([*rates, *cells])} |"
+        yield f"| {label(record)} | {' | '.join([*rates, *cells, record['rtl']])} |"
     yield from ("", "Bold: no other point has as many MB/s with fewer LUTs.")
     if known := design_of(Design("point", SMALL)):
         clocks = {seed: found["megahertz"] for seed, found in known["seeds"].items()}

@@ -1,6 +1,6 @@
 // Tells whether a piece may be cut before a character: no token bridges it and the character before.
 //
-//   two characters  -->  two hashes  -->  table of bits  -->  cut      one character per cycle, latency 4
+//   two characters  -->  two hashes  -->  table of bits  -->  cut      one character per cycle, latency 5
 //
 // `cuts` and `crosses` in crates/jeton/src/merge/bridges.rs. One bit by hash for the two points (tokens that hold both
 // characters whole), one for the bytes left and right of the border (those that hold one in part): a bit that is set by
@@ -25,10 +25,10 @@ module bridges #(
     input  wire         char_bad,    // which is a byte that is not UTF-8.
     input  wire  [20:0] char_point,
 
-    // Out, 4 moves later.
+    // Out, 5 moves later.
     output logic        cut,
 
-    // Tables: strobes of one cycle. The answer is there 2 cycles after `table_read`, and zero at other times.
+    // Tables: strobes of one cycle. The answer is there 3 cycles after `table_read`, and zero at other times.
     input  wire         table_write,
     input  wire         table_read,
     input  wire  [3:0]  table_select,
@@ -76,7 +76,7 @@ module bridges #(
     wire select = table_select == BRIDGES;
     logic [BRIDGE_BITS-1:0] points_1, bytes_1;
     logic                   may_1;
-    logic                   write_1, read_1, read_2;
+    logic                   write_1, read_1, read_2, read_3;
     logic [31:0]            word_1;
 
     always_ff @(posedge clk) begin
@@ -88,6 +88,7 @@ module bridges #(
         write_1 <= table_write && select;
         read_1  <= table_read && select;
         read_2  <= read_1;
+        read_3  <= read_2;
         word_1  <= table_data[31:0];
     end
 
@@ -105,11 +106,12 @@ module bridges #(
         .address_1(bytes_address), .read_data_1(bytes_word_2)
     );
 
-    // ---- Stages 3 and 4: the words in registers, then their bits.
+    // ---- Stages 3 to 5: the words in registers, then their bits, then whether both are clear.
 
     logic [31:0] points_word_3, bytes_word_3;
     logic [4:0]  points_3, bytes_3;
-    logic        may_3;
+    logic        may_3, may_4;
+    logic        points_bit_4, bytes_bit_4;
 
     always_ff @(posedge clk) begin
         if (advance) begin
@@ -121,11 +123,14 @@ module bridges #(
             may_3         <= may_2;
             points_word_3 <= points_word_2;
             bytes_word_3  <= bytes_word_2;
-            cut           <= may_3 && !points_word_3[points_3] && !bytes_word_3[bytes_3];
+            points_bit_4  <= points_word_3[points_3];
+            bytes_bit_4   <= bytes_word_3[bytes_3];
+            may_4         <= may_3;
+            cut           <= may_4 && !points_bit_4 && !bytes_bit_4;
         end
     end
 
-    assign table_answer = read_2 ? {8'd0, points_word_2} : 40'd0;
+    assign table_answer = read_3 ? {8'd0, points_word_3} : 40'd0;
 
 endmodule
 

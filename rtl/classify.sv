@@ -1,7 +1,7 @@
 // Reads UTF-8: passes on each byte, and with a character's first its class, its length and whether a piece may be
 // cut before it.
 //
-//   text  -->  window of four  -->  character  -->  block  -->  class      one byte per cycle, latency 9
+//   text  -->  window of four  -->  character  -->  block  -->  class      one byte per cycle, latency 11
 //                                           \-->  bridges  -->  cut
 //
 // `read_char` in crates/jeton/src/unicode/mod.rs: a byte at which no valid sequence starts is a character of its own,
@@ -36,7 +36,7 @@ module classify #(
     output logic [4:0]  item_class,   // the character's class (with an end: the class of the end),
     output wire         item_cut,     // no token bridges this character and the one before.
 
-    // Tables: strobes of one cycle. The answer is there 3 cycles after `table_read`, and zero at other times.
+    // Tables: strobes of one cycle. The answer is there 4 cycles after `table_read`, and zero at other times.
     input  wire         table_write,
     input  wire         table_read,
     input  wire  [3:0]  table_select,
@@ -52,8 +52,10 @@ module classify #(
     localparam logic [1:0] BYTE = 0, END = 1, MARK = 2;
     localparam logic [3:0] BLOCKS = 0, CLASSES = 1, OPTIONS = 5;
 
-    // Behind the window all stages move at once, unless an item waits to be taken.
+    // The window and stage 1 move while the skid behind them has room; all that is behind it moves at once, unless an
+    // item waits to be taken.
     wire advance = !item_valid || item_ready;
+    wire room;
 
     // ---- The window, the oldest at place 0.
 
@@ -70,7 +72,7 @@ module classify #(
         || window_valid[1] && (!is_byte[1] || window_valid[2] && (!is_byte[2] || window_valid[3])));
 
     // A place takes what is in the next one when the oldest leaves, or there is room before.
-    wire leaves = advance && known;
+    wire leaves = room && known;
     wire [3:0] moves = {4{leaves}} | ~{&window_valid, &window_valid[2:0], &window_valid[1:0], window_valid[0]};
 
     // An end enters after a last byte, while the text waits.
@@ -128,7 +130,7 @@ module classify #(
     logic [20:0] point_1;
 
     always_ff @(posedge clk) begin
-        if (advance) begin
+        if (room) begin
             valid_1   <= known;
             kind_1    <= window_kind[0];
             byte_of_1 <= byte_0;
@@ -138,13 +140,25 @@ module classify #(
             point_1   <= point;
             if (known) rest <= rest != 2'd0 ? rest - 2'd1 : is_byte[0] ? more : 2'd0;
         end
-        count_bad <= advance && valid_1 && first_1 && bad_1;
+        count_bad <= room && valid_1 && first_1 && bad_1;
         if (rst) begin
             rest      <= 2'd0;
             valid_1   <= 1'b0;
             count_bad <= 1'b0;
         end
     end
+
+    wire        char_valid, char_first, char_bad;
+    wire [1:0]  char_kind, char_more;
+    wire [7:0]  char_byte;
+    wire [20:0] char_point;
+
+    skid #(.WIDTH(2 + 8 + 1 + 1 + 2 + 21)) characters (
+        .clk, .rst,
+        .in_valid(valid_1), .in_ready(room), .in_data({kind_1, byte_of_1, first_1, bad_1, more_1, point_1}),
+        .out_valid(char_valid), .out_ready(advance),
+        .out_data({char_kind, char_byte, char_first, char_bad, char_more, char_point})
+    );
 
     // ---- Tables, as they are asked for.
 
@@ -169,16 +183,17 @@ module classify #(
         end
     end
 
-    // ---- Stages 2 and 3: the block of 128 points. Stages 4 and 5: the class.
+    // ---- Stages 2 and 3: the block of 128 points. Stages 4 to 6: the class.
 
     // All blocks in planes 0 to 3 and 14; one for the rest, which holds no assigned point.
-    wire [4:0]  plane = point_1[20:16];
-    wire [11:0] block_address = plane < 5'd4 ? {1'b0, point_1[17:7]}
-        : plane == 5'd14 ? {3'b100, point_1[15:7]} : 12'hA00;
+    wire [4:0]  plane = char_point[20:16];
+    wire [11:0] block_address = plane < 5'd4 ? {1'b0, char_point[17:7]}
+        : plane == 5'd14 ? {3'b100, char_point[15:7]} : 12'hA00;
     wire [7:0]  block_2;
     logic [7:0] block_3;
     logic [6:0] low_2, low_3;
     wire [4:0]  class_4;
+    logic [4:0] class_5;
 
     memory #(.WIDTH(8), .DEPTH_LOG(12)) blocks (
         .clk,
@@ -192,55 +207,58 @@ module classify #(
     );
 
     // What goes along with the look-ups.
-    logic        valid_2, valid_3, valid_4;
-    logic [13:0] along_2, along_3, along_4;
-    wire  [1:0]  kind_4;
-    wire  [7:0]  byte_of_4;
-    wire         first_4, bad_4;
-    wire  [1:0]  more_4;
-    assign {kind_4, byte_of_4, first_4, bad_4, more_4} = along_4;
+    logic        valid_2, valid_3, valid_4, valid_5;
+    logic [13:0] along_2, along_3, along_4, along_5;
+    wire  [1:0]  kind_5;
+    wire  [7:0]  byte_of_5;
+    wire         first_5, bad_5;
+    wire  [1:0]  more_5;
+    assign {kind_5, byte_of_5, first_5, bad_5, more_5} = along_5;
 
     always_ff @(posedge clk) begin
         if (advance) begin
-            {valid_2, valid_3, valid_4, item_valid} <= {valid_1, valid_2, valid_3, valid_4};
-            along_2 <= {kind_1, byte_of_1, first_1, bad_1, more_1};
+            {valid_2, valid_3, valid_4, valid_5, item_valid} <= {char_valid, valid_2, valid_3, valid_4, valid_5};
+            along_2 <= {char_kind, char_byte, char_first, char_bad, char_more};
             along_3 <= along_2;
             along_4 <= along_3;
-            low_2   <= point_1[6:0];
+            along_5 <= along_4;
+            low_2   <= char_point[6:0];
             low_3   <= low_2;
             block_3 <= block_2;
-            item_kind  <= kind_4;
-            item_byte  <= byte_of_4;
-            item_first <= first_4;
-            item_more  <= more_4;
-            item_class <= kind_4 == END ? class_of_end : bad_4 ? class_of_bad_byte : class_4;
+            class_5 <= class_4;
+            item_kind  <= kind_5;
+            item_byte  <= byte_of_5;
+            item_first <= first_5;
+            item_more  <= more_5;
+            item_class <= kind_5 == END ? class_of_end : bad_5 ? class_of_bad_byte : class_5;
         end
-        if (rst) {valid_2, valid_3, valid_4, item_valid} <= 4'd0;
+        if (rst) {valid_2, valid_3, valid_4, valid_5, item_valid} <= 5'd0;
     end
 
     wire [39:0] bridges_answer;
     bridges #(.BRIDGE_BITS(BRIDGE_BITS)) bridges_of_characters (
         .clk, .rst, .advance, .used(bridges_used),
-        .char_valid(valid_1), .char_is_byte(kind_1 == BYTE), .char_byte(byte_of_1),
-        .char_first(first_1), .char_bad(bad_1), .char_point(point_1),
+        .char_valid, .char_is_byte(char_kind == BYTE), .char_byte,
+        .char_first, .char_bad, .char_point,
         .cut(item_cut),
         .table_write, .table_read, .table_select,
         .table_address, .table_data, .table_answer(bridges_answer)
     );
 
-    // ---- Answers: from the memory's register into ours.
+    // ---- Answers: from the registers behind the memories, which move while nothing is under way.
 
-    logic [1:0]  answering;          // Blocks, classes.
-    logic [39:0] answer_options;
+    logic [2:0] reading_2, reading_3;   // Options, classes, blocks.
 
     always_ff @(posedge clk) begin
-        answering      <= {read_classes, read_blocks};
-        answer_options <= read_options ? {23'd0, bridges_used, 3'd0, class_of_bad_byte, 3'd0, class_of_end} : 40'd0;
-        table_answer   <= bridges_answer | answer_options
-            | (answering[0] ? {32'd0, block_2} : 40'd0) | (answering[1] ? {35'd0, class_4} : 40'd0);
+        reading_2    <= {read_options, read_classes, read_blocks};
+        reading_3    <= reading_2;
+        table_answer <= bridges_answer
+            | (reading_3[0] ? {32'd0, block_3} : 40'd0) | (reading_3[1] ? {35'd0, class_5} : 40'd0)
+            | (reading_3[2] ? {23'd0, bridges_used, 3'd0, class_of_bad_byte, 3'd0, class_of_end} : 40'd0);
     end
 
-    assign idle = window_valid == 4'd0 && !ending && {valid_1, valid_2, valid_3, valid_4, item_valid} == 5'd0;
+    assign idle = window_valid == 4'd0 && !ending
+        && {valid_1, char_valid, valid_2, valid_3, valid_4, valid_5, item_valid} == 7'd0;
 
 endmodule
 

@@ -192,7 +192,8 @@ module dispatch #(
 
     // A byte's own id.
     wire mine = table_select == 4'd4;
-    logic [2:0] reading;
+    logic [2:0]         reading;
+    logic [ID_BITS-1:0] read_id;
     memory #(.WIDTH(ID_BITS), .DEPTH_LOG(8)) bytes (
         .clk,
         .write(table_write && mine), .write_address(table_address[7:0]), .write_data(table_data[ID_BITS-1:0]),
@@ -201,7 +202,8 @@ module dispatch #(
     );
     always_ff @(posedge clk) begin
         reading      <= rst ? '0 : {reading[1:0], table_read && mine};
-        table_answer <= reading[2] && !rst ? 40'(load_id) : '0;
+        read_id      <= load_id;
+        table_answer <= reading[2] && !rst ? 40'(read_id) : '0;
     end
 
 endmodule

@@ -5,12 +5,15 @@
 //
 // `read_data_0` holds while port 0 writes. A read by port 1 of the address that port 0 writes gives either word.
 // What was never written is unknown. One process a port and no `initial`: else synthesis makes no block RAM of it.
+//
+// Words lie in slices of SLICE bits. A slice that is as wide as one block RAM of this depth reads without a multiplexer.
 
 `default_nettype none
 
 module memory_pair #(
     parameter int WIDTH     = 36,
-    parameter int DEPTH_LOG = 10   // 2^DEPTH_LOG words.
+    parameter int DEPTH_LOG = 10,  // 2^DEPTH_LOG words.
+    parameter int SLICE     = WIDTH
 ) (
     input  wire                  clk,
 
@@ -23,14 +26,19 @@ module memory_pair #(
     output logic [WIDTH-1:0]     read_data_1
 );
 
-    (* no_rw_check, ram_style = "block" *) logic [WIDTH-1:0] words [0:2**DEPTH_LOG-1];
+    generate
+        for (genvar low = 0; low < WIDTH; low += SLICE) begin : slice
+            localparam int BITS = WIDTH - low < SLICE ? WIDTH - low : SLICE;
+            (* no_rw_check, ram_style = "block" *) logic [BITS-1:0] words [0:2**DEPTH_LOG-1];
 
-    always_ff @(posedge clk) begin
-        if (write) words[address_0] <= write_data;
-        else       read_data_0 <= words[address_0];
-    end
+            always_ff @(posedge clk) begin
+                if (write) words[address_0] <= write_data[low +: BITS];
+                else       read_data_0[low +: BITS] <= words[address_0];
+            end
 
-    always_ff @(posedge clk) read_data_1 <= words[address_1];
+            always_ff @(posedge clk) read_data_1[low +: BITS] <= words[address_1];
+        end
+    endgenerate
 
 endmodule
 

@@ -3,7 +3,8 @@
 //   ask  -->  hash  -->  banks  -->  compare  -->  select  -->  answer     two per cycle, latency 4, never waits
 //
 // Banks of more than 4,096 entries are many block RAMs, some of them far away: what they read has a cycle for the way,
-// and the latency is 5.
+// and the latency is 5. Synthesis would put eight block RAMs of 2,048 entries behind a multiplexer: it is given a memory
+// for every bit instead. A simulator is faster with words.
 //
 // An answer has no register after `select`: those who hear it have one each, close to them.
 //
@@ -51,6 +52,11 @@ module pairs #(
     localparam int LOW        = ID_BITS - BANK_BITS;
     localparam int TAG_BITS   = ID_BITS + LOW;
     localparam int ENTRY_BITS = 1 + TAG_BITS + ID_BITS;
+`ifdef SYNTHESIS
+    localparam int SLICE      = FAR ? 1 : ENTRY_BITS;
+`else
+    localparam int SLICE      = ENTRY_BITS;
+`endif
 
     // Stage 1: the tag; the index of each bank, below.
     logic [TAG_BITS-1:0]  tag       [2];
@@ -110,7 +116,7 @@ module pairs #(
                 if (rst) write <= 1'b0;
             end
 
-            memory_pair #(.WIDTH(ENTRY_BITS), .DEPTH_LOG(BANK_BITS)) entries (
+            memory_pair #(.WIDTH(ENTRY_BITS), .DEPTH_LOG(BANK_BITS), .SLICE(SLICE)) entries (
                 .clk, .write, .write_data,
                 .address_0(address[0]), .read_data_0(read[0]),
                 .address_1(address[1]), .read_data_1(read[1])

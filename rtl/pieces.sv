@@ -35,7 +35,7 @@ module pieces #(
     output wire  [23:0] record_payload,
     output wire         record_last,
 
-    // Tables: strobes of one cycle. The answer is there 4 cycles after `table_read`, and zero at other times.
+    // Tables: strobes of one cycle. The answer is there 5 cycles after `table_read`, and zero at other times.
     input  wire         table_write,
     input  wire         table_read,
     input  wire  [3:0]  table_select,
@@ -54,12 +54,6 @@ module pieces #(
 
     // ---- Texts to characters.
 
-    localparam int ITEM_BITS = 2 + 8 + 1 + 2 + 5 + 1;
-
-    wire        char_valid, char_ready, char_first, char_cut;
-    wire [1:0]  char_kind, char_more;
-    wire [7:0]  char_byte;
-    wire [4:0]  char_class;
     wire        item_valid, item_ready, item_first, item_cut;
     wire [1:0]  item_kind, item_more;
     wire [7:0]  item_byte;
@@ -71,19 +65,11 @@ module pieces #(
         .clk, .rst, .idle(classify_idle),
         .text_valid, .text_ready, .text_byte,
         .text_keep, .text_last, .text_mark,
-        .item_valid(char_valid), .item_ready(char_ready), .item_kind(char_kind), .item_byte(char_byte),
-        .item_first(char_first), .item_more(char_more), .item_class(char_class), .item_cut(char_cut),
+        .item_valid, .item_ready, .item_kind, .item_byte,
+        .item_first, .item_more, .item_class, .item_cut,
         .table_write, .table_read, .table_select,
         .table_address, .table_data, .table_answer(classify_answer),
         .count_bad
-    );
-
-    skid #(.WIDTH(ITEM_BITS)) items (
-        .clk, .rst,
-        .in_valid(char_valid), .in_ready(char_ready),
-        .in_data({char_kind, char_byte, char_first, char_more, char_class, char_cut}),
-        .out_valid(item_valid), .out_ready(item_ready),
-        .out_data({item_kind, item_byte, item_first, item_more, item_class, item_cut})
     );
 
     // ---- Characters to pieces.
@@ -169,7 +155,7 @@ module pieces #(
         if (rst) count_byte <= 1'b0;
     end
 
-    assign idle = classify_idle && !item_valid && split_idle && parts_idle && bytes_level == '0 && records_level == '0
+    assign idle = classify_idle && split_idle && parts_idle && bytes_level == '0 && records_level == '0
         && part_bytes_level == '0 && parts_level == '0;
 
 endmodule

@@ -87,8 +87,8 @@ async def takes_a_byte_in_every_cycle(dut: Any) -> None:
         await RisingEdge(dut.clk)
         assert dut.text_ready.value
         seen.append(int(dut.item_byte.value) if dut.item_valid.value else None)
-    assert seen[:9] == [None] * 9
-    assert bytes(byte for byte in seen[9:] if byte is not None) == (text + text)[: len(text) + 11]
+    assert seen[:11] == [None] * 11
+    assert bytes(byte for byte in seen[11:] if byte is not None) == (text + text)[: len(text) + 9]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -127,8 +127,8 @@ async def reads_tables_back(dut: Any) -> None:
     for table, address, data in rng.sample(entries, 40) + [
         entry for entry in entries if entry[0] == 5
     ]:
-        assert await read(dut, table, address, latency=3) == data
-    assert await read(dut, 2, 0, latency=3) == 0
+        assert await read(dut, table, address, latency=4) == data
+    assert await read(dut, 2, 0, latency=4) == 0
 
 
 def meaning(fields: tuple[int, ...]) -> Item:

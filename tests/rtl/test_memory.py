@@ -59,6 +59,8 @@ async def memory_pair(dut: Any) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["memory", "memory_pair"])
-def test_memory(name: str) -> None:
-    simulate(__name__, name, {"WIDTH": WIDTH, "DEPTH_LOG": DEPTH_LOG}, testcase=name)
+@pytest.mark.parametrize(
+    ("name", "more"), [("memory", {}), ("memory_pair", {}), ("memory_pair", {"SLICE": 5})]
+)
+def test_memory(name: str, more: dict[str, int]) -> None:
+    simulate(__name__, name, {"WIDTH": WIDTH, "DEPTH_LOG": DEPTH_LOG, **more}, testcase=name)

@@ -141,8 +141,8 @@ async def reads_tables_back(dut: Any) -> None:
     for _ in range(4):
         await RisingEdge(dut.clk)
     for table, address, data in [*rng.sample(entries, 40), *entries[-40:]]:
-        assert await read(dut, table, address, latency=4) == data
-    assert await read(dut, 4, 0, latency=4) == 0
+        assert await read(dut, table, address, latency=5) == data
+    assert await read(dut, 4, 0, latency=5) == 0
 
 
 async def begin(dut: Any, name: str, texts: Sequence[Text], bits: list[int]) -> None:

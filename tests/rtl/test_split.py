@@ -147,8 +147,8 @@ async def reads_its_table_back(dut: Any) -> None:
     await start(dut, **INPUTS)
     await load(dut, entries)
     for table, address, data in seeded().sample(entries, 30):
-        assert await read(dut, table, address, latency=3) == data
-    assert await read(dut, Table.BLOCKS, 1, latency=3) == 0
+        assert await read(dut, table, address, latency=4) == data
+    assert await read(dut, Table.BLOCKS, 1, latency=4) == 0
 
 
 async def run(
