@@ -27,7 +27,7 @@ module memory_pair #(
 );
 
     generate
-        for (genvar low = 0; low < WIDTH; low += SLICE) begin : slice
+        for (genvar low = 0; low < WIDTH; low = low + SLICE) begin : slice
             localparam int BITS = WIDTH - low < SLICE ? WIDTH - low : SLICE;
             (* no_rw_check, ram_style = "block" *) logic [BITS-1:0] words [0:2**DEPTH_LOG-1];
 
