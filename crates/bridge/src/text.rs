@@ -61,7 +61,7 @@ pub(crate) enum Source<'a> {
 const UNITS_MIN: usize = 1 << 17;
 
 impl Source<'_> {
-    /// Returns how many bytes there are, or at most most likely.
+    /// Returns how many bytes the text has; of one that is read where it lies, as many as most have at most.
     #[inline]
     pub(crate) fn bytes_most(&self) -> usize {
         match self {

@@ -207,8 +207,14 @@ impl<'a, T: Taker> Chunks<'a, T> {
     /// Takes a piece, or a part of one, by where it ends.
     #[inline]
     fn push(&mut self, end: usize) {
-        self.chunk.count += 1;
-        self.chunk.starts[self.chunk.count % ROOM] = end as u32;
+        self.push_if(true, end);
+    }
+
+    /// The same if it does end there; else the place is overwritten by the next.
+    #[inline]
+    fn push_if(&mut self, is_end: bool, end: usize) {
+        self.chunk.starts[(self.chunk.count + 1) % ROOM] = end as u32;
+        self.chunk.count += usize::from(is_end);
         if self.chunk.count >= FULL {
             self.flush();
         }
@@ -227,14 +233,8 @@ impl<'a, T: Taker> Chunks<'a, T> {
     #[inline(never)]
     fn push_parts(&mut self, start: usize, end: usize) {
         let (vocab, text) = (self.vocab, self.text);
-        vocab.bridges().cuts(&text[start..end], |at, may_be_cut| {
-            // What is not cut is overwritten by the next.
-            self.chunk.starts[(self.chunk.count + 1) % ROOM] = (start + at) as u32;
-            self.chunk.count += usize::from(may_be_cut);
-            if self.chunk.count >= FULL {
-                self.flush();
-            }
-        });
+        let bridges = vocab.bridges();
+        bridges.cuts(&text[start..end], |at, may_be_cut| self.push_if(may_be_cut, start + at));
     }
 
     /// Hands over the ids of what is left.

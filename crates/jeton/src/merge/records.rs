@@ -103,7 +103,7 @@ impl Records {
         (&bytemuck::cast_slice(piece)[..bytes], ids)
     }
 
-    /// Keeps the ids of a piece that is not known, if it is not too long.
+    /// Keeps the ids of a piece, if it is not too long; one that is known takes room twice.
     pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: &[Id]) {
         // A piece has no more ids than bytes.
         if piece.len() > BYTES_MAX || ids.len() > BYTES_MAX {
