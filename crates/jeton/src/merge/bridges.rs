@@ -151,22 +151,7 @@ impl Bridges {
     /// The id of the character of two or three bytes that begins here, and its length, if it is a token.
     #[inline]
     fn char_at(&self, bytes: &[u8]) -> Option<(Id, usize)> {
-        let low = |byte: u8| u32::from(byte & 0x3F);
-        let (point, length) = match *bytes {
-            [first @ 0xC2..0xE0, second, ..] if second & 0xC0 == 0x80 => {
-                (u32::from(first & 0x1F) << 6 | low(second), 2)
-            }
-            [first @ 0xE0..0xF0, second, third, ..]
-                if [second, third].map(|byte| byte & 0xC0) == [0x80; 2] =>
-            {
-                // What is spelled too long is no character; surrogates are none either, and no tokens.
-                match u32::from(first & 0xF) << 12 | low(second) << 6 | low(third) {
-                    ..0x800 => return None,
-                    point => (point, 3),
-                }
-            }
-            _ => return None,
-        };
+        let (point, length) = read_char(bytes)?;
         let id = *self.chars.get(point as usize)?;
         (id != Id::MAX).then_some((id, length))
     }
