@@ -75,6 +75,13 @@ impl Index {
         prefetch(&self.slots[self.home(hash)]);
     }
 
+    /// Returns the index of what is in that slot, if it has the mark of the hash, else zero.
+    #[inline]
+    pub(crate) fn first(&self, hash: u64) -> usize {
+        let slot = self.slots[self.home(hash)];
+        if slot & MARK == mark(hash) { (slot & !MARK).saturating_sub(1) as usize } else { 0 }
+    }
+
     /// Returns the index of a token by its hash; `is_it` tells whether one of that mark is the
     /// token.
     #[inline]

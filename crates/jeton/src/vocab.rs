@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Error;
-use crate::huge::Huge;
+use crate::huge::{Huge, prefetch};
 use crate::image::{Reader, Writer};
 use crate::index::Index;
 use crate::merge::{self, Bridges, Pairs};
@@ -318,10 +318,16 @@ impl Vocab {
         Some(self.tokens.ids[index])
     }
 
-    /// Asks for where a short token is looked for.
+    /// Asks for where a short token is looked for, and later for the key of what is there.
     #[inline]
-    pub(crate) fn prefetch_short(&self, key: Key) {
+    pub(crate) fn prefetch_index(&self, key: Key) {
         self.index.prefetch(self.index.hash_short(key));
+    }
+
+    #[inline]
+    pub(crate) fn prefetch_key(&self, key: Key) {
+        let index = self.index.first(self.index.hash_short(key));
+        prefetch(&self.tokens.keys[index]);
     }
 
     /// Returns the id of a token that is not short.

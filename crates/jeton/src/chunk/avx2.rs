@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm_store_si128, _mm_storeu_si128,
 };
 
-use super::{Chunk, IDS_ROOM, Missed, ROOM};
+use super::{Chunk, Missed, ROOM, WAITING};
 use crate::merge::{Slot, home};
 use crate::short::{Key, ROWS, mix_halves};
 
@@ -47,21 +47,22 @@ pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize
     count
 }
 
-/// The ids of the pieces that are known, and which are not; returns how many of both.
+/// The ids of the pieces that are known, and which are not.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) -> (usize, usize) {
+pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
     const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16) }
     let count = chunk.count.min(ROOM);
-    let (found_start, missed_start) = (chunk.found.as_mut_ptr(), chunk.missed.as_mut_ptr());
-    let (mut found, mut missed) = (0, 0);
+    let waiting = &mut chunk.waiting;
+    assert!(waiting.pieces + count <= WAITING, "there is room for all pieces that wait");
+    let (found_start, missed_start) = (waiting.found.as_mut_ptr(), waiting.missed.as_mut_ptr());
+    let (mut found, mut missed) = (waiting.found_count, waiting.missed_count);
     for piece in 0..count {
         let slot = &slots[chunk.homes[piece] as usize & (slots.len() - 1)];
         // SAFETY: a slot is a key and sixteen bytes more, its ids and their number, which is at most
-        // three. So there are at most three ids found for each piece before, and there is room for as
-        // many of all pieces and four more; and no more are missed than pieces came before.
+        // three. So there are at most three ids found for each piece that waits, and there is room for as
+        // many of all pieces and four more; and no more are missed than pieces wait.
         #[allow(unsafe_code)]
         let is_same = unsafe {
-            const { assert!(IDS_ROOM >= ROOM * 3) }
             let key = _mm_load_si128((&raw const chunk.keys[piece]).cast());
             let (kept, ids) = {
                 let slot: *const __m128i = (&raw const *slot).cast();
@@ -74,5 +75,5 @@ pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) -> (usize, usize) {
         found += if is_same { slot.count as usize } else { 0 };
         missed += usize::from(!is_same);
     }
-    (found, missed)
+    (waiting.found_count, waiting.missed_count) = (found, missed);
 }

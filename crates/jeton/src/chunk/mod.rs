@@ -1,8 +1,10 @@
 //! The pieces of a text, many at a time: what waits for memory in one waits beside the others.
 //!
-//! A chunk goes through four passes: the keys of all pieces and where they are looked for; the pieces
-//! that the thread has met, without a branch; the others, which lie elsewhere, are tokens met for the
-//! first time, or are merged, and are learned; all ids in order.
+//! A chunk goes through three passes: the keys of all pieces and where they are looked for; the pieces
+//! that the thread has met, without a branch; short ones that it has met but which lie elsewhere. What is
+//! left is new, or long. It waits for that of the next chunks, each piece once, until there is enough: then
+//! all of it is looked for among the longer pieces and the tokens, the rest is merged together and
+//! learned, and all ids are handed over in order.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -10,15 +12,13 @@ mod avx2;
 use std::cell::Cell;
 
 use crate::huge::prefetch;
-use crate::merge::{Learned, News, Scratch, Slot, hash, home, merge_new};
+use crate::merge::{IDS, Learned, News, Scratch, Slot, hash, home, merge_new};
 use crate::short::{Key, SHORT_MAX};
 use crate::split::Ends;
 use crate::vocab::{Id, Vocab};
 
 /// Who takes the ids of a text: they are kept, or only counted.
 pub(crate) trait Taker {
-    /// Whether it asks what the ids are, and not only how many.
-    const KEEPS: bool;
     fn take(&mut self, ids: &[Id]);
     fn take_one(&mut self, id: Id);
     /// Takes what `append` appends.
@@ -28,8 +28,6 @@ pub(crate) trait Taker {
 }
 
 impl Taker for Vec<Id> {
-    const KEEPS: bool = true;
-
     #[inline(always)]
     fn take(&mut self, ids: &[Id]) {
         self.extend_from_slice(ids);
@@ -51,8 +49,6 @@ impl Taker for Vec<Id> {
 }
 
 impl Taker for usize {
-    const KEEPS: bool = false;
-
     #[inline(always)]
     fn take(&mut self, ids: &[Id]) {
         *self += ids.len();
@@ -80,11 +76,15 @@ const FULL: usize = 256;
 /// Pieces that it has at most: those of one more block of the text.
 const PIECES: usize = FULL + 64;
 
-/// Room for them, and for the ids of all: powers of two, so that a mask keeps a place within.
+/// Room for them: a power of two, so that a mask keeps a place within.
 const ROOM: usize = PIECES.next_power_of_two();
-const IDS_ROOM: usize = (ROOM * 3).next_power_of_two();
 
-/// The buffers of a chunk.
+/// New pieces for which chunks wait before they are merged together, and room for the pieces of all these
+/// chunks.
+const ENOUGH: usize = 48;
+const WAITING: usize = 2048;
+
+/// The buffers of a chunk, and what the chunks before it have left to wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
     /// Where each piece begins, and after the last where it ends.
@@ -93,22 +93,42 @@ pub(crate) struct Chunk {
     keys: [Key; ROOM],
     /// Where each is looked for.
     homes: [u32; ROOM],
-    /// The ids of the pieces that are known, in a row.
-    found: [Id; IDS_ROOM + 4],
-    missed: [Missed; ROOM],
-    /// Where the ids of each of those are among the others.
-    spans: [Span; ROOM],
-    /// Those of them that are not among the short ones that are known.
-    unknown: Vec<Unknown>,
-    /// The ids of those that were missed, and room for those of one that is long.
-    others: Vec<Id>,
+    waiting: Waiting,
+    /// The ids of a piece that is long.
     merged: Vec<Id>,
     news: News,
 }
 
+/// The ids of chunks that wait to be handed over, as some of their pieces are new.
+#[derive(Clone, Debug)]
+struct Waiting {
+    /// How many pieces there are.
+    pieces: usize,
+    /// The ids of those that are known where they are looked for, in a row.
+    found: [Id; WAITING * IDS + 4],
+    found_count: usize,
+    /// The others.
+    missed: [Missed; WAITING],
+    missed_count: usize,
+    /// Where the ids of each of those are.
+    spans: [Span; WAITING],
+    others: Vec<Id>,
+    /// Those of them that are not among the short ones that are known, each once.
+    unknown: Vec<Unknown>,
+    /// Which of the unknown had some bits of a hash last: what is new comes again soon.
+    seen: [u16; SEEN],
+    /// The missed that are one of the unknown again, and which.
+    again: Vec<(u32, u32)>,
+    /// The unknown that are not among the longer ones that are known either.
+    new: Vec<u32>,
+}
+
+const SEEN: usize = 256;
+
 /// A piece that is not where it is looked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Missed {
+    /// Which of its chunk.
     piece: u32,
     /// How many of the ids found come before it.
     place: u32,
@@ -124,9 +144,12 @@ struct Span {
 /// A missed piece that is not among the short ones that are known.
 #[derive(Clone, Copy, Debug)]
 struct Unknown {
+    key: Key,
+    hash: u64,
+    start: u32,
+    end: u32,
     /// Which of the missed.
     missed: u32,
-    hash: u64,
 }
 
 impl Default for Chunk {
@@ -136,13 +159,27 @@ impl Default for Chunk {
             count: 0,
             keys: [Key::NONE; ROOM],
             homes: [0; ROOM],
-            found: [0; IDS_ROOM + 4],
-            missed: [Missed::default(); ROOM],
-            spans: [Span::default(); ROOM],
-            unknown: Vec::new(),
-            others: Vec::new(),
+            waiting: Waiting::default(),
             merged: Vec::new(),
             news: News::default(),
+        }
+    }
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self {
+            pieces: 0,
+            found: [0; WAITING * IDS + 4],
+            found_count: 0,
+            missed: [Missed::default(); WAITING],
+            missed_count: 0,
+            spans: [Span::default(); WAITING],
+            others: Vec::new(),
+            unknown: Vec::new(),
+            seen: [0; SEEN],
+            again: Vec::new(),
+            new: Vec::new(),
         }
     }
 }
@@ -240,26 +277,39 @@ impl<'a, T: Taker> Chunks<'a, T> {
     /// Hands over the ids of what is left.
     pub(crate) fn finish(mut self) {
         self.flush();
+        self.settle();
         self.scratch.chunk = Some(self.chunk);
     }
 
+    /// Looks up the pieces of a chunk.
     #[inline(never)]
     fn flush(&mut self) {
-        let Self { vocab, text, chunk, scratch, taker } = self;
+        let Self { vocab, text, chunk, scratch, .. } = self;
         let slots = scratch.learned.short.slots();
         chunk.make_keys(text, slots);
-        let (found, missed) = chunk.find(slots);
-        chunk.resolve(missed, vocab, text, scratch);
-        chunk.hand_over(found, missed, *taker);
+        let first = chunk.waiting.missed_count;
+        chunk.find(slots);
+        chunk.find_displaced(first, vocab, text, &mut scratch.learned);
         chunk.starts[0] = chunk.starts[chunk.count % ROOM];
+        chunk.waiting.pieces += chunk.count;
         chunk.count = 0;
+        if chunk.waiting.unknown.len() >= ENOUGH || chunk.waiting.pieces + PIECES > WAITING {
+            self.settle();
+        }
+    }
+
+    /// Merges what is new, and hands over all ids that wait.
+    #[inline(never)]
+    fn settle(&mut self) {
+        self.chunk.resolve(self.vocab, self.text, self.scratch);
+        self.chunk.waiting.hand_over(self.taker);
     }
 }
 
 impl Chunk {
     /// Keeps room for so many ids at most.
     pub(crate) fn trim(&mut self, ids_max: usize) {
-        for ids in [&mut self.others, &mut self.merged] {
+        for ids in [&mut self.waiting.others, &mut self.merged] {
             if ids.capacity() > ids_max {
                 *ids = Vec::new();
             }
@@ -290,67 +340,100 @@ impl Chunk {
         }
     }
 
-    /// The ids of the pieces that are known, and which are not; returns how many of both.
+    /// The ids of the pieces that are known, and which are not.
     #[inline(never)]
-    fn find(&mut self, slots: &[Slot]) -> (usize, usize) {
+    fn find(&mut self, slots: &[Slot]) {
         #[cfg(target_arch = "x86_64")]
         if avx2::is_there() {
             // SAFETY: the machine has the instructions.
             #[allow(unsafe_code)]
             return unsafe { avx2::find(self, slots) };
         }
-        self.find_plainly(slots)
+        self.find_plainly(slots);
     }
 
     /// The plain way.
-    fn find_plainly(&mut self, slots: &[Slot]) -> (usize, usize) {
-        let (mut found, mut missed) = (0, 0);
+    fn find_plainly(&mut self, slots: &[Slot]) {
+        let Waiting { found, found_count, missed, missed_count, .. } = &mut self.waiting;
         for piece in 0..self.count.min(ROOM) {
             let slot = &slots[self.homes[piece] as usize & (slots.len() - 1)];
             // All that a slot has are copied; those that are too many, the next overwrite.
             let [first, second, third] = slot.ids;
-            let at = found % IDS_ROOM;
-            self.found[at..at + 4].copy_from_slice(&[first, second, third, slot.count]);
-            self.missed[missed % ROOM] = Missed { piece: piece as u32, place: found as u32 };
+            let four = &mut found[*found_count..*found_count + 4];
+            four.copy_from_slice(&[first, second, third, slot.count]);
+            missed[*missed_count] = Missed { piece: piece as u32, place: *found_count as u32 };
             let is_same = slot.key == self.keys[piece];
-            found += if is_same { slot.count as usize } else { 0 };
-            missed += usize::from(!is_same);
+            *found_count += if is_same { slot.count as usize } else { 0 };
+            *missed_count += usize::from(!is_same);
         }
-        (found, missed)
+    }
+
+    /// The ids of short pieces that are known, but not where they are looked for first; asks for what
+    /// will be looked at for the others. Those that were missed before come from other chunks.
+    fn find_displaced(&mut self, first: usize, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
+        let Waiting { missed, missed_count, spans, others, unknown, seen, again, .. } =
+            &mut self.waiting;
+        let missed = &missed[..*missed_count];
+        for missed in &missed[first..] {
+            learned.short.prefetch_others(self.homes[missed.piece as usize] as usize);
+        }
+        for (number, missed) in missed.iter().enumerate().skip(first) {
+            let piece = missed.piece as usize;
+            let (start, end) = (self.starts[piece], self.starts[piece + 1]);
+            let key = self.keys[piece];
+            let hash = if key == Key::LONG {
+                hash(&text[start as usize..end as usize])
+            } else {
+                let hash = key.mixed();
+                if let Some(slot) = learned.short.find(key, hash) {
+                    spans[number] = append_few(others, slot);
+                    continue;
+                }
+                hash
+            };
+            let new = Unknown { key, hash, start, end, missed: number as u32 };
+            let last = &mut seen[hash as usize % SEEN];
+            match unknown.get(usize::from(*last)) {
+                Some(known) if known.hash == hash && known.piece(text) == new.piece(text) => {
+                    again.push((number as u32, u32::from(*last)));
+                }
+                _ => {
+                    learned.records.prefetch(hash);
+                    vocab.prefetch_index(key);
+                    *last = unknown.len() as u16;
+                    unknown.push(new);
+                }
+            }
+        }
     }
 
     /// The ids of the pieces that were not known.
     #[inline(never)]
-    fn resolve(&mut self, missed: usize, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) {
-        self.others.clear();
-        self.find_displaced(missed, vocab, text, &mut scratch.learned);
-        let Self { news, missed: all, spans, unknown, starts, keys, others, merged, .. } = self;
+    fn resolve(&mut self, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) {
+        let Self { news, merged, waiting, .. } = self;
+        let Waiting { spans, others, unknown, again, new, .. } = waiting;
         let spans = Cell::from_mut(&mut spans[..]).as_slice_of_cells();
-        let place = |missed: usize| {
-            let piece = all[missed].piece as usize;
-            (starts[piece] as usize, starts[piece + 1] as usize)
-        };
         let keep = |number: usize, ids: &[Id], others: &mut _| {
             spans[unknown[number].missed as usize].set(append(others, ids));
         };
         let learn = |number: usize, ids: &[Id], others: &mut _, learned: &mut Learned| {
-            let missed = unknown[number].missed as usize;
-            let (start, end) = place(missed);
             keep(number, ids, others);
-            let key = keys[all[missed].piece as usize];
-            learned.put(&text[start..end], key, unknown[number].hash, ids);
+            let it = &unknown[number];
+            learned.put(it.piece(text), it.key, it.hash, ids);
         };
-        for (number, &Unknown { missed, hash }) in unknown.iter().enumerate() {
-            let missed = missed as usize;
-            let (start, end) = place(missed);
-            let piece = &text[start..end];
-            if let Some(ids) = scratch.learned.records.find(piece, hash) {
+        for (number, it) in unknown.iter().enumerate() {
+            if let Some(ids) = scratch.learned.records.find(it.piece(text), it.hash) {
                 keep(number, ids, others);
-                continue;
+            } else {
+                vocab.prefetch_key(it.key);
+                new.push(number as u32);
             }
-            let token = match piece.len() {
-                ..=SHORT_MAX => vocab.find_short(keys[all[missed].piece as usize]),
-                _ => vocab.find_long(piece),
+        }
+        for number in new.drain(..).map(|number| number as usize) {
+            let piece = unknown[number].piece(text);
+            let token = match unknown[number].key {
+                Key::LONG => vocab.find_long(piece),
+                key => vocab.find_short(key),
             };
             if let Some(id) = token {
                 learn(number, &[id], others, &mut scratch.learned);
@@ -365,53 +448,45 @@ impl Chunk {
         }
         let learned = &mut scratch.learned;
         news.settle(vocab, |number, ids| learn(number, ids, others, learned));
+        for (missed, number) in again.drain(..) {
+            let same = unknown[number as usize].missed as usize;
+            spans[missed as usize].set(spans[same].get());
+        }
+        unknown.clear();
     }
+}
 
-    /// The ids of short pieces that are known, but not where they are looked for first; asks for what
-    /// will be looked at for the others.
-    fn find_displaced(&mut self, missed: usize, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
-        self.unknown.clear();
-        for missed in &self.missed[..missed] {
-            learned.short.prefetch_others(self.homes[missed.piece as usize] as usize);
-        }
-        for (number, missed) in self.missed[..missed].iter().enumerate() {
-            let piece = missed.piece as usize;
-            let (start, end) = (self.starts[piece] as usize, self.starts[piece + 1] as usize);
-            let hash = if end - start <= SHORT_MAX {
-                let key = self.keys[piece];
-                let hash = key.mixed();
-                if let Some(slot) = learned.short.find(key, hash) {
-                    self.spans[number] = append(&mut self.others, slot.ids());
-                    continue;
-                }
-                vocab.prefetch_short(key);
-                hash
-            } else {
-                hash(&text[start..end])
-            };
-            learned.records.prefetch(hash);
-            self.unknown.push(Unknown { missed: number as u32, hash });
-        }
-    }
-
-    /// Hands over all ids in order.
-    #[inline(never)]
-    fn hand_over<T: Taker>(&self, found: usize, missed: usize, taker: &mut T) {
-        if !T::KEEPS {
-            // In any order.
-            taker.take(&self.found[..found]);
-            taker.take(&self.others);
-            return;
-        }
+impl Waiting {
+    /// Hands over all ids in order; then none wait.
+    fn hand_over<T: Taker>(&mut self, taker: &mut T) {
         let mut from = 0;
-        for (missed, span) in self.missed[..missed].iter().zip(&self.spans) {
+        for (missed, span) in self.missed[..self.missed_count].iter().zip(&self.spans) {
             taker.take(&self.found[from..missed.place as usize]);
             let others = &self.others[span.first as usize..];
             taker.take(&others[..span.count as usize]);
             from = missed.place as usize;
         }
-        taker.take(&self.found[from..found]);
+        taker.take(&self.found[from..self.found_count]);
+        (self.pieces, self.found_count, self.missed_count) = (0, 0, 0);
+        self.others.clear();
     }
+}
+
+impl Unknown {
+    #[inline]
+    fn piece<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// Appends the ids of a slot, and returns where they are: all that it has room for are copied, which
+/// takes no loop.
+#[inline]
+fn append_few(others: &mut Vec<Id>, slot: &Slot) -> Span {
+    let span = Span { first: others.len() as u32, count: slot.count };
+    others.extend_from_slice(&slot.ids);
+    others.truncate((span.first + span.count) as usize);
+    span
 }
 
 /// Appends some ids, and returns where they are.
@@ -466,15 +541,18 @@ mod tests {
             let count = plain.count;
             assert_eq!(plain.keys[..count], vectors.keys[..count]);
             assert_eq!(plain.homes[..count], vectors.homes[..count]);
-            let (found, missed) = plain.find_plainly(slots);
+            plain.find_plainly(slots);
             // SAFETY: the machine has the instructions.
-            assert_eq!(unsafe { avx2::find(&mut vectors, slots) }, (found, missed));
-            assert_eq!(plain.found[..found], vectors.found[..found]);
-            let places = |chunk: &Chunk| {
-                chunk.missed[..missed].iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
+            unsafe { avx2::find(&mut vectors, slots) };
+            let found = |chunk: &Chunk| chunk.waiting.found[..chunk.waiting.found_count].to_vec();
+            assert_eq!(found(&plain), found(&vectors));
+            let missed = |chunk: &Chunk| {
+                let missed = &chunk.waiting.missed[..chunk.waiting.missed_count];
+                missed.iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
             };
-            assert_eq!(places(&plain), places(&vectors));
-            (all_found, all_missed) = (all_found + found, all_missed + missed);
+            assert_eq!(missed(&plain), missed(&vectors));
+            all_found += plain.waiting.found_count;
+            all_missed += plain.waiting.missed_count;
         }
         assert!(all_found > 10_000 && all_missed > 10_000);
     }

@@ -65,8 +65,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     fn new(key: Key, given: &[Id]) -> Self {
-        let mut ids = [0; IDS];
-        ids[..given.len()].copy_from_slice(given);
+        let ids = std::array::from_fn(|at| given.get(at).copied().unwrap_or_default());
         Self { key, ids, count: given.len() as u32 }
     }
 
@@ -116,10 +115,8 @@ impl Short {
     #[inline]
     pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&Slot> {
         let home = home(hash, self.slots.len());
-        let at = (0..4).map(|step| home ^ step).find(|&at| self.slots[at].key == key)?;
-        if at != home {
-            self.slots.swap(home, at);
-        }
+        let at = self.first(home, |slot| slot.key == key)?;
+        self.slots.swap(home, at);
         Some(&self.slots[home])
     }
 
@@ -133,13 +130,21 @@ impl Short {
 
     fn put_slot(&mut self, slot: Slot, hash: u64) {
         let home = home(hash, self.slots.len());
-        let free = (0..4)
-            .map(|step| home ^ step)
-            .find(|&at| self.slots[at].count == 0 || self.slots[at].key == slot.key);
+        let free = self.first(home, |kept| (kept.count == 0) | (kept.key == slot.key));
         // Which one is given up does not matter much: what is in use comes back.
         let at = free.unwrap_or(home ^ (hash >> 62) as usize);
         self.used += usize::from(self.slots[at].count == 0);
         self.slots[at] = slot;
+    }
+
+    /// Returns the first slot of a group, from this one on, of which something is true. Which one that is
+    /// cannot be foretold, so all four are asked.
+    #[inline]
+    fn first(&self, home: usize, is: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let all = (0..4).fold(0, |all, step| {
+            all | u32::from(is(&self.slots[(home ^ step) & (self.slots.len() - 1)])) << step
+        });
+        (all != 0).then(|| home ^ all.trailing_zeros() as usize)
     }
 
     #[cold]
