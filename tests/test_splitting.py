@@ -377,7 +377,7 @@ class TestSafety:
         [
             lambda tok: _engine.Engine.encode(tok, "a"),
             lambda tok: _engine.Engine.encode(tok, ""),
-            lambda tok: _engine.Engine.encode_raw(tok, "a" * 5000, None, None),
+            lambda tok: _engine.Engine.encode_array(tok, "a" * 5000),
             lambda tok: _engine.Engine.encode_batch(tok, ["a"]),
             lambda tok: _engine.Engine.count(tok, "a"),
             lambda tok: _engine.Engine.count(tok, "a", 1),

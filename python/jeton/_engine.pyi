@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, Self, TypeAlias, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "DEFAULT_PATTERN",
     "FILE_BYTES_MAX",
@@ -136,9 +139,12 @@ class Engine:
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]: ...
-    def encode_raw(
-        self, text: _Text, specials: str | Iterable[str] | None, threads: int | None
-    ) -> memoryview: ...
+    def encode_array(
+        self,
+        text: _Text,
+        specials: str | Iterable[str] | None = None,
+        threads: int | None = None,
+    ) -> NDArray[np.uint32]: ...
     def encode_batch(
         self,
         texts: Iterable[_Text],
@@ -147,12 +153,12 @@ class Engine:
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[list[int]]: ...
-    def encode_batch_raw(
+    def encode_batch_array(
         self,
         texts: Iterable[_Text],
-        threads: int | None,
-        specials: str | Iterable[str] | None,
-    ) -> tuple[memoryview, bytearray]: ...
+        threads: int | None = None,
+        specials: str | Iterable[str] | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]: ...
     def count(
         self,
         text: _Text,
@@ -199,7 +205,7 @@ class Engine:
 class Encoder:
     def __new__(cls, engine: Engine, specials: str | Iterable[str] | None) -> Self: ...
     def push(self, text: _Text) -> list[int]: ...
-    def push_raw(self, text: _Text, threads: int | None) -> memoryview: ...
+    def push_array(self, text: _Text, threads: int | None) -> NDArray[np.uint32]: ...
     def finish(self) -> list[int]: ...
     @property
     def held(self) -> bytes: ...

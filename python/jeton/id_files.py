@@ -87,7 +87,7 @@ def _ids_of(
 
     encoder = tokenizer.encoder(specials)
     for chunk in chunks(source, 0, READ_BYTES):
-        yield np.frombuffer(encoder.push_raw(chunk, threads), dtype=np.uint32)
+        yield encoder.push_array(chunk, threads)
     yield np.array(encoder.finish(), dtype=np.uint32)
 
 

@@ -31,6 +31,9 @@ from jeton.files import write_whole
 from jeton.tokenizer import Tokenizer, target_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from jeton.explaining import Explanation
     from jeton.locating import Located, Unit
 
@@ -255,14 +258,16 @@ class SplitTokenizer(Tokenizer):
         if at < len(text):
             yield pieces_of_characters(text[at:], self.function)
 
-    def encode_raw(  # type: ignore[override]
+    def encode_array(  # type: ignore[override]
         self,
         text: str | bytes,
-        specials: _Special,
-        threads: int | None,  # noqa: ARG002 - a function has one.
-    ) -> memoryview:
-        """Return the ids as 32-bit numbers of this machine."""
-        return memoryview(bytearray(array("I", self.encode(text, specials))))
+        specials: _Special = None,
+        threads: int | None = None,  # noqa: ARG002 - a function has one.
+    ) -> "NDArray[np.uint32]":
+        """Encode a text into a numpy array."""
+        import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
+
+        return np.array(self.encode(text, specials), np.uint32)
 
     def encode_batch(  # type: ignore[override]
         self,
@@ -276,18 +281,20 @@ class SplitTokenizer(Tokenizer):
         names = _names(specials)
         return [self.encode(text, names, prepend, append) for text in _many(texts)]
 
-    def encode_batch_raw(  # type: ignore[override]
+    def encode_batch_array(  # type: ignore[override]
         self,
         texts: Iterable[str | bytes],
-        threads: int | None,  # noqa: ARG002
-        specials: _Special,
-    ) -> tuple[memoryview, bytearray]:
-        """Return the ids of all texts as 32-bit numbers, and where each begins as 64-bit ones."""
+        threads: int | None = None,  # noqa: ARG002
+        specials: _Special = None,
+    ) -> "tuple[NDArray[np.uint32], NDArray[np.uint64]]":
+        """Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`."""
+        import numpy as np  # noqa: PLC0415
+
         ids, offsets, names = array("I"), array("Q", [0]), _names(specials)
         for text in _many(texts):
             ids.extend(self.encode(text, names))
             offsets.append(len(ids))
-        return memoryview(bytearray(ids)), bytearray(offsets)
+        return np.array(ids, np.uint32), np.array(offsets, np.uint64)
 
     def count(  # type: ignore[override]
         self,

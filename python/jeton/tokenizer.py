@@ -24,9 +24,7 @@ from jeton.files import given, read_whole, write_whole
 from jeton.pattern import is_rules, pattern_text, plain_pattern
 
 if TYPE_CHECKING:
-    import numpy as np
     import tiktoken
-    from numpy.typing import NDArray
 
     from jeton.explaining import Explanation
     from jeton.grammar import Grammar
@@ -77,29 +75,6 @@ class Tokenizer(Engine):
 
     def _like(self, engine: Engine) -> Self:
         return self._of(engine)
-
-    def encode_array(
-        self,
-        text: str | bytes,
-        specials: str | Iterable[str] | None = None,
-        threads: int | None = None,
-    ) -> "NDArray[np.uint32]":
-        """Encode a text into a numpy array, a large one on `threads` (None: one for each core)."""
-        import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
-
-        return np.frombuffer(self.encode_raw(text, specials, threads), dtype=np.uint32)
-
-    def encode_batch_array(
-        self,
-        texts: Iterable[str | bytes],
-        threads: int | None = None,
-        specials: str | Iterable[str] | None = None,
-    ) -> "tuple[NDArray[np.uint32], NDArray[np.uint64]]":
-        """Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`."""
-        import numpy as np  # noqa: PLC0415
-
-        ids, offsets = self.encode_batch_raw(texts, threads, specials)
-        return np.frombuffer(ids, dtype=np.uint32), np.frombuffer(offsets, dtype=np.uint64)
 
     def truncate(
         self,

@@ -9,7 +9,7 @@ use jeton::{Allowed, Error, Id, Tokenizer};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::cut;
 use crate::errors::raise;
@@ -78,14 +78,15 @@ impl Engine {
         })
     }
 
-    /// Returns the ids as 32-bit numbers of this machine.
-    fn encode_raw<'py>(
+    /// Encode a text into a numpy array, a large one on `threads` (None: one for each core).
+    #[pyo3(signature = (text, specials=None, threads=None))]
+    fn encode_array<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         specials: Option<&Bound<'py, PyAny>>,
         threads: Option<i128>,
-    ) -> PyResult<Bound<'py, PyMemoryView>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let source: Source<'_> = text.extract()?;
         let allowed = self.allowed(py, specials)?;
         let threads = threads_or_all(threads, source.bytes_most());
@@ -93,11 +94,11 @@ impl Engine {
             let text: Text<'_> = text.extract()?;
             let bytes = text.bytes();
             let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
-            return ids::raw(py, ids.map_err(|error| raise(py, &error))?);
+            return ids::array(py, &mut ids.map_err(|error| raise(py, &error))?);
         }
         ids::with_spare(source.bytes_most(), |ids| {
             self.encode_into(text, &source, &allowed, ids)?;
-            ids::raw(py, ids::taken(ids))
+            ids::array(py, ids)
         })
     }
 
@@ -126,14 +127,15 @@ impl Engine {
         PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Returns the ids of all texts as 32-bit numbers, and where each begins as 64-bit numbers.
-    fn encode_batch_raw<'py>(
+    /// Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`.
+    #[pyo3(signature = (texts, threads=None, specials=None))]
+    fn encode_batch_array<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyByteArray>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let batch = self.with_texts(py, texts, threads, specials, Tokenizer::encode_batch)?;
         let mut offsets = vec![0];
         let mut whole = jeton::huge::vec(batch.iter().map(Vec::len).sum());
@@ -141,7 +143,7 @@ impl Engine {
             whole.extend_from_slice(&ids);
             offsets.push(whole.len() as u64);
         }
-        Ok((ids::raw(py, whole)?, ids::raw_places(py, &offsets)?))
+        Ok((ids::array(py, &mut whole)?, ids::array_of_places(py, &offsets)?))
     }
 
     /// Return how many ids a text has, or `limit` if it has more: counting stops there, and no more

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use jeton::{Error, Id};
-use pyo3::buffer::{Element, ElementType, PyUntypedBuffer};
+use pyo3::buffer::{Element, ElementType, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyInt, PyList, PyMemoryView, PyType};
+use pyo3::types::{PyInt, PyList, PyType};
 
 use crate::errors::raise;
 use crate::layout::Layout;
@@ -160,14 +160,6 @@ pub(crate) fn with_spare<R>(bytes: usize, work: impl FnOnce(&mut Vec<Id>) -> R) 
     result
 }
 
-/// Takes what a lent vector holds: a large one is handed over, a small one copied and lent again.
-pub(crate) fn taken(ids: &mut Vec<Id>) -> Vec<Id> {
-    match ids.capacity() <= SPARE_MAX {
-        true => ids.clone(),
-        false => std::mem::take(ids),
-    }
-}
-
 /// Ids that are made into lists before ready-made ints are worth their making.
 const LISTED_FIRST: usize = 1 << 15;
 
@@ -209,13 +201,62 @@ impl Lists {
     }
 }
 
-/// Hands ids over without a copy, as memory for numpy to wrap and for anybody to write to.
-pub(crate) fn raw(py: Python<'_>, mut ids: Vec<Id>) -> PyResult<Bound<'_, PyMemoryView>> {
-    ids.shrink_to_fit();
-    PyMemoryView::from(Bound::new(py, Ids(Mutex::new(ids)))?.as_any())
+/// What makes arrays of numpy's, once it is needed.
+struct Numpy {
+    empty: Py<PyAny>,
+    from_buffer: Py<PyAny>,
+    id: Py<PyAny>,
+    place: Py<PyAny>,
 }
 
-/// What such memory belongs to.
+impl Numpy {
+    fn get(py: Python<'_>) -> PyResult<&'static Self> {
+        static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
+        NUMPY.get_or_try_init(py, || {
+            let numpy = py.import("numpy")?;
+            let get = |name: &str| Ok::<_, PyErr>(numpy.getattr(name)?.unbind());
+            let dtype = |name: &str| Ok::<_, PyErr>(numpy.call_method1("dtype", (name,))?.unbind());
+            Ok(Self {
+                empty: get("empty")?,
+                from_buffer: get("frombuffer")?,
+                id: dtype("uint32")?,
+                place: dtype("uint64")?,
+            })
+        })
+    }
+
+    /// Returns an array with a copy of some numbers.
+    fn copy<'py, T: Element>(
+        &self,
+        py: Python<'py>,
+        numbers: &[T],
+        dtype: &Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.empty.bind(py).call1((numbers.len(), dtype))?;
+        PyBuffer::get(&array)?.copy_from_slice(py, numbers)?;
+        Ok(array)
+    }
+}
+
+/// Makes an array of ids: many are handed over without a copy, few copied, which costs less.
+pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = Numpy::get(py)?;
+    if ids.capacity() <= SPARE_MAX {
+        return numpy.copy(py, ids, &numpy.id);
+    }
+    let mut ids = std::mem::take(ids);
+    ids.shrink_to_fit();
+    let memory = Bound::new(py, Ids(Mutex::new(ids)))?;
+    numpy.from_buffer.bind(py).call1((memory, &numpy.id))
+}
+
+/// Makes an array of places.
+pub(crate) fn array_of_places<'py>(py: Python<'py>, places: &[u64]) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = Numpy::get(py)?;
+    numpy.copy(py, places, &numpy.place)
+}
+
+/// What the memory of an array belongs to; anybody may write to it.
 #[pyclass(frozen, module = "jeton._engine")]
 struct Ids(Mutex<Vec<Id>>);
 
@@ -238,17 +279,4 @@ impl Ids {
             _ => Err(PyErr::fetch(this.py())),
         }
     }
-}
-
-/// Places as raw bytes of this machine, for numpy to wrap.
-pub(crate) fn raw_places<'py>(
-    py: Python<'py>,
-    places: &[u64],
-) -> PyResult<Bound<'py, PyByteArray>> {
-    PyByteArray::new_with(py, size_of_val(places), |buffer| {
-        for (bytes, place) in buffer.chunks_exact_mut(size_of::<u64>()).zip(places) {
-            bytes.copy_from_slice(&place.to_ne_bytes());
-        }
-        Ok(())
-    })
 }

@@ -6,7 +6,7 @@ use jeton::Id;
 use jeton::stream::{self, Broken, Options};
 use pyo3::exceptions::{PyRuntimeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyMemoryView, PyString};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use crate::cut::ids_max;
 use crate::engine::{DETACH_BYTES, Engine, threads_or_all};
@@ -56,15 +56,15 @@ impl Encoder {
         self.engine.lists.list(py, &ids, self.engine.tokenizer.vocab_size())
     }
 
-    /// The same, on threads, as 32-bit numbers of this machine.
-    fn push_raw<'py>(
+    /// The same, on threads, into a numpy array.
+    fn push_array<'py>(
         &self,
         py: Python<'py>,
         text: Text<'_>,
         threads: Option<i128>,
-    ) -> PyResult<Bound<'py, PyMemoryView>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let text = text.bytes();
-        ids::raw(py, self.take(py, text, threads_or_all(threads, text.len()))?)
+        ids::array(py, &mut self.take(py, text, threads_or_all(threads, text.len()))?)
     }
 
     /// End the text: return the ids of what was held back. Another text may follow.

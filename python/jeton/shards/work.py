@@ -177,23 +177,17 @@ class Job:
         for is_large, some in groupby(batch, lambda segment: segment.size >= ALONE_BYTES):
             if is_large:
                 for segment in some:
-                    raw = self.tok.encode_raw(
-                        segment.text,
-                        self.options.specials,
-                        self.threads,
+                    arrays.append(
+                        self.tok.encode_array(segment.text, self.options.specials, self.threads)
                     )
-                    arrays.append(np.frombuffer(raw, np.uint32))
                     lengths.append(np.array([len(arrays[-1])], np.int64))
             else:
                 texts = [segment.text for segment in some]
-                raw, edges = self.tok.encode_batch_raw(
-                    texts,
-                    self.threads,
-                    self.options.specials,
+                ids, edges = self.tok.encode_batch_array(
+                    texts, self.threads, self.options.specials
                 )
-                arrays.append(np.frombuffer(raw, np.uint32))
-                edges_of = np.frombuffer(edges, np.int64)
-                lengths.append(edges_of[1:] - edges_of[:-1])
+                arrays.append(ids)
+                lengths.append(np.diff(edges.view(np.int64)))
         sizes = np.concatenate(lengths)
         bos, eos = self.options.bos, self.options.eos
         if bos is None and eos is None:
