@@ -113,6 +113,8 @@ struct Waiting {
     /// Where the ids of each of those are.
     spans: [Span; WAITING],
     others: Vec<Id>,
+    /// Those of them whose ids are a row of the records, and where that is.
+    rows: Vec<(u32, u32)>,
     /// Those of them that are not among the short ones that are known, each once.
     unknown: Vec<Unknown>,
     /// Which of the unknown had some bits of a hash last: what is new comes again soon.
@@ -176,6 +178,7 @@ impl Default for Waiting {
             missed_count: 0,
             spans: [Span::default(); WAITING],
             others: Vec::new(),
+            rows: Vec::new(),
             unknown: Vec::new(),
             seen: [0; SEEN],
             again: Vec::new(),
@@ -371,7 +374,7 @@ impl Chunk {
     /// The ids of short pieces that are known, but not where they are looked for first; asks for what
     /// will be looked at for the others. Those that were missed before come from other chunks.
     fn find_displaced(&mut self, first: usize, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
-        let Waiting { missed, missed_count, spans, others, unknown, seen, again, .. } =
+        let Waiting { missed, missed_count, spans, others, rows, unknown, seen, again, .. } =
             &mut self.waiting;
         let missed = &missed[..*missed_count];
         for missed in &missed[first..] {
@@ -386,8 +389,14 @@ impl Chunk {
             } else {
                 let hash = key.mixed();
                 if let Some(slot) = learned.short.find(key, hash) {
-                    spans[number] = append_few(others, slot);
-                    continue;
+                    let Some(row) = slot.row() else {
+                        spans[number] = append_few(others, slot);
+                        continue;
+                    };
+                    if let Some(at) = learned.records.place_of(row) {
+                        rows.push((number as u32, at as u32));
+                        continue;
+                    }
                 }
                 hash
             };
@@ -398,12 +407,17 @@ impl Chunk {
                     again.push((number as u32, u32::from(*last)));
                 }
                 _ => {
-                    learned.records.prefetch(hash);
-                    vocab.prefetch_index(key);
+                    match key {
+                        Key::LONG => learned.records.prefetch(hash),
+                        key => vocab.prefetch_index(key),
+                    }
                     *last = unknown.len() as u16;
                     unknown.push(new);
                 }
             }
+        }
+        for (number, at) in rows.drain(..) {
+            spans[number as usize] = append(others, learned.records.row(at as usize));
         }
     }
 
@@ -422,12 +436,13 @@ impl Chunk {
             learned.put(it.piece(text), it.key, it.hash, ids);
         };
         for (number, it) in unknown.iter().enumerate() {
-            if let Some(ids) = scratch.learned.records.find(it.piece(text), it.hash) {
-                keep(number, ids, others);
-            } else {
+            if it.key != Key::LONG {
                 vocab.prefetch_key(it.key);
-                new.push(number as u32);
+            } else if let Some(ids) = scratch.learned.records.find(it.piece(text), it.hash) {
+                keep(number, ids, others);
+                continue;
             }
+            new.push(number as u32);
         }
         for number in new.drain(..).map(|number| number as usize) {
             let piece = unknown[number].piece(text);

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::records::Records;
+use super::records::{Records, Row};
 use crate::huge::{Huge, prefetch};
 use crate::short::{Key, SHORT_MAX};
 use crate::vocab::Id;
@@ -10,9 +10,9 @@ use crate::vocab::Id;
 /// What one thread has met. At first it takes no memory to speak of.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Learned {
-    /// Pieces of few bytes and few ids, tokens among them: nearly all of a text.
+    /// Pieces of few bytes, tokens among them: nearly all of a text.
     pub(crate) short: Short,
-    /// Longer ones, and short ones with more ids.
+    /// Longer ones, and the ids of short ones that have many.
     pub(crate) records: Records,
 }
 
@@ -23,10 +23,15 @@ impl Learned {
             return false;
         }
         let hash = hash(piece);
-        let short = (piece.len() <= SHORT_MAX)
-            .then(|| self.short.find(Key::of(piece, 0, piece.len()), hash))
-            .flatten();
-        let found = short.map(Slot::ids).or_else(|| self.records.find(piece, hash));
+        let found = if piece.len() > SHORT_MAX {
+            self.records.find(piece, hash)
+        } else {
+            let slot = self.short.find(Key::of(piece, 0, piece.len()), hash);
+            slot.and_then(|slot| match slot.row() {
+                Some(row) => Some(self.records.row(self.records.place_of(row)?)),
+                None => Some(&slot.ids[..slot.count as usize]),
+            })
+        };
         ids.extend_from_slice(found.unwrap_or_default());
         found.is_some()
     }
@@ -34,10 +39,12 @@ impl Learned {
     /// Keeps the ids of a piece with this key, if there is room for so many.
     #[inline]
     pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: &[Id]) {
-        if key != Key::LONG && ids.len() <= IDS {
-            self.short.put(key, hash, ids);
-        } else {
+        if key == Key::LONG {
             self.records.put(piece, hash, ids);
+        } else if ids.len() <= IDS {
+            self.short.put(Slot::new(key, ids), hash);
+        } else {
+            self.short.put(Slot::of_row(key, self.records.put_row(ids)), hash);
         }
     }
 }
@@ -54,7 +61,8 @@ pub(crate) fn hash(piece: &[u8]) -> u64 {
 /// Ids of a slot.
 pub(crate) const IDS: usize = 3;
 
-/// A piece of up to [`SHORT_MAX`] bytes and its ids: half a line of the cache. All zeros, it is empty.
+/// A piece of up to [`SHORT_MAX`] bytes and its ids: half a line of the cache. All zeros, it is empty. Where
+/// there are more ids than it has room for, its key is marked, and it says where they are.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(crate) struct Slot {
@@ -69,14 +77,20 @@ impl Slot {
         Self { key, ids, count: given.len() as u32 }
     }
 
+    /// A slot whose ids are a row of the records.
+    fn of_row(key: Key, Row { at, lap }: Row) -> Self {
+        Self { key: key.marked(), ids: [at, lap, 0], count: 1 }
+    }
+
+    /// The row that has its ids, if they are not in the slot.
     #[inline]
-    pub(crate) fn ids(&self) -> &[Id] {
-        &self.ids[..self.count as usize]
+    pub(crate) fn row(&self) -> Option<Row> {
+        self.key.is_marked().then_some(Row { at: self.ids[0], lap: self.ids[1] })
     }
 }
 
-/// Slots of the table at most: 8 MiB.
-const SLOTS_MAX: usize = 1 << 18;
+/// Slots of the table at most: 16 MiB.
+const SLOTS_MAX: usize = 1 << 19;
 
 /// Slots at first.
 const SLOTS_MIN: usize = 1 << 10;
@@ -111,26 +125,29 @@ impl Short {
         prefetch(&self.slots[(home ^ 2) & (self.slots.len() - 1)]);
     }
 
-    /// Returns the slot of a piece, if it is known.
+    /// Returns the slot of a piece, if it is known; its key may be marked.
     #[inline]
     pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&Slot> {
         let home = home(hash, self.slots.len());
-        let at = self.first(home, |slot| slot.key == key)?;
+        let at = self.first(home, |slot| slot.key.plain() == key)?;
         self.slots.swap(home, at);
         Some(&self.slots[home])
     }
 
     /// Keeps a piece; one that is known is not kept twice.
-    fn put(&mut self, key: Key, hash: u64, ids: &[Id]) {
-        if self.used * 4 >= self.slots.len() && self.slots.len() < SLOTS_MAX {
+    fn put(&mut self, slot: Slot, hash: u64) {
+        // New memory costs as much as what a sparse table saves, so the last step is taken late.
+        let share = if self.slots.len() * 2 < SLOTS_MAX { 4 } else { 2 };
+        if self.used * share >= self.slots.len() && self.slots.len() < SLOTS_MAX {
             self.grow();
         }
-        self.put_slot(Slot::new(key, ids), hash);
+        self.put_slot(slot, hash);
     }
 
     fn put_slot(&mut self, slot: Slot, hash: u64) {
         let home = home(hash, self.slots.len());
-        let free = self.first(home, |kept| (kept.count == 0) | (kept.key == slot.key));
+        let free =
+            self.first(home, |kept| (kept.count == 0) | (kept.key.plain() == slot.key.plain()));
         // Which one is given up does not matter much: what is in use comes back.
         let at = free.unwrap_or(home ^ (hash >> 62) as usize);
         self.used += usize::from(self.slots[at].count == 0);
@@ -153,7 +170,7 @@ impl Short {
         let slots = std::mem::replace(&mut self.slots, Huge::zeros(count));
         self.used = 0;
         for slot in slots.iter().filter(|slot| slot.count != 0) {
-            self.put_slot(*slot, slot.key.mixed());
+            self.put_slot(*slot, slot.key.plain().mixed());
         }
     }
 }
@@ -201,6 +218,6 @@ mod tests {
             learned.put(&piece, Key::of(&piece, 0, 4), hash(&piece), &[number]);
         }
         assert_eq!(learned.short.slots.len(), SLOTS_MAX);
-        assert_eq!(size_of_val(&learned.short.slots[..]), 8 << 20);
+        assert_eq!(size_of_val(&learned.short.slots[..]), 16 << 20);
     }
 }

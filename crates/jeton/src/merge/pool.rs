@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::Scratch;
 
-/// Scratches that are kept at most, of 28 MiB each once they are full.
+/// Scratches that are kept at most, of 26 MiB each once they are full.
 const KEPT: usize = 8;
 
 /// The scratches that no call uses at the moment. Two tokenizers do not differ by it.

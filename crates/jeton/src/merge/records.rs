@@ -1,8 +1,10 @@
-//! Pieces of many bytes or many ids that a thread has met: records in a ring, the newest over the oldest.
+//! Long pieces that a thread has met, and the ids of short ones that have many: records in a ring, the
+//! newest over the oldest.
 //!
 //! A record is its sizes, the bytes of the piece and its ids, one after the other in words. An index
-//! finds it by the hash of the piece. When the ring is full, writing begins anew at its start, a new
-//! lap: what it overwrites is forgotten.
+//! finds it by the hash of the piece. The record of a short piece has its ids alone, and is found by who
+//! remembers where it is. When the ring is full, writing begins anew at its start, a new lap: what it
+//! overwrites is forgotten.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -10,9 +12,9 @@ use crate::huge::{Huge, prefetch};
 use crate::short::{SEEDS, mix};
 use crate::vocab::Id;
 
-/// Words of the ring: at first, and at most, 16 MiB.
+/// Words of the ring: at first, and at most, 8 MiB.
 const WORDS_MIN: usize = 1 << 12;
-const WORDS_MAX: usize = 1 << 22;
+const WORDS_MAX: usize = 1 << 21;
 
 /// Words of the ring for each bucket of the index. Records have eight and more.
 const WORDS_EACH: usize = 32;
@@ -29,8 +31,8 @@ struct Entry(u32);
 const PLACE_BITS: u32 = WORDS_MAX.ilog2() - 1;
 
 impl Entry {
-    fn new(hash: u64, at: usize, lap: bool) -> Self {
-        Self(tag(hash) | u32::from(lap) << PLACE_BITS | (at / 2) as u32)
+    fn new(hash: u64, at: usize, lap: u32) -> Self {
+        Self(tag(hash) | (lap & 1) << PLACE_BITS | (at / 2) as u32)
     }
 
     #[inline]
@@ -38,9 +40,10 @@ impl Entry {
         (self.0 ^ tag(hash)) >> (PLACE_BITS + 1) == 0
     }
 
+    /// The last bit of its lap: those of a lap before the last are gone.
     #[inline]
-    fn lap(self) -> bool {
-        self.0 >> PLACE_BITS & 1 == 1
+    fn lap(self) -> u32 {
+        self.0 >> PLACE_BITS & 1
     }
 
     #[inline]
@@ -65,12 +68,19 @@ pub(crate) struct Records {
     index: Huge<Bucket>,
     /// Where the next record goes. What is before it is of this lap, what is not, of the last.
     next: usize,
-    lap: bool,
+    lap: u32,
+}
+
+/// Where the ids of a short piece are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) at: u32,
+    pub(crate) lap: u32,
 }
 
 impl Default for Records {
     fn default() -> Self {
-        Self { words: Huge::zeros(0), index: Huge::zeros(1), next: 0, lap: false }
+        Self { words: Huge::zeros(0), index: Huge::zeros(1), next: 0, lap: 0 }
     }
 }
 
@@ -87,7 +97,7 @@ impl Records {
         let bucket = self.index[self.bucket(hash)];
         bucket.into_iter().filter(|entry| entry.has_tag(hash)).find_map(|entry| {
             let at = entry.place();
-            let is_there = (at < self.next) == (entry.lap() == self.lap);
+            let is_there = (at < self.next) == (entry.lap() == self.lap & 1);
             let (kept, ids) = is_there.then(|| self.read(at))?;
             (kept == piece).then_some(ids)
         })
@@ -103,12 +113,43 @@ impl Records {
         (&bytemuck::cast_slice(piece)[..bytes], ids)
     }
 
+    /// Returns where a row is, if it has not been overwritten, and asks for it.
+    #[inline]
+    pub(crate) fn place_of(&self, Row { at, lap }: Row) -> Option<usize> {
+        let at = at as usize;
+        let is_there =
+            if at < self.next { lap == self.lap } else { lap.wrapping_add(1) == self.lap };
+        is_there.then(|| {
+            prefetch(&self.words[at]);
+            at
+        })
+    }
+
+    /// Returns the ids of a row that is there.
+    #[inline]
+    pub(crate) fn row(&self, at: usize) -> &[Id] {
+        self.read(at).1
+    }
+
+    /// Keeps the ids of a short piece, of which there are a few.
+    pub(crate) fn put_row(&mut self, ids: &[Id]) -> Row {
+        let at = self.append(&[], ids);
+        Row { at: at as u32, lap: self.lap }
+    }
+
     /// Keeps the ids of a piece, if it is not too long; one that is known takes room twice.
     pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: &[Id]) {
         // A piece has no more ids than bytes.
         if piece.len() > BYTES_MAX || ids.len() > BYTES_MAX {
             return;
         }
+        let at = self.append(piece, ids);
+        self.enter(hash, at);
+    }
+
+    /// Writes a record, and returns where it is.
+    #[inline]
+    fn append(&mut self, piece: &[u8], ids: &[Id]) -> usize {
         let words = words_of(piece, ids);
         if self.next + words > self.words.len() {
             match self.words.len() < WORDS_MAX {
@@ -123,7 +164,7 @@ impl Records {
         bytemuck::cast_slice_mut(bytes)[..piece.len()].copy_from_slice(piece);
         rest[..ids.len()].copy_from_slice(ids);
         self.next += words;
-        self.enter(hash, at);
+        at
     }
 
     fn enter(&mut self, hash: u64, at: usize) {
@@ -136,8 +177,8 @@ impl Records {
     /// Begins at the start again. What is left of the lap before the last has been overwritten.
     #[cold]
     fn begin_lap(&mut self) {
-        (self.next, self.lap) = (0, !self.lap);
-        let lap = self.lap;
+        (self.next, self.lap) = (0, self.lap.wrapping_add(1));
+        let lap = self.lap & 1;
         for entry in self.index.iter_mut().flatten().filter(|entry| entry.lap() == lap) {
             *entry = Entry::default();
         }
@@ -153,8 +194,11 @@ impl Records {
         let mut at = 0;
         while at < self.next {
             let (piece, ids) = self.read(at);
-            let (hash, words) = (super::learned::hash(piece), words_of(piece, ids));
-            self.enter(hash, at);
+            let words = words_of(piece, ids);
+            if !piece.is_empty() {
+                let hash = hash(piece);
+                self.enter(hash, at);
+            }
             at += words;
         }
     }
@@ -212,8 +256,36 @@ mod tests {
             assert_eq!(records.find(&piece, hash), Some(&expected[..]));
         }
         assert!(found > 50_000 && laps > 2, "{found} found in {laps} laps");
-        assert_eq!(size_of_val(&records.words[..]), 16 << 20);
-        assert_eq!(size_of_val(&records.index[..]), 4 << 20);
+        assert_eq!(size_of_val(&records.words[..]), 8 << 20);
+        assert_eq!(size_of_val(&records.index[..]), 2 << 20);
+    }
+
+    #[test]
+    fn rows_are_there_until_they_are_overwritten() {
+        let mut records = Records::default();
+        let mut random = Random(3);
+        let ids_of = |number: usize| -> Vec<Id> {
+            (0..4 + number % 9).map(|at| (number * 16 + at) as Id).collect()
+        };
+        let (mut rows, mut found, mut gone) = (Vec::new(), 0, 0);
+        for number in 0..700_000 {
+            rows.push(records.put_row(&ids_of(number)));
+            if number % 5 == 0 {
+                // Records of long pieces are in the same ring.
+                let piece = [number as u8; 40];
+                records.put(&piece, hash(&piece), &[7]);
+            }
+            for number in [number, random.below(number + 1)] {
+                match records.place_of(rows[number]) {
+                    Some(at) => {
+                        assert_eq!(records.row(at), ids_of(number));
+                        found += 1;
+                    }
+                    None => gone += 1,
+                }
+            }
+        }
+        assert!(records.lap > 2 && found > 700_000 && gone > 100_000, "{found}, {gone}");
     }
 
     #[test]
