@@ -70,9 +70,11 @@ class TestMain:
         data = ["train", "learn", "encode", "decode", "count", "truncate", "chunk", "shard"]
         assert names == [*data, "find", "eval", "show", "info", "accel"]
 
-    def test_help_imports_neither_numpy_nor_tqdm(self) -> None:
-        command = [sys.executable, "-X", "importtime", "-m", "jeton", "--help"]
-        imports = subprocess.run(command, capture_output=True, check=True).stderr
+    @pytest.mark.parametrize("arguments", [["--help"], ["count", "-t", "gpt2"]], ids=str)
+    def test_help_and_count_import_neither_numpy_nor_tqdm(self, arguments: list[str]) -> None:
+        command = [sys.executable, "-X", "importtime", "-m", "jeton", *arguments]
+        run = subprocess.run(command, input=b"hello", capture_output=True, check=True)
+        imports = run.stderr
         assert b"click" in imports
         assert b"numpy" not in imports
         assert b"tqdm" not in imports

@@ -56,7 +56,13 @@ impl Encoder {
         self.engine.lists.list(py, &ids, self.engine.tokenizer.vocab_size())
     }
 
-    /// The same, on threads, into a numpy array.
+    /// Take more text, and return how many ids no later text can change.
+    fn push_count(&self, py: Python<'_>, text: Text<'_>, threads: Option<i128>) -> PyResult<usize> {
+        let text = text.bytes();
+        Ok(self.take(py, text, threads_or_all(threads, text.len()))?.len())
+    }
+
+    /// As `push`, on threads, into a numpy array.
     fn push_array<'py>(
         &self,
         py: Python<'py>,

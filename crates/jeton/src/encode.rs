@@ -468,6 +468,10 @@ mod tests {
                 for (tier, found) in tokenizer.splitter().split_by_tiers(&text) {
                     assert_eq!(found, lengths, "{tier:?} {state:?}");
                 }
+                if random.below(4) == 0 {
+                    let counted = tokenizer.count(&text, &none).unwrap();
+                    assert_eq!(counted, expected.len(), "counted {state:?}");
+                }
                 for warmth in ["cold", "warm"] {
                     let mut ids = Vec::new();
                     tokenizer.encode(&text, &none, &mut ids).unwrap();

@@ -56,18 +56,18 @@ impl Key {
     /// The same with a mark: a slot with this key has ids elsewhere, and is not found by the key alone.
     #[inline]
     pub(crate) fn marked(self) -> Self {
-        Self(self.0 | MARK)
+        Self(self.0 | ELSEWHERE)
     }
 
     /// Without a mark.
     #[inline]
     pub(crate) fn plain(self) -> Self {
-        Self(self.0 & !MARK)
+        Self(self.0 & !ELSEWHERE)
     }
 
     #[inline]
     pub(crate) fn is_marked(self) -> bool {
-        self.0 & MARK != 0
+        self.0 & ELSEWHERE != 0
     }
 
     /// Returns a number whose bits all depend on all bytes.
@@ -84,7 +84,7 @@ impl Key {
 }
 
 /// A bit that no number of bytes has.
-const MARK: u128 = 1 << 127;
+const ELSEWHERE: u128 = 1 << 127;
 
 /// Odd numbers without a pattern, for what need not be hidden from who makes the text.
 pub(crate) const SEEDS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];

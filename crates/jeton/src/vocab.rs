@@ -318,12 +318,13 @@ impl Vocab {
         Some(self.tokens.ids[index])
     }
 
-    /// Asks for where a short token is looked for, and later for the key of what is there.
+    /// Asks for where a short token is looked for.
     #[inline]
     pub(crate) fn prefetch_index(&self, key: Key) {
         self.index.prefetch(self.index.hash_short(key));
     }
 
+    /// Asks for the key of what is there, a while after that.
     #[inline]
     pub(crate) fn prefetch_key(&self, key: Key) {
         let index = self.index.first(self.index.hash_short(key));

@@ -48,7 +48,7 @@ def tokens_of(tokenizer: jeton.Tokenizer, file: str, specials: Specials, limit: 
     """Count the tokens of a file, a block at a time, no further than the limit."""
     encoder, tokens = tokenizer.encoder(specials), 0
     for block in shown(blocks(file), file):
-        tokens += len(encoder.push_array(block, None))
+        tokens += encoder.push_count(block, None)
         if limit is not None and tokens >= limit:
             return limit
     tokens += len(encoder.finish())

@@ -7,7 +7,7 @@ use std::arch::x86_64::{
 };
 
 use super::{Chunk, Missed, ROOM, WAITING};
-use crate::merge::{Slot, home};
+use crate::merge::{IDS, Slot, home};
 use crate::short::{Key, ROWS, mix_halves};
 
 /// Returns whether the machine has the instructions.
@@ -50,17 +50,18 @@ pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize
 /// The ids of the pieces that are known, and which are not.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
-    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16) }
+    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16 && IDS == 3) }
     let count = chunk.count.min(ROOM);
     let waiting = &mut chunk.waiting;
-    assert!(waiting.pieces + count <= WAITING, "there is room for all pieces that wait");
+    assert!(waiting.found_count + count * IDS <= WAITING * IDS, "there is room for all ids");
+    assert!(waiting.missed_count + count <= WAITING, "there is room for all pieces");
     let (found_start, missed_start) = (waiting.found.as_mut_ptr(), waiting.missed.as_mut_ptr());
     let (mut found, mut missed) = (waiting.found_count, waiting.missed_count);
     for piece in 0..count {
         let slot = &slots[chunk.homes[piece] as usize & (slots.len() - 1)];
         // SAFETY: a slot is a key and sixteen bytes more, its ids and their number, which is at most
-        // three. So there are at most three ids found for each piece that waits, and there is room for as
-        // many of all pieces and four more; and no more are missed than pieces wait.
+        // three where the key is not marked. So there are at most three ids found for each of these
+        // pieces, for which there is room, and for four more; and each is missed once at most.
         #[allow(unsafe_code)]
         let is_same = unsafe {
             let key = _mm_load_si128((&raw const chunk.keys[piece]).cast());

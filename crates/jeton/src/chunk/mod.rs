@@ -125,7 +125,10 @@ struct Waiting {
     new: Vec<u32>,
 }
 
+/// As many as there are bits for.
 const SEEN: usize = 256;
+
+const _: () = assert!(ENOUGH + PIECES <= u16::MAX as usize, "each of the unknown has a number");
 
 /// A piece that is not where it is looked for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -376,12 +379,11 @@ impl Chunk {
     fn find_displaced(&mut self, first: usize, vocab: &Vocab, text: &[u8], learned: &mut Learned) {
         let Waiting { missed, missed_count, spans, others, rows, unknown, seen, again, .. } =
             &mut self.waiting;
-        let missed = &missed[..*missed_count];
-        for missed in &missed[first..] {
-            learned.short.prefetch_others(self.homes[missed.piece as usize] as usize);
+        for Missed { piece, .. } in &missed[first..*missed_count] {
+            learned.short.prefetch_others(self.homes[*piece as usize] as usize);
         }
-        for (number, missed) in missed.iter().enumerate().skip(first) {
-            let piece = missed.piece as usize;
+        for number in first..*missed_count {
+            let piece = missed[number].piece as usize;
             let (start, end) = (self.starts[piece], self.starts[piece + 1]);
             let key = self.keys[piece];
             let hash = if key == Key::LONG {
@@ -400,10 +402,10 @@ impl Chunk {
                 }
                 hash
             };
-            let new = Unknown { key, hash, start, end, missed: number as u32 };
+            let it = Unknown { key, hash, start, end, missed: number as u32 };
             let last = &mut seen[hash as usize % SEEN];
             match unknown.get(usize::from(*last)) {
-                Some(known) if known.hash == hash && known.piece(text) == new.piece(text) => {
+                Some(same) if same.hash == hash && same.piece(text) == it.piece(text) => {
                     again.push((number as u32, u32::from(*last)));
                 }
                 _ => {
@@ -412,7 +414,7 @@ impl Chunk {
                         key => vocab.prefetch_index(key),
                     }
                     *last = unknown.len() as u16;
-                    unknown.push(new);
+                    unknown.push(it);
                 }
             }
         }
@@ -549,6 +551,10 @@ mod tests {
             let text: Vec<u8> =
                 (0..1 + random.below(2000)).map(|_| random.below(3) as u8).collect();
             let mut plain = random_chunk(&mut random, &text, &mut learned);
+            // What chunks before have left.
+            plain.waiting.found_count = random.below((WAITING - PIECES) * IDS);
+            plain.waiting.missed_count = random.below(WAITING - PIECES);
+            let before = (plain.waiting.found_count, plain.waiting.missed_count);
             let mut vectors = plain.clone();
             let slots = learned.short.slots();
             plain.make_keys_from(0, &text, slots);
@@ -566,8 +572,8 @@ mod tests {
                 missed.iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
             };
             assert_eq!(missed(&plain), missed(&vectors));
-            all_found += plain.waiting.found_count;
-            all_missed += plain.waiting.missed_count;
+            all_found += plain.waiting.found_count - before.0;
+            all_missed += plain.waiting.missed_count - before.1;
         }
         assert!(all_found > 10_000 && all_missed > 10_000);
     }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::records::{Records, Row};
+use super::records::{Records, RowPlace};
 use crate::huge::{Huge, prefetch};
 use crate::short::{Key, SHORT_MAX};
 use crate::vocab::Id;
@@ -17,11 +17,8 @@ pub(crate) struct Learned {
 }
 
 impl Learned {
-    /// Appends the ids of a piece and returns true, if it is known.
+    /// Appends the ids of a piece, not an empty one, and returns true, if it is known.
     pub(crate) fn get(&mut self, piece: &[u8], ids: &mut Vec<Id>) -> bool {
-        if piece.is_empty() {
-            return false;
-        }
         let hash = hash(piece);
         let found = if piece.len() > SHORT_MAX {
             self.records.find(piece, hash)
@@ -36,7 +33,7 @@ impl Learned {
         found.is_some()
     }
 
-    /// Keeps the ids of a piece with this key, if there is room for so many.
+    /// Keeps the ids of a piece with this key, if it is not too long.
     #[inline]
     pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: &[Id]) {
         if key == Key::LONG {
@@ -73,19 +70,20 @@ pub(crate) struct Slot {
 
 impl Slot {
     fn new(key: Key, given: &[Id]) -> Self {
+        assert!(given.len() <= IDS, "more ids have a row");
         let ids = std::array::from_fn(|at| given.get(at).copied().unwrap_or_default());
         Self { key, ids, count: given.len() as u32 }
     }
 
-    /// A slot whose ids are a row of the records.
-    fn of_row(key: Key, Row { at, lap }: Row) -> Self {
+    /// A slot whose ids are a row of the records. It has a count, as it is not empty.
+    fn of_row(key: Key, RowPlace { at, lap }: RowPlace) -> Self {
         Self { key: key.marked(), ids: [at, lap, 0], count: 1 }
     }
 
     /// The row that has its ids, if they are not in the slot.
     #[inline]
-    pub(crate) fn row(&self) -> Option<Row> {
-        self.key.is_marked().then_some(Row { at: self.ids[0], lap: self.ids[1] })
+    pub(crate) fn row(&self) -> Option<RowPlace> {
+        self.key.is_marked().then_some(RowPlace { at: self.ids[0], lap: self.ids[1] })
     }
 }
 
@@ -130,11 +128,13 @@ impl Short {
     pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&Slot> {
         let home = home(hash, self.slots.len());
         let at = self.first(home, |slot| slot.key.plain() == key)?;
-        self.slots.swap(home, at);
-        Some(&self.slots[home])
+        // One whose ids are elsewhere is not found by one load at home either.
+        let to = if self.slots[at].key.is_marked() { at } else { home };
+        self.slots.swap(to, at);
+        Some(&self.slots[to])
     }
 
-    /// Keeps a piece; one that is known is not kept twice.
+    /// Keeps a piece. One that is known may be kept twice, until one of the two is given up.
     fn put(&mut self, slot: Slot, hash: u64) {
         // New memory costs as much as what a sparse table saves, so the last step is taken late.
         let share = if self.slots.len() * 2 < SLOTS_MAX { 4 } else { 2 };

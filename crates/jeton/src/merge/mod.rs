@@ -59,7 +59,7 @@ pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<I
 
 /// Appends the ids of a piece that is no token, from memory if it was merged before.
 pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    if scratch.learned.get(piece, ids) {
+    if piece.is_empty() || scratch.learned.get(piece, ids) {
         return;
     }
     let first = ids.len();

@@ -16,7 +16,7 @@ use crate::vocab::Id;
 const WORDS_MIN: usize = 1 << 12;
 const WORDS_MAX: usize = 1 << 21;
 
-/// Words of the ring for each bucket of the index. Records have eight and more.
+/// Words of the ring for each bucket of the index. Records have six and more.
 const WORDS_EACH: usize = 32;
 
 /// Bytes of a piece at most.
@@ -73,7 +73,7 @@ pub(crate) struct Records {
 
 /// Where the ids of a short piece are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct RowPlace {
     pub(crate) at: u32,
     pub(crate) lap: u32,
 }
@@ -115,7 +115,7 @@ impl Records {
 
     /// Returns where a row is, if it has not been overwritten, and asks for it.
     #[inline]
-    pub(crate) fn place_of(&self, Row { at, lap }: Row) -> Option<usize> {
+    pub(crate) fn place_of(&self, RowPlace { at, lap }: RowPlace) -> Option<usize> {
         let at = at as usize;
         let is_there =
             if at < self.next { lap == self.lap } else { lap.wrapping_add(1) == self.lap };
@@ -132,9 +132,9 @@ impl Records {
     }
 
     /// Keeps the ids of a short piece, of which there are a few.
-    pub(crate) fn put_row(&mut self, ids: &[Id]) -> Row {
+    pub(crate) fn put_row(&mut self, ids: &[Id]) -> RowPlace {
         let at = self.append(&[], ids);
-        Row { at: at as u32, lap: self.lap }
+        RowPlace { at: at as u32, lap: self.lap }
     }
 
     /// Keeps the ids of a piece, if it is not too long; one that is known takes room twice.
