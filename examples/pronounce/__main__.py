@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dictionary import read, shares
 from jeton.seq2seq import load
-from learning import counted, learned
+from learning import counted, learned_together
 from measure import measured, measured_together, pictured
 from page import page
 from setups import COMPARED, MODELS, TOGETHER
@@ -30,16 +30,16 @@ def main() -> None:
         parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(names)}")
     parts = shares(read())
 
-    def made(name: str) -> Path:
-        """Return where a model is that has learned, with as many epochs as were asked for."""
-        setup = setups[name]
-        if given.epochs is not None:
-            setup = replace(setup, options=replace(setup.options, epochs=given.epochs))
-        return learned(name, setup, parts, given.folder, threads=given.threads)
+    if given.epochs is not None:
+        setups = {
+            name: replace(each, options=replace(each.options, epochs=given.epochs))
+            for name, each in setups.items()
+        }
 
     given.results.mkdir(parents=True, exist_ok=True)
     for name in given.models or names:
-        places = [made(each) for each in TOGETHER.get(name, [name])]
+        models = {each: setups[each] for each in TOGETHER.get(name, [name])}
+        places = learned_together(models, parts, given.folder, threads=given.threads)
         if (given.results / f"{name}.json").exists():
             continue
         if name in TOGETHER:

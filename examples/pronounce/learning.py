@@ -4,9 +4,13 @@ Beside the models are the counts of the pairs.
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -17,7 +21,7 @@ from jeton.seq2seq.model import MODEL
 from jeton.seq2seq.pairs import place_of
 from setups import Setup
 
-__all__ = ["counted", "learned"]
+__all__ = ["counted", "learned", "learned_together"]
 
 COUNTS, SECONDS = "counts.safetensors", "counts.json"
 
@@ -40,6 +44,18 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
     )
     print(f"{name}: learned in {report.seconds:.0f} s, best in epoch {report.best}")
     return place
+
+
+def learned_together(
+    setups: dict[str, Setup], parts: Shares, folder: Path, *, threads: int = 1
+) -> list[Path]:
+    """Return where models are that learn side by side, a process each, as many as cores."""
+    learn_one = partial(learned, parts=parts, folder=folder, threads=threads)
+    if len(setups) == 1:
+        return [learn_one(name, setup) for name, setup in setups.items()]
+    processes = min(len(setups), os.cpu_count() or 1)
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(learn_one, setups.keys(), setups.values()))
 
 
 def counted(tokens: Tokens, parts: Shares, folder: Path) -> tuple[Joint, float]:

@@ -23,17 +23,15 @@ class Setup:
 
 
 LEARNING = Options(epochs=10, batch=128, rate=0.003, smoothing=0.05, average=0.999)
-BY_ERRORS = replace(LEARNING, best_by="errors")
 ATTENTION = Shape(cell="lstm", size=384, layers=2, decoder_layers=1, dropout=0.25)
 
 MODELS = {
     "attention": Setup(ATTENTION, LEARNING),
-    "hiding": Setup(replace(ATTENTION, dropout=0.3), replace(BY_ERRORS, smoothing=0.1, hiding=0.1)),
-    "backward": Setup(replace(ATTENTION, backward=True, dropout=0.2), replace(BY_ERRORS, epochs=4)),
+    "backward": Setup(replace(ATTENTION, backward=True), replace(LEARNING, best_by="errors")),
     "plain": Setup(Shape(cell="lstm", size=512, attention=None, dropout=0.2), LEARNING),
 }
 
-TOGETHER = {"counted": ["hiding"], "together": ["hiding", "backward"]}
+TOGETHER = {"counted": ["attention"], "together": ["attention", "backward"]}
 """Models that answer together, with the counts of the pairs that they learned from."""
 
 SHORT = Options(epochs=4, batch=64, rate=0.003)

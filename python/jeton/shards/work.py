@@ -183,9 +183,7 @@ class Job:
                     lengths.append(np.array([len(arrays[-1])], np.int64))
             else:
                 texts = [segment.text for segment in some]
-                ids, edges = self.tok.encode_batch_array(
-                    texts, self.threads, self.options.specials
-                )
+                ids, edges = self.tok.encode_batch_array(texts, self.threads, self.options.specials)
                 arrays.append(ids)
                 lengths.append(np.diff(edges.view(np.int64)))
         sizes = np.concatenate(lengths)
