@@ -4,12 +4,13 @@
 //! part, no merge ever crosses that border, and both sides come out as they would alone. Chinese,
 //! Japanese and Thai are written without spaces: their pieces are long, and few borders are bridged.
 //!
-//! If tokens that cross a border hold both characters whole, the first merge across it joins what
-//! ends there to what begins there, and each of the two holds its character: between such borders the
-//! bytes of a character merge among themselves first. If ranks also rise from the parts of a token to
-//! the token, as training makes them, merges happen in the order of their ranks, and every merge with a
-//! character comes after those within it; so merging may begin with characters. Where ranks do not
-//! rise, it may not: with `中文`, `A中`, `中` and `文` in this order, `A中文` is `A中` and `文`.
+//! If ranks rise from the parts of a token to the token, as training makes them, merges happen in the
+//! order of their ranks. Take a character that is a token, and no token ranks below it that crosses one of
+//! its two borders and holds a character there in part. Then no merge up to its rank crosses these
+//! borders: one that makes a token with the character whole joins parts of lower ranks, of which one holds
+//! the character whole, and ranks above it, or crosses a border of it in part. So its bytes merge among
+//! themselves first, as they do alone, and merging may begin with the character. Where ranks do not rise,
+//! it may not: with `中文`, `A中`, `中` and `文` in this order, `A中文` is `A中` and `文`.
 //!
 //! Borders are those between two characters of valid UTF-8 of which one at least is beyond ASCII.
 
@@ -21,8 +22,9 @@ use crate::vocab::Id;
 /// The borders between characters within tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Bridges {
-    /// A bit for the bytes left and right of a border in a token that holds a character in part.
-    partial: Huge<u64>,
+    /// The lowest id, by the bytes left and right of a border, of the tokens that hold a character there in
+    /// part; `Id::MAX` where there is none.
+    partial: Huge<Id>,
     /// A bit by hash for two characters that a token holds whole. Two may seem bridged that are
     /// not, never the other way round.
     whole: Huge<u64>,
@@ -47,27 +49,28 @@ impl Bridges {
     ) -> Self {
         // ASCII has no borders.
         let tokens = tokens.filter(|(_, token)| !token.is_ascii());
-        let borders = |(_, token): (Id, &'t [u8])| {
-            (1..token.len()).filter(|&at| is_border(token, at)).map(move |at| (token, at))
+        let borders = |(id, token): (Id, &'t [u8])| {
+            (1..token.len()).filter(|&at| is_border(token, at)).map(move |at| (id, token, at))
         };
         let count = tokens.clone().flat_map(borders).count();
         let bits = (count * BITS_EACH).next_power_of_two().clamp(64, BITS_MAX);
         let mut bridges = Self {
-            partial: Huge::zeros(1 << 10),
+            partial: Huge::zeros(1 << 16),
             whole: Huge::zeros(bits / 64),
             all_reached,
             chars: Huge::zeros(if all_reached && rising { 1 << 16 } else { 0 }),
         };
+        bridges.partial.fill(Id::MAX);
         bridges.chars.fill(Id::MAX);
-        for (token, at) in tokens.clone().flat_map(borders) {
+        for (id, token, at) in tokens.clone().flat_map(borders) {
             match (char_before(token, at), char_after(token, at)) {
                 (Some(left), Some(right)) => {
                     let (word, bit) = bridges.place(left, right);
                     bridges.whole[word] |= 1 << bit;
                 }
                 _ => {
-                    let (word, bit) = place_of_bytes(token[at - 1], token[at]);
-                    bridges.partial[word] |= 1 << bit;
+                    let lowest = &mut bridges.partial[place_of_bytes(token[at - 1], token[at])];
+                    *lowest = id.min(*lowest);
                 }
             }
         }
@@ -94,7 +97,7 @@ impl Bridges {
     pub(crate) fn from_image(image: &mut Reader) -> Option<Self> {
         let all_reached = image.number()? == 1;
         let (partial, whole, chars) = (image.table()?, image.table()?, image.row()?);
-        (partial.len() == 1 << 10).then_some(Self { partial, whole, all_reached, chars })
+        (partial.len() == 1 << 16).then_some(Self { partial, whole, all_reached, chars })
     }
 
     /// Calls `each` with every border between two characters, and whether a piece may be cut there.
@@ -130,17 +133,14 @@ impl Bridges {
     /// merge among themselves first, else bytes.
     #[inline]
     pub(crate) fn parts(&self, piece: &[u8], byte_ids: &[Id; 256], mut each: impl FnMut(Id)) {
-        // The last place that was found clean, most likely the end of a character.
-        let (mut at, mut clean) = (0, 0);
+        let mut at = 0;
         while at < piece.len() {
             if piece[at] >= 0xC0
                 && let Some((id, length)) = self.char_at(&piece[at..])
-                && (at == clean || self.is_clean(piece, at))
-                && self.is_clean(piece, at + length)
+                && id < self.lowest_partly(piece, at).min(self.lowest_partly(piece, at + length))
             {
                 each(id);
                 at += length;
-                clean = at;
             } else {
                 each(byte_ids[usize::from(piece[at])]);
                 at += 1;
@@ -156,12 +156,15 @@ impl Bridges {
         (id != Id::MAX).then_some((id, length))
     }
 
-    /// Whether no token crosses a place next to a character that holds a character in part.
+    /// The lowest id of the tokens that may cross a place next to a character and hold a character in part.
     #[inline]
-    fn is_clean(&self, piece: &[u8], at: usize) -> bool {
-        // A byte that continues a character and stands alone is next to no border that is known.
-        let edge = at == 0 || at == piece.len();
-        edge || piece[at] & 0xC0 != 0x80 && !self.crosses_partly(piece[at - 1], piece[at])
+    fn lowest_partly(&self, piece: &[u8], at: usize) -> Id {
+        match piece.get(at) {
+            // A byte that continues a character and stands alone is next to no border that is known.
+            Some(byte) if byte & 0xC0 == 0x80 => 0,
+            Some(&first) if at > 0 => self.partial[place_of_bytes(piece[at - 1], first)],
+            _ => Id::MAX,
+        }
     }
 
     /// Returns whether a token may cross the border between two characters; `last` is the byte before it.
@@ -174,8 +177,7 @@ impl Bridges {
     /// Returns whether a token may cross a border that holds one of the two characters in part.
     #[inline(always)]
     fn crosses_partly(&self, last: u8, first: u8) -> bool {
-        let (word, bit) = place_of_bytes(last, first);
-        self.partial[word] >> bit & 1 != 0
+        self.partial[place_of_bytes(last, first)] != Id::MAX
     }
 
     /// The word and the bit of two characters.
@@ -190,8 +192,8 @@ impl Bridges {
 }
 
 #[inline(always)]
-fn place_of_bytes(last: u8, first: u8) -> (usize, u32) {
-    (usize::from(last) << 2 | usize::from(first >> 6), u32::from(first & 63))
+fn place_of_bytes(last: u8, first: u8) -> usize {
+    usize::from(last) << 8 | usize::from(first)
 }
 
 /// The bytes of a character as one number, the first of them lowest.
@@ -291,5 +293,21 @@ mod tests {
         let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
         bridges.parts("中文é".as_bytes(), &byte_ids, |id| parts.push(id));
         assert_eq!(parts, [1228, 1184, 1173, 1, 1195, 1169]);
+    }
+
+    #[test]
+    fn merging_begins_with_characters_that_rank_below_what_crosses_them_partly() {
+        let (left, right) = ("中".as_bytes(), "文".as_bytes());
+        let crossing = [left, &right[..2]].concat();
+        let parts_of = |tokens: [&[u8]; 3]| {
+            let bridges = Bridges::of((0..).zip(tokens), true, true);
+            let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
+            let mut parts = Vec::new();
+            bridges.parts("中文".as_bytes(), &byte_ids, |id| parts.push(id));
+            parts
+        };
+        assert_eq!(parts_of([left, right, &crossing]), [0, 1]);
+        assert_eq!(parts_of([left, &crossing, right]), [0, 1230, 1150, 1135]);
+        assert_eq!(parts_of([&crossing, left, right]), [1228, 1184, 1173, 1230, 1150, 1135]);
     }
 }
