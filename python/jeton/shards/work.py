@@ -185,7 +185,8 @@ class Job:
                 texts = [segment.text for segment in some]
                 ids, edges = self.tok.encode_batch_array(texts, self.threads, self.options.specials)
                 arrays.append(ids)
-                lengths.append(np.diff(edges.view(np.int64)))
+                edges_of = edges.view(np.int64)
+                lengths.append(edges_of[1:] - edges_of[:-1])
         sizes = np.concatenate(lengths)
         bos, eos = self.options.bos, self.options.eos
         if bos is None and eos is None:
