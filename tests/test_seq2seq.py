@@ -1,6 +1,7 @@
 """An encoder and a decoder: padding and batching change nothing, one step is as good as many."""
 
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -323,10 +324,42 @@ def test_refuses_what_is_no_model(tokens: Tokens, tmp_path: Path) -> None:
     (place / "model.safetensors").write_bytes(weights)
     seq2seq.load(place)
     about = (place / "model.json").read_text()
-    for spoiled in (about.replace('"size": 12', '"size": 14'), "{}", about.replace("q 1", "q 9")):
+    for spoiled in (
+        about.replace('"size": 12', '"size": 14'),
+        about.replace('"layers": 2', '"layers": 64'),
+        about.replace('"length_max": 64', '"length_max": 1e999'),
+        about.replace('"length_max": 64', '"length_max": -1'),
+        "{}",
+        about.replace("q 1", "q 9"),
+    ):
+        assert spoiled != about
         (place / "model.json").write_text(spoiled)
         with pytest.raises(jeton.errors.FormatError, match="no whole model"):
             seq2seq.load(place)
+
+
+def test_refuses_weights_that_are_no_numbers(tokens: Tokens, tmp_path: Path) -> None:
+    model = model_of(tokens, "gru", None, both=True)
+    with torch.no_grad():
+        model.decoder.logits.weight[0, 0] = math.nan
+    with pytest.raises(jeton.errors.FormatError, match="not all numbers"):
+        seq2seq.load(model.save(tmp_path / "model"))
+
+
+def test_refuses_a_device_that_is_not_there(tokens: Tokens, tmp_path: Path) -> None:
+    place = model_of(tokens, "gru", None, both=True).save(tmp_path / "model")
+    for device in ("foo", "cuda:77"):
+        with pytest.raises(seq2seq.Seq2SeqError, match=f"device '{device}' cannot be used"):
+            seq2seq.load(place, device=device)
+        with pytest.raises(seq2seq.Seq2SeqError, match="cannot be used"):
+            seq2seq.learn([Pair("a", "b")] * 2, validation=[Pair("a", "b")], device=device)
+
+
+def test_a_long_text_changes_no_other_answer(tokens: Tokens) -> None:
+    model = model_of(tokens, "lstm", "additive", both=True)
+    short = ["low", "lower", "lowest"] * 20
+    answers = model.generate([*short, "low " * 9000], length_max=8)
+    assert answers[:-1] == model.generate(short, length_max=8)
 
 
 def test_any_tokenizers_get_the_specials_that_they_lack() -> None:
@@ -340,9 +373,18 @@ def test_any_tokenizers_get_the_specials_that_they_lack() -> None:
 
 
 def test_refuses_shapes_and_numbers_that_make_no_model(tokens: Tokens) -> None:
-    for wrong in ({"size": 0}, {"layers": 0}, {"dropout": 1.0}):
-        with pytest.raises(seq2seq.Seq2SeqError, match="cannot be made"):
-            Shape(**wrong)
+    wrong: dict[str, list[Any]] = {
+        "size": [0, 1 << 20, 2.0],
+        "embedding": [0],
+        "layers": [0, 1000],
+        "dropout": [1.0],
+        "bidirectional": ["no"],
+        "backward": [1],
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(seq2seq.Seq2SeqError, match=f"{name} is "):
+                Shape(**{name: value})
     for layers in (0, 3):
         with pytest.raises(seq2seq.Seq2SeqError, match=f"decoder_layers is {layers}; it is from 1"):
             Shape(layers=2, decoder_layers=layers)

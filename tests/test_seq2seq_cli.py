@@ -11,6 +11,8 @@ from test_cli import output, refusal
 
 pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
+from jeton import seq2seq
+
 LINES = [f"{a}{b}{c}\t{c}{b}{a}" for a in "abcd" for b in "abcde" for c in "abcdef"]
 FEW = ("--size", 32, "--embedding", 8, "--batch", 16, "--rate", 0.01, "--validation", 0.1)
 BYTES = ("--source-vocab", 258, "--target-vocab", 258)
@@ -75,7 +77,21 @@ def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
     assert json.loads((folder / "other" / "model.json").read_text())["shape"]["attention"] is None
 
 
+def test_a_model_that_has_learned_is_not_lost(folder: Path) -> None:
+    learn = ("seq2seq", "learn", "pairs.tsv", "--quiet", *FEW, *BYTES, "--epochs", 1, "-o")
+    assert "model has a model that has learned" in refusal(*learn, "model", folder=folder)
+    assert "pairs.tsv" in refusal(*learn, "pairs.tsv", folder=folder)
+
+
+def test_a_byte_order_mark_is_no_text(folder: Path) -> None:
+    (folder / "marked.tsv").write_bytes(b"\xef\xbb\xbfa\tb\nc\td\n")
+    assert seq2seq.read_pairs(folder / "marked.tsv").pairs[0] == ("a", "b")
+
+
 def test_refusals_are_one_line(folder: Path) -> None:
+    assert "leave out --beam" in refusal(
+        "seq2seq", "run", "model", "--stream", "--beam", 2, folder=folder
+    )
     assert "no tabs" not in refusal("seq2seq", "run", "nothing", folder=folder)
     assert "has no model.json" in refusal("seq2seq", "run", "nothing", folder=folder)
     assert "cannot be read" in refusal("seq2seq", "learn", "none.tsv", "-o", "x", folder=folder)

@@ -1,12 +1,14 @@
 """Learn to pronounce English, from nothing, and record how well: `python examples/pronounce`."""
 
 import argparse
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
 
 from dictionary import read, shares
 from jeton.seq2seq import load
+from jeton.seq2seq.model import WEIGHTS
 from learning import counted, learned_together
 from measure import measured, measured_together, pictured
 from page import page
@@ -40,7 +42,10 @@ def main() -> None:
     for name in given.models or names:
         models = {each: setups[each] for each in TOGETHER.get(name, [name])}
         places = learned_together(models, parts, given.folder, threads=given.threads)
-        if (given.results / f"{name}.json").exists():
+        record = given.results / f"{name}.json"
+        weights = [hashlib.sha256((each / WEIGHTS).read_bytes()).hexdigest() for each in places]
+        if record.exists() and json.loads(record.read_text()).get("weights") == weights:
+            print(f"{name}: measured before")
             continue
         if name in TOGETHER:
             counts, seconds = counted(load(places[0]).tokens, parts, given.folder)
@@ -49,7 +54,8 @@ def main() -> None:
             if name in MODELS:
                 write_pictures(name, places[0], given.results)
             found = measured(places[0], parts)
-        (given.results / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        record.write_text(json.dumps(found | {"weights": weights}, indent=1) + "\n")
+        print(f"{name}: {100 * found['beam_5']['word_error']:.1f} % of words wrong, beam 5")
     write_page(given.results)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -27,10 +28,15 @@ COUNTS, SECONDS = "counts.safetensors", "counts.json"
 
 
 def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: int = 1) -> Path:
-    """Return where a model is: made before, or made now, or gone on with."""
+    """Return where a model is: made before by this setup, or made now, or gone on with."""
     place = folder / name
+    anew = False
     if (place / MODEL).exists():
-        return place
+        about = json.loads((place / MODEL).read_text())
+        made_by = {"shape": asdict(setup.shape), "options": asdict(setup.options)}
+        if all(about[key] == value for key, value in made_by.items()):
+            return place
+        anew = True
     torch.set_num_threads(threads)
     pairs = [pair for pair in parts.train if _is_in(pair, setup.share)]
     _, report = learn(
@@ -40,6 +46,7 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
         tokens=Tokens.train(pairs, setup.source_vocab, setup.target_vocab),
         shape=setup.shape,
         options=setup.options,
+        anew=anew,
         progress=sys.stderr.isatty() or _lines(name),
     )
     print(f"{name}: learned in {report.seconds:.0f} s, best in epoch {report.best}")

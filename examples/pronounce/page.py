@@ -45,8 +45,10 @@ def page(
         "# Pronouncing English: the recorded run",
         INTRODUCTION,
     ]
+    if models | together:
+        parts += [_errors(models | together), ANCHORS.rstrip()]
     if models:
-        parts += [_errors(models | together), ANCHORS.rstrip(), _making(models)]
+        parts.append(_making(models))
     if together:
         parts.append(_joining(together))
     for name, measured in models.items():

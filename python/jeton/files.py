@@ -16,6 +16,10 @@ except ImportError:  # There is none on Windows; there, what a kill leaves behin
 __all__ = ["given", "hold", "read_whole", "write_whole", "write_whole_by"]
 
 
+AT_ONCE = 1 << 20
+"""Bytes that are read at once where a file does not say how many it has."""
+
+
 def given(path: str | os.PathLike[str]) -> Path:
     """Return a path that is not empty: an empty one would be the current folder."""
     if not os.fspath(path):
@@ -27,11 +31,18 @@ def read_whole(path: Path, bytes_max: int) -> bytes:
     """Read a file, and refuse one with more than so many bytes before it fills the memory."""
     try:
         with path.open("rb") as file:
-            content = file.read(bytes_max + 1)
+            # Room is made for all that is asked for: as much as the file says it has, then what a
+            # pipe has, or a file that has grown.
+            parts = [file.read(min(os.fstat(file.fileno()).st_size, bytes_max) + 1)]
+            room = bytes_max + 1 - len(parts[0])
+            while room and (more := file.read(min(room, AT_ONCE))):
+                parts.append(more)
+                room -= len(more)
+            content = b"".join(parts)
     except (OSError, ValueError) as error:
         raise file_error(path, "read", error) from None
     if len(content) > bytes_max:
-        raise FileError(f"{path} is larger than {bytes_max} bytes, as no tokenizer is")
+        raise FileError(f"{path} is larger than {bytes_max} bytes, as none of its kind is")
     return content
 
 

@@ -254,6 +254,8 @@ def run(
     """Answer the lines of standard input by the MODEL in a folder, a line each."""
     from jeton import seq2seq as package
 
+    if stream and beam > 1:
+        raise package.Seq2SeqError("--stream finds one answer, greedily; leave out --beam")
     set_threads(threads)
     loaded = package.load(model, device=device)
     lines = read_lines()

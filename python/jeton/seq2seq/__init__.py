@@ -10,7 +10,7 @@ try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
     raise MissingTorchError(
-        f"jeton.seq2seq needs the package {error.name}; install jeton with its extra: "
+        f"jeton.seq2seq needs the package {error.name or error}; install jeton with its extra: "
         "pip install 'jeton[torch]'"
     ) from None
 

@@ -14,7 +14,7 @@ from jeton.files import read_whole, write_whole
 from jeton.seq2seq.errors import Seq2SeqError
 from jeton.seq2seq.model import JSON_BYTES_MAX, WEIGHTS_BYTES_MAX
 
-__all__ = ["Checkpoint", "discard", "keep", "kept"]
+__all__ = ["Checkpoint", "discard", "is_kept", "keep", "kept"]
 
 STATE = "learning.json"
 """It names the file of tensors that it belongs to, and its checksum: only both together count."""
@@ -40,12 +40,17 @@ def keep(folder: Path, identity: dict[str, Any], checkpoint: Checkpoint) -> None
     _remove_others(folder, name)
 
 
+def is_kept(folder: Path) -> bool:
+    """Return whether something is kept, of whatever learning."""
+    return (folder / STATE).exists()
+
+
 def kept(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
     """Return what is kept of this very learning; None if nothing is, or it is damaged.
 
     What is kept of another one is refused: it would be lost.
     """
-    if not (folder / STATE).exists():
+    if not is_kept(folder):
         return None
     try:
         about = json.loads(read_whole(folder / STATE, JSON_BYTES_MAX))

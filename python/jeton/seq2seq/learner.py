@@ -14,12 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from jeton.errors import file_error
 from jeton.files import given, write_whole
 from jeton.seq2seq.batches import Batch, Batches
-from jeton.seq2seq.checkpoint import Checkpoint, discard, keep, kept
+from jeton.seq2seq.checkpoint import Checkpoint, discard, is_kept, keep, kept
 from jeton.seq2seq.errors import PairsError, Seq2SeqError
 from jeton.seq2seq.hidden import Hidden
-from jeton.seq2seq.model import Seq2Seq, Shape
+from jeton.seq2seq.model import MODEL, Seq2Seq, Shape, usable
 from jeton.seq2seq.options import Options
 from jeton.seq2seq.pairs import Pair, Pairs, references_of
 from jeton.seq2seq.pictures import curve
@@ -60,27 +61,45 @@ def learn(
 
     `validation` is pairs, or the share to take, by the hash of a pair's source. With `out`, a
     folder, the model is saved there, and a learning that was stopped goes on from there, to the
-    same bytes; what is there of another one is refused, or with `anew` removed.
+    same bytes; what is there of another one, or a model that has learned, is refused, or with
+    `anew` removed.
     """
+    usable(device)
     if isinstance(validation, float | int):
         pairs, validation = Pairs([Pair(*pair) for pair in pairs]).parted(validation)
+    pairs, validation = ([Pair(*pair) for pair in some] for some in (pairs, validation))
     if not pairs or not validation:
         raise PairsError(
             f"there are {len(pairs)} pairs to learn from and {len(validation)} to validate with; "
             "give more, or another share"
         )
+    folder = None if out is None else given(out)
+    if folder is not None:
+        _take(folder, anew=anew)
     tokens = tokens or Tokens.train(pairs, source_vocab, target_vocab)
     chosen = options or Options()
     with seeded(chosen.seed, device):
         model = Seq2Seq(tokens, shape).to(device)
-    folder = None if out is None else given(out)
-    if folder is not None and anew:
-        discard(folder)
     learner = Learner(model, pairs, validation, chosen, folder)
     learner.run(progress=progress)
     if folder is not None:
         _save(folder, model, chosen, learner.report)
     return model, learner.report
+
+
+def _take(folder: Path, *, anew: bool) -> None:
+    """Make a folder to learn in, or take one that has no model that would be lost."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise file_error(folder, "write", error) from None
+    if anew:
+        discard(folder)
+    elif (folder / MODEL).exists() and not is_kept(folder):
+        raise Seq2SeqError(
+            f"{folder} has a model that has learned; name another folder, or give anew=True "
+            "(--anew) to learn again"
+        )
 
 
 def _save(folder: Path, model: Seq2Seq, options: Options, report: Report) -> None:
@@ -262,7 +281,8 @@ class Learner:
         sources = list(self.references)[:ASKED_MAX]
         answers = dict(zip(sources, self.model.generate(sources), strict=True))
         found = rates(answers, self.references)
-        return nats / count, nats / math.log(2) / self.held.target_bytes, found.text_error
+        bits = nats / math.log(2) / max(self.held.target_bytes, 1)
+        return nats / count, bits, found.text_error
 
     def _is_stuck(self) -> bool:
         return self.epoch - self.report.best >= self.options.patience and bool(self.report.epochs)

@@ -33,6 +33,12 @@ MODEL, WEIGHTS, SOURCE, TARGET = "model.json", "model.safetensors", "source.jeto
 """The files of a saved model."""
 
 FORMAT = "jeton seq2seq 1"
+SIZE_MAX, LAYERS_MAX, LENGTH_MAX = 1 << 13, 64, 1 << 20
+"""Of a layer, of a model, of an answer: beyond that, a file is no model's."""
+
+READ_MAX = 1 << 14
+"""Ids that are read at once, padding included: one long text makes a batch small, not slow."""
+
 WEIGHTS_BYTES_MAX = 1 << 33
 JSON_BYTES_MAX = 1 << 24
 
@@ -57,8 +63,16 @@ class Shape:
 
     def __post_init__(self) -> None:
         """Refuse numbers that no model has."""
-        if min(self.embedding, self.size, self.layers) < 1 or not 0 <= self.dropout < 1:
-            raise Seq2SeqError(f"{self} cannot be made; sizes are 1 or more, dropout below 1")
+        sizes = {"embedding": SIZE_MAX, "size": SIZE_MAX, "layers": LAYERS_MAX}
+        for name, most in sizes.items():
+            number = getattr(self, name)
+            if type(number) is not int or not 1 <= number <= most:
+                raise Seq2SeqError(f"{name} is {number!r}; it is a number from 1 to {most}")
+        for name in ("bidirectional", "backward"):
+            if type(getattr(self, name)) is not bool:
+                raise Seq2SeqError(f"{name} is {getattr(self, name)!r}; it is True or False")
+        if not 0 <= self.dropout < 1:
+            raise Seq2SeqError(f"dropout is {self.dropout}; it is from 0 to below 1")
         if not 1 <= self.layers_written <= self.layers:
             raise Seq2SeqError(
                 f"decoder_layers is {self.decoder_layers}; it is from 1 to layers, {self.layers}"
@@ -188,8 +202,11 @@ class Seq2Seq(nn.Module):
             raise Seq2SeqError(f"batch is {batch}; it is 1 or more")
         rows = self.tokens.sources(texts)
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        for at in range(0, len(order), batch):
-            some = order[at : at + batch]
+        while order:
+            count = min(batch, len(order))
+            while count > 1 and count * len(rows[order[count - 1]]) > READ_MAX:
+                count //= 2
+            some, order = order[:count], order[count:]
             yield some, self.encode(*padded([rows[row] for row in some], self.device))
 
     def stream(self, text: str, *, length_max: int | None = None) -> Iterator[str]:
@@ -253,14 +270,30 @@ def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> Seq2Seq:
         about = json.loads(read_whole(place / MODEL, JSON_BYTES_MAX))
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']!r}, not {FORMAT!r}")  # noqa: TRY301
+        length = about["length_max"]
+        if type(length) is not int or not 1 <= length <= LENGTH_MAX:
+            raise ValueError(f"its length_max is {length!r}")  # noqa: TRY301
         tokens = Tokens(load_tokenizer(place / SOURCE), load_tokenizer(place / TARGET))
-        model = Seq2Seq(tokens, Shape(**about["shape"]), length_max=int(about["length_max"]))
-        model.load_state_dict(tensors_of(read_whole(place / WEIGHTS, WEIGHTS_BYTES_MAX)))
+        weights = tensors_of(read_whole(place / WEIGHTS, WEIGHTS_BYTES_MAX))
+        if not all(bool(each.isfinite().all()) for each in weights.values()):
+            raise ValueError("its weights are not all numbers")  # noqa: TRY301
+        with torch.device("meta"):  # Nothing is made before its sizes are those of the weights.
+            model = Seq2Seq(tokens, Shape(**about["shape"]), length_max=length)
+        model.load_state_dict(weights, assign=True)
     except (ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise FormatError(f"{place} is no whole model: {_line(error)}") from None
-    model.to(device)
+    model.to(usable(device))
     model.eval()
     return model
+
+
+def usable(device: str) -> str:
+    """Return the name of a device on which numbers can be kept here."""
+    try:
+        torch.zeros(1, device=device).tolist()
+    except (RuntimeError, AssertionError) as error:
+        raise Seq2SeqError(f"device {device!r} cannot be used: {_line(error)}") from None
+    return device
 
 
 def _line(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """A file of pairs → pairs: a text, a tab and the text that it should become, a line each."""
 
+import codecs
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -116,8 +117,10 @@ def references_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
 
 
 def _lines(file: Iterable[bytes]) -> Iterator[bytes]:
-    for line in file:
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
+    """Yield lines without their ends, and without a byte order mark before the first."""
+    for number, line in enumerate(file):
+        bare = line if number else line.removeprefix(codecs.BOM_UTF8)
+        yield bare.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def _pair(line: bytes) -> tuple[Pair | None, str]:
