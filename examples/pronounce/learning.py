@@ -18,6 +18,7 @@ import torch
 
 from dictionary import SALT, Shares
 from jeton.seq2seq import Joint, Now, Pair, Tokens, learn
+from jeton.seq2seq.checkpoint import is_kept
 from jeton.seq2seq.model import MODEL
 from jeton.seq2seq.pairs import place_of
 from setups import Setup
@@ -36,7 +37,7 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
         made_by = {"shape": asdict(setup.shape), "options": asdict(setup.options)}
         if all(about[key] == value for key, value in made_by.items()):
             return place
-        anew = True
+        anew = not is_kept(place)  # Or the learning anew was stopped, and goes on.
     torch.set_num_threads(threads)
     pairs = [pair for pair in parts.train if _is_in(pair, setup.share)]
     _, report = learn(
