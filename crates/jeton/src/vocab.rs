@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use crate::error::Error;
 use crate::huge::{Huge, prefetch};
@@ -24,6 +25,9 @@ const PADDED: usize = 16;
 
 /// How far ahead the slots of tokens are asked for, as they are put into the table.
 const PREFETCHED: usize = 16;
+
+/// Tokens from which on a second thread is worth its start.
+pub(crate) const SHARED_TOKENS: usize = 1 << 14;
 
 /// Tokens that are looked for in an image before it is used.
 const PROBES: usize = 512;
@@ -158,7 +162,7 @@ impl Vocab {
             index: Index::with_capacity(count),
             byte_ids: [Id::MAX; 256],
             pairs: Pairs::default(),
-            bridges: Bridges::of(std::iter::empty(), false, false),
+            bridges: Bridges::of(std::iter::empty()),
             sorted: OnceLock::new(),
             sorted_by_end: OnceLock::new(),
         };
@@ -167,7 +171,8 @@ impl Vocab {
             let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
             vocab.byte_ids[usize::from(byte)] = id;
         }
-        vocab.pairs = merge::find_pairs(&vocab);
+        let bridges;
+        (vocab.pairs, bridges) = vocab.find_pairs_and_bridges();
         let all_reached = vocab.pairs.len() + 256 == count;
         let is_before = |part: Id, joined: Id| {
             part < joined || vocab.token(part).is_some_and(|token| token.len() == 1)
@@ -175,8 +180,20 @@ impl Vocab {
         let rising = vocab
             .pairs
             .all(|(left, right), joined| is_before(left, joined) && is_before(right, joined));
-        vocab.bridges = Bridges::of(vocab.iter(), all_reached, rising);
+        vocab.bridges = bridges.of_vocab(all_reached, rising);
         Ok(vocab)
+    }
+
+    /// Finds which pairs merge and what bridges characters, side by side.
+    fn find_pairs_and_bridges(&self) -> (Pairs, Bridges) {
+        thread::scope(|scope| {
+            let bridges = || Bridges::of(self.iter());
+            let worker = (self.iter().len() >= SHARED_TOKENS)
+                .then(|| thread::Builder::new().spawn_scoped(scope, bridges).ok())
+                .flatten();
+            let pairs = merge::find_pairs(self);
+            (pairs, worker.map_or_else(bridges, |worker| worker.join().expect("no worker panics")))
+        })
     }
 
     /// Builds the vocabulary that merges make: the 256 bytes, then one token a merge.

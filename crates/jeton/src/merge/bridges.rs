@@ -40,13 +40,8 @@ const BITS_EACH: usize = 16;
 const BITS_MAX: usize = 1 << 23;
 
 impl Bridges {
-    /// Collects the borders of tokens, all of which are reached by merges or not, and whose ranks
-    /// rise from parts to wholes or not.
-    pub(crate) fn of<'t>(
-        tokens: impl Iterator<Item = (Id, &'t [u8])> + Clone,
-        all_reached: bool,
-        rising: bool,
-    ) -> Self {
+    /// Collects the borders of tokens. Until more is said of them, no piece is cut.
+    pub(crate) fn of<'t>(tokens: impl Iterator<Item = (Id, &'t [u8])> + Clone) -> Self {
         // ASCII has no borders.
         let tokens = tokens.filter(|(_, token)| !token.is_ascii());
         let borders = |(id, token): (Id, &'t [u8])| {
@@ -57,8 +52,8 @@ impl Bridges {
         let mut bridges = Self {
             partial: Huge::zeros(1 << 16),
             whole: Huge::zeros(bits / 64),
-            all_reached,
-            chars: Huge::zeros(if all_reached && rising { 1 << 16 } else { 0 }),
+            all_reached: false,
+            chars: Huge::zeros(1 << 16),
         };
         bridges.partial.fill(Id::MAX);
         bridges.chars.fill(Id::MAX);
@@ -83,6 +78,15 @@ impl Bridges {
             }
         }
         bridges
+    }
+
+    /// Says whether all tokens are reached by merges, and whether their ranks rise from parts to wholes.
+    pub(crate) fn of_vocab(mut self, all_reached: bool, rising: bool) -> Self {
+        self.all_reached = all_reached;
+        if !(all_reached && rising) {
+            self.chars = Huge::zeros(0);
+        }
+        self
     }
 
     /// Puts the borders into an image.
@@ -259,7 +263,8 @@ mod tests {
         let mut partly = 0;
         for _ in 0..3000 {
             let tokens: Vec<Vec<u8>> = (0..5).map(|_| spell(3)).collect();
-            let bridges = Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice)), true, true);
+            let bridges =
+                Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice))).of_vocab(true, true);
             let piece = spell(12);
             bridges.cuts(&piece, |at, may_be_cut| {
                 // How far each token that crosses the border goes to the left and to the right.
@@ -286,7 +291,7 @@ mod tests {
     #[test]
     fn what_no_token_bridges_is_cut() {
         let tokens = ["中文".as_bytes(), "文".as_bytes()];
-        let bridges = Bridges::of((0..).zip(tokens), true, true);
+        let bridges = Bridges::of((0..).zip(tokens)).of_vocab(true, true);
         let (mut cuts, mut parts) = (Vec::new(), Vec::new());
         bridges.cuts("中文中".as_bytes(), |at, may_be_cut| cuts.push((at, may_be_cut)));
         assert_eq!(cuts, [(3, false), (6, true)]);
@@ -300,7 +305,7 @@ mod tests {
         let (left, right) = ("中".as_bytes(), "文".as_bytes());
         let crossing = [left, &right[..2]].concat();
         let parts_of = |tokens: [&[u8]; 3]| {
-            let bridges = Bridges::of((0..).zip(tokens), true, true);
+            let bridges = Bridges::of((0..).zip(tokens)).of_vocab(true, true);
             let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
             let mut parts = Vec::new();
             bridges.parts("中文".as_bytes(), &byte_ids, |id| parts.push(id));

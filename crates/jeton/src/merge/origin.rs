@@ -9,17 +9,26 @@
 //! the places are tried where a token falls into two tokens, and [`Origins::stand`] tells whether
 //! merging keeps that border to the end. Where none does, the token is merged after all.
 
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
 use super::{Pairs, Scratch, merge_parts};
 use crate::huge::prefetch;
 use crate::index::{MARK, mark};
-use crate::vocab::Vocab;
+use crate::vocab::{SHARED_TOKENS, Vocab};
 
 /// Bytes of the longest tokens whose borders are tried; there are few beyond, and tries grow with
 /// the square of the length.
 const TRIED_MAX: usize = 32;
 
-/// Tokens whose parts are looked up together, so that the loads overlap.
-const CHUNK: usize = 64;
+/// Tokens whose borders are looked for together, so that the loads overlap, and handed on.
+const BATCH: usize = 1 << 10;
+
+/// How far ahead the memory of borders is asked for.
+const BORDERS_AHEAD: usize = 64;
+
+/// Batches that wait to be handed on, at most.
+const BATCHES_AHEAD: usize = 16;
 
 /// Finds the pairs of a vocabulary, whose bytes can be found already.
 ///
@@ -39,21 +48,22 @@ pub(crate) fn find_pairs(vocab: &Vocab) -> Pairs {
     }
     let (shelves, long) = by_length(vocab);
     let hashed = Hashed::of(&shelves, count);
-    let mut borders = Vec::new();
-    for (length, shelf) in shelves.iter().enumerate().skip(2) {
-        let chunks = shelf.bytes.chunks(CHUNK * length);
-        for (tokens, bytes) in shelf.tokens.chunks(CHUNK).zip(chunks) {
-            hashed.borders(bytes, length, &mut borders);
-            origins.prefetch(&borders);
-            let mut rest = borders.as_mut_slice();
-            for ((number, &token), bytes) in (0..).zip(tokens).zip(bytes.chunks(length)) {
-                let own = rest.iter().take_while(|border| border.number == number).count();
-                let (own, others) = rest.split_at_mut(own);
-                origins.add_by_borders(token, bytes, own);
-                rest = others;
-            }
+    let batches = || {
+        let lengths = shelves.iter().enumerate().skip(2);
+        let batches = lengths.flat_map(|(length, shelf)| shelf.batches(length));
+        batches.map(|batch| (batch, hashed.borders(batch, vocab)))
+    };
+    thread::scope(|scope| {
+        let (send, receive) = sync_channel(BATCHES_AHEAD);
+        let send_all = move || batches().all(|batch| send.send(batch).is_ok());
+        let worker = (count >= SHARED_TOKENS)
+            .then(|| thread::Builder::new().spawn_scoped(scope, send_all).ok())
+            .flatten();
+        match worker {
+            Some(_) => receive.into_iter().for_each(|batch| origins.add_batch(batch)),
+            None => batches().for_each(|batch| origins.add_batch(batch)),
         }
-    }
+    });
     for token in long {
         origins.add_by_merging(token);
     }
@@ -65,6 +75,21 @@ pub(crate) fn find_pairs(vocab: &Vocab) -> Pairs {
 struct Shelf {
     tokens: Vec<u32>,
     bytes: Vec<u8>,
+}
+
+/// Some tokens of one length.
+#[derive(Clone, Copy)]
+struct Batch<'s> {
+    tokens: &'s [u32],
+    bytes: &'s [u8],
+    length: usize,
+}
+
+impl Shelf {
+    fn batches(&self, length: usize) -> impl Iterator<Item = Batch<'_>> {
+        let (tokens, bytes) = (self.tokens.chunks(BATCH), self.bytes.chunks(BATCH * length));
+        tokens.zip(bytes).map(move |(tokens, bytes)| Batch { tokens, bytes, length })
+    }
 }
 
 /// Puts all tokens up to [`TRIED_MAX`] on the shelf of their length; the others come by length.
@@ -124,8 +149,21 @@ struct Origins<'v> {
 }
 
 impl Origins<'_> {
+    /// Adds some tokens, whose borders were looked for.
+    fn add_batch(&mut self, (batch, mut borders): (Batch, Vec<Border>)) {
+        self.prefetch(borders.iter().take(BORDERS_AHEAD));
+        let mut rest = borders.as_mut_slice();
+        for (number, &token) in (0..).zip(batch.tokens) {
+            let own = rest.iter().take_while(|border| border.number == number).count();
+            self.prefetch(rest.iter().skip(BORDERS_AHEAD).take(own));
+            let (own, others) = rest.split_at_mut(own);
+            self.add_by_borders(token, own);
+            rest = others;
+        }
+    }
+
     /// Asks for what is needed soon of some borders.
-    fn prefetch(&self, borders: &[Border]) {
+    fn prefetch<'b>(&self, borders: impl Iterator<Item = &'b Border>) {
         for border in borders {
             prefetch(&self.origins[border.left as usize]);
             prefetch(&self.origins[border.right as usize]);
@@ -134,25 +172,17 @@ impl Origins<'_> {
     }
 
     /// Adds a token by the border that stands, if one of these does.
-    fn add_by_borders(&mut self, token: u32, bytes: &[u8], borders: &mut [Border]) {
+    fn add_by_borders(&mut self, token: u32, borders: &mut [Border]) {
         // Of ten tokens nine are made of the parts that come about first.
         borders.sort_unstable_by_key(|border| border.left.max(border.right));
         for border in borders {
             match self.stand(border.left, border.right) {
                 Some(false) => {}
-                Some(true) if self.spell(border, bytes) => {
-                    return self.add(token, border.left, border.right);
-                }
-                _ => break,
+                Some(true) => return self.add(token, border.left, border.right),
+                None => break,
             }
         }
         self.add_by_merging(token);
-    }
-
-    /// Returns whether the parts at a border are what the hashes took them for.
-    fn spell(&self, border: &Border, bytes: &[u8]) -> bool {
-        let [left, right] = [border.left, border.right].map(|part| self.vocab.at(part as usize));
-        bytes.split_at(border.at as usize) == (left, right)
     }
 
     /// Adds a token by merging its bytes.
@@ -282,10 +312,10 @@ impl Hashed {
         hashed
     }
 
-    /// Puts all borders of some tokens of one length into `borders`. Some may be none.
-    fn borders(&self, tokens: &[u8], length: usize, borders: &mut Vec<Border>) {
-        let mut hashes = Vec::with_capacity(4 * CHUNK);
-        for (number, bytes) in (0..).zip(tokens.chunks_exact(length)) {
+    /// Returns all borders of some tokens.
+    fn borders(&self, Batch { bytes, length, .. }: Batch, vocab: &Vocab) -> Vec<Border> {
+        let mut hashes = Vec::with_capacity(4 * BATCH);
+        for (number, bytes) in (0..).zip(bytes.chunks_exact(length)) {
             let mut starts = [0; TRIED_MAX + 1];
             let mut whole = 0;
             for (byte, start) in bytes.iter().zip(&mut starts[1..]) {
@@ -307,12 +337,17 @@ impl Hashed {
                 hashes.push((number, at, parts(at as usize)));
             }
         }
-        borders.clear();
-        for (number, at, [left, right]) in hashes {
-            if let (Some(left), Some(right)) = (self.get(left), self.get(right)) {
-                borders.push(Border { number, at, left, right });
-            }
-        }
+        let border = |(number, at, [left, right]): (u32, u32, [u64; 2])| {
+            Some(Border { number, at, left: self.get(left)?, right: self.get(right)? })
+        };
+        let mut borders: Vec<Border> = hashes.into_iter().filter_map(border).collect();
+        // Hashes may be equal where bytes are not.
+        borders.retain(|border| {
+            let [left, right] = [border.left, border.right].map(|part| vocab.at(part as usize));
+            let start = border.number as usize * length;
+            bytes[start..start + length].split_at(border.at as usize) == (left, right)
+        });
+        borders
     }
 
     #[inline]
