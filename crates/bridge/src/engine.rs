@@ -434,6 +434,7 @@ impl Engine {
     }
 
     /// Appends the ids of a text, which is in `source` as it was extracted.
+    #[inline]
     fn encode_into(
         &self,
         text: &Bound<'_, PyAny>,

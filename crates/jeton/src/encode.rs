@@ -90,6 +90,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// When the text has 4 GiB or more, or as [`Splitter::split`] for a pattern outside the family.
+    #[inline]
     pub fn encode(&self, text: &[u8], allowed: &Allowed, ids: &mut Vec<Id>) -> Result<(), Error> {
         self.encode_with(text, allowed, &mut self.pool.lend(), ids)
     }
@@ -105,6 +106,7 @@ impl Tokenizer {
         Ok(count)
     }
 
+    #[inline]
     fn encode_with(
         &self,
         text: &[u8],

@@ -338,6 +338,9 @@ impl Splitter {
     }
 }
 
+/// Bytes that a text has at least to be split by blocks: a few are scanned in less time than a block.
+const BLOCKS_MIN: usize = 8;
+
 /// What is said to a piece: nothing, or whether to go on.
 pub trait Says {
     /// Returns whether to go on.
@@ -384,11 +387,11 @@ impl Engine {
             Self::Scanner { transducer, fast, .. } => {
                 let mut each = |piece| drop(each(piece));
                 match fast {
-                    Some((tier, algebra)) => {
+                    Some((tier, algebra)) if text.len() >= BLOCKS_MIN => {
                         let mut pieces = Pieces::new(text, |piece, _| each(piece));
                         vector::split(*tier, algebra, transducer, text, &mut pieces);
                     }
-                    None => scalar::split(transducer, text, each),
+                    _ => scalar::split(transducer, text, each),
                 }
                 Ok(())
             }
