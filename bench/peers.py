@@ -162,7 +162,7 @@ class Run:
         if cell.task == "load" and cache is None:
             self.caches += 1
             cache = self.caches
-        threads = THREADS if cell.task == "batch" else 1
+        threads = THREADS if cell.task in ("batch", "load") else 1
         job = {
             "peer": peer,
             "cell": asdict(cell),
@@ -216,9 +216,8 @@ def both_loads(first: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
     if again["status"] != "ok":
         return again
     one, two = first["figures"], again["figures"]
-    figures = {"first": one["load_cpu"], "warm": two["load_cpu"]}
-    figures |= {"first_wall": one["load_wall"], "warm_wall": two["load_wall"]}
-    return {"status": "ok", "figures": figures | {"memory": one["memory"]}}
+    figures = {"first": one["load"], "warm": two["load"], "memory": one["memory"]}
+    return {"status": "ok", "figures": figures}
 
 
 def save(results: Results, name: str) -> None:

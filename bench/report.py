@@ -43,7 +43,7 @@ def _lines(results: Results) -> Iterator[str]:
     if empty:
         yield f"The cheapest call with a str, `len(text)`, takes {median(empty):.0f} ns.\n"
     for name, title in (("first", "an empty cache folder"), ("warm", "the cache it left")):
-        yield f"## load with {title}: CPU ms\n"
+        yield f"## load with {title}: ms by the clock\n"
         yield from _table(results, ["load"], name, _plain(1000))
     yield "## Why there is no figure\n"
     yield from sorted({_reason(record) for record in results["records"] if "reason" in record})

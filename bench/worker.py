@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import resource
+import subprocess
 import sys
 import time
 import timeit
@@ -22,6 +23,8 @@ import numpy as np
 from adapters import PEERS, Batch, Encoder, offsets_of
 from cells import HELLO, Cell, ids_file, text_file
 from texts import SEPARATOR
+
+BENCH = Path(__file__).parent
 
 MEMORY_MAX = 16 << 30
 """More than that no peer is given: the machine may have other users."""
@@ -62,12 +65,9 @@ def work(name: str, cell: Cell, folder: Path, *, expect: bool) -> dict[str, Any]
         import_module(peer.module)
         bare = peak_memory()
         status = "refuses"
-        cpu, wall = time.process_time(), time.perf_counter()
+        start = time.perf_counter()
         encoder = peer.load(cell.vocab, folder)
-        figures = {
-            "load_cpu": time.process_time() - cpu,
-            "load_wall": time.perf_counter() - wall,
-        }
+        figures = {"load": time.perf_counter() - start}
         status = "fails"
         if expect:
             write_ids(encoder, cell, folder)
@@ -111,6 +111,7 @@ def measure_encode(encoder: Encoder, cell: Cell, folder: Path, bare: float) -> F
         run([before[at : at + BEFORE_SMALL] for at in range(0, len(before), BEFORE_SMALL)])
     else:
         run(before)
+    touch_memory()
     if cell.task == "hostile":
         figures["english"], _ = timed(run, (folder / "english").read_bytes().decode(), clock)
     for name in ("first", "warm"):
@@ -128,6 +129,7 @@ def measure_decode(encoder: Encoder, cell: Cell, folder: Path) -> Figures:
     text = read_texts(cell, folder)
     ids = np.load(folder / ids_file(cell))["ids"]
     encoder.decode(ids[:1000].tolist())
+    touch_memory()
     figures = {}
     for name in ("first", "warm"):
         given = ids.tolist() if cell.form == "list" else ids.copy()
@@ -163,6 +165,15 @@ def runner(encoder: Encoder, cell: Cell) -> Callable[[Any], Any]:
     if cell.task == "small":
         return lambda texts: [encode(text) for text in texts]
     return encode
+
+
+def touch_memory() -> None:
+    """Have another process take memory from the system, write to it, and give it back.
+
+    The host of a virtual machine may give memory only when it is touched, and take it back when it
+    has been free for some seconds: whoever comes then would pay for it, and not for encoding.
+    """
+    subprocess.run([sys.executable, BENCH / "touch.py"], check=True)
 
 
 def timed(
