@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
 use jeton::split::Path;
-use jeton::{Allowed, Error, Id, Tokenizer};
+use jeton::{Allowed, Batch, Error, Id, Tokenizer};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Lists};
 use crate::layout::{StrLayout, WIDENED_MIN};
-use crate::text::{HeldText, Source, Text};
+use crate::text::{Source, Text};
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
 pub(crate) const DETACH_BYTES: usize = 1 << 12;
@@ -116,12 +116,14 @@ impl Engine {
         append: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (prepend, append) = (self.end(prepend)?, self.end(append)?);
-        let batch = self.with_texts(py, texts, threads, specials, Tokenizer::encode_batch)?;
+        let batch = self.batch(py, texts, threads, specials)?;
         let vocab_size = self.tokenizer.vocab_size();
-        let lists = batch.into_iter().map(|mut ids| {
-            if prepend.is_some() || append.is_some() {
-                ids = prepend.into_iter().chain(ids).chain(append).collect();
+        let lists = batch.iter().map(|ids| {
+            if prepend.is_none() && append.is_none() {
+                return self.lists.list(py, ids, vocab_size);
             }
+            let ids: Vec<Id> =
+                prepend.into_iter().chain(ids.iter().copied()).chain(append).collect();
             self.lists.list(py, &ids, vocab_size)
         });
         PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
@@ -136,14 +138,10 @@ impl Engine {
         threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let batch = self.with_texts(py, texts, threads, specials, Tokenizer::encode_batch)?;
-        let mut offsets = vec![0];
-        let mut whole = jeton::huge::vec(batch.iter().map(Vec::len).sum());
-        for ids in batch {
-            whole.extend_from_slice(&ids);
-            offsets.push(whole.len() as u64);
-        }
-        Ok((ids::array(py, &mut whole)?, ids::array_of_places(py, &offsets)?))
+        let mut batch = self.batch(py, texts, threads, specials)?;
+        let ends = batch.ends.iter().map(|&end| end as u64);
+        let offsets: Vec<u64> = [0].into_iter().chain(ends).collect();
+        Ok((ids::array(py, &mut batch.ids)?, ids::array_of_places(py, &offsets)?))
     }
 
     /// Return how many ids a text has, or `limit` if it has more: counting stops there, and no more
@@ -191,7 +189,9 @@ impl Engine {
         threads: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<usize>> {
-        self.with_texts(py, texts, threads, specials, Tokenizer::count_batch)
+        self.with_texts(py, texts, threads, specials, |tokenizer, texts, allowed, threads| {
+            tokenizer.count_batch(texts, allowed, threads)
+        })
     }
 
     /// Return whether a text has at most `n` ids; no more of it is read than that takes.
@@ -470,6 +470,18 @@ impl Engine {
         encoded.map_err(|error| raise(py, &error))
     }
 
+    fn batch(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i128>,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Batch> {
+        self.with_texts(py, texts, threads, specials, |tokenizer, texts, allowed, threads| {
+            tokenizer.encode_batch(texts, allowed, threads)
+        })
+    }
+
     /// Does something with many texts on threads.
     fn with_texts<R: Send>(
         &self,
@@ -477,18 +489,25 @@ impl Engine {
         texts: &Bound<'_, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
-        work: impl Fn(&Tokenizer, &[&[u8]], &Allowed, usize) -> Result<R, Error> + Sync,
+        work: impl Fn(&Tokenizer, &[Source<'_>], &Allowed, usize) -> Result<Option<R>, Error> + Sync,
     ) -> PyResult<R> {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
         }
         let allowed = self.allowed(py, specials)?;
-        let texts: Vec<HeldText> =
-            texts.try_iter()?.map(|text| text?.extract()).collect::<PyResult<_>>()?;
-        let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
-        let threads = threads_or_all(threads, texts.iter().map(|text| text.len()).sum());
-        let done = py.detach(|| work(&self.tokenizer, &texts, &allowed, threads));
-        done.map_err(|error| raise(py, &error))
+        let texts: Vec<Bound<'_, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
+        let with = |sources: Vec<Source<'_>>| {
+            let threads = threads_or_all(threads, sources.iter().map(Source::bytes_most).sum());
+            let done = py.detach(|| work(&self.tokenizer, &sources, &allowed, threads));
+            done.map_err(|error| raise(py, &error))
+        };
+        let sources = texts.iter().map(|text| Source::of_batch(text.as_borrowed()));
+        if let Some(done) = with(sources.collect::<PyResult<_>>()?)? {
+            return Ok(done);
+        }
+        // There is a lone surrogate.
+        let texts = texts.iter().map(|text| text.extract().map(Source::Text));
+        Ok(with(texts.collect::<PyResult<_>>()?)?.expect("all have been copied"))
     }
 
     /// Returns the bytes of ids. Those of a list are read while they are decoded, with the GIL.

@@ -422,4 +422,13 @@ impl Units<'_> {
             Self::Four(units) => jeton::unicode::transcode(units),
         }
     }
+
+    /// Appends the UTF-8 to a text, if there are no lone surrogates.
+    pub(crate) fn utf8_into(&self, text: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Self::Ascii(units) | Self::One(units) => jeton::unicode::transcode_into(units, text),
+            Self::Two(units) => jeton::unicode::transcode_into(units, text),
+            Self::Four(units) => jeton::unicode::transcode_into(units, text),
+        }
+    }
 }

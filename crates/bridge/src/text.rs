@@ -1,5 +1,6 @@
 //! Python's texts, as bytes that stay readable while the GIL is released.
 
+use jeton::Readable;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -60,7 +61,23 @@ pub(crate) enum Source<'a> {
 /// Characters that such a `str` has at least.
 const UNITS_MIN: usize = 1 << 17;
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// Reads a text of a batch: whoever encodes it copies it, if it has to be copied.
+    pub(crate) fn of_batch(object: Borrowed<'a, '_, PyAny>) -> PyResult<Self> {
+        Self::from(object, 0)
+    }
+
+    #[inline(always)]
+    fn from(object: Borrowed<'a, '_, PyAny>, units_min: usize) -> PyResult<Self> {
+        match lent_by(object) {
+            Some(text) => Ok(Self::Text(Text::Lent(text))),
+            None => match object.cast::<PyString>().ok().and_then(units) {
+                Some(units) if units.len() >= units_min => Ok(Self::Units(units)),
+                _ => made_of(object, true).map(Self::Text),
+            },
+        }
+    }
+
     /// Returns how many bytes the text has; of one that is read where it lies, as many as most have at most.
     #[inline]
     pub(crate) fn bytes_most(&self) -> usize {
@@ -76,12 +93,23 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source<'a> {
 
     #[inline(always)]
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match lent_by(object) {
-            Some(text) => Ok(Self::Text(Text::Lent(text))),
-            None => match object.cast::<PyString>().ok().and_then(units) {
-                Some(units) if units.len() >= UNITS_MIN => Ok(Self::Units(units)),
-                _ => made_of(object, true).map(Self::Text),
-            },
+        Self::from(object, UNITS_MIN)
+    }
+}
+
+impl Readable for Source<'_> {
+    fn bytes_most(&self) -> usize {
+        self.bytes_most()
+    }
+
+    fn read<'t>(&'t self, room: &'t mut Vec<u8>) -> Option<&'t [u8]> {
+        match self {
+            Self::Text(text) => Some(text.bytes()),
+            Self::Units(units) => {
+                room.clear();
+                units.utf8_into(room)?;
+                Some(room)
+            }
         }
     }
 }

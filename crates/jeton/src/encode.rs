@@ -107,7 +107,7 @@ impl Tokenizer {
     }
 
     #[inline]
-    fn encode_with(
+    pub(crate) fn encode_with(
         &self,
         text: &[u8],
         allowed: &Allowed,
@@ -233,53 +233,6 @@ impl Tokenizer {
             },
         )
     }
-
-    /// Encodes many texts on so many threads; the ids of each are in its place.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tokenizer::encode`].
-    pub fn encode_batch(
-        &self,
-        texts: &[&[u8]],
-        allowed: &Allowed,
-        threads: usize,
-    ) -> Result<Vec<Vec<Id>>, Error> {
-        self.take_batch(texts, allowed, threads)
-    }
-
-    /// Counts the ids of many texts on so many threads.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tokenizer::encode`].
-    pub fn count_batch(
-        &self,
-        texts: &[&[u8]],
-        allowed: &Allowed,
-        threads: usize,
-    ) -> Result<Vec<usize>, Error> {
-        self.take_batch(texts, allowed, threads)
-    }
-
-    fn take_batch<T: Taker + Send>(
-        &self,
-        texts: &[&[u8]],
-        allowed: &Allowed,
-        threads: usize,
-    ) -> Result<Vec<T>, Error> {
-        in_parallel(
-            texts,
-            |text| text.len(),
-            threads,
-            || self.pool.lend(),
-            |text, scratch| {
-                let mut taken = T::with_room(text.len());
-                self.encode_with(text, allowed, scratch, &mut taken)?;
-                Ok(taken)
-            },
-        )
-    }
 }
 
 /// The most bytes of a token, once somebody has asked. Two tokenizers do not differ by it.
@@ -309,11 +262,24 @@ pub(crate) fn refuse_too_long(text: &[u8]) -> Result<(), Error> {
 pub(crate) const THREADS_MAX: usize = 256;
 
 /// Bytes that are worth a thread of their own.
-const BYTES_PER_THREAD: usize = 1 << 16;
+pub(crate) const BYTES_PER_THREAD: usize = 1 << 16;
 
-/// Applies `work` to each item on up to `threads` threads, and keeps the order.
+/// Runs something on so many threads at once; returns what each comes to.
 ///
 /// Threads live as long as the call: nothing is left behind for a fork to lose.
+pub(crate) fn by_threads<R: Send>(threads: usize, run: impl Fn() -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        // This thread works too, so a system that gives no more threads makes it slower only.
+        let others =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &run).ok());
+        let others: Vec<_> = others.collect();
+        let own = run();
+        let join = |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
+        others.into_iter().map(join).chain([own]).collect()
+    })
+}
+
+/// Applies `work` to each item on up to `threads` threads, and keeps the order.
 pub(crate) fn in_parallel<T: Sync, S, R: Send>(
     items: &[T],
     size: impl Fn(&T) -> usize,
@@ -341,15 +307,7 @@ pub(crate) fn in_parallel<T: Sync, S, R: Send>(
             done.push((start, results?));
         }
     };
-    let done = thread::scope(|scope| {
-        // This thread works too, so a system that gives no more threads makes it slower only.
-        let others =
-            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok());
-        let workers: Vec<_> = others.collect();
-        let own = run();
-        let join = |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
-        workers.into_iter().map(join).chain([own]).collect::<Result<Vec<_>, Error>>()
-    })?;
+    let done = by_threads(threads, run).into_iter().collect::<Result<Vec<_>, Error>>()?;
     let mut done: Vec<(usize, Vec<R>)> = done.into_iter().flatten().collect();
     done.sort_by_key(|(start, _)| *start);
     Ok(done.into_iter().flat_map(|(_, results)| results).collect())
@@ -490,6 +448,27 @@ mod tests {
             let mut ids = Vec::new();
             tokenizer.encode(&long, &all, &mut ids).unwrap();
             assert_eq!(tokenizer.encode_parallel(&long, &all, 3).unwrap(), ids, "{seed} {texts}");
+            let batch = cut_anywhere(&mut random, &long);
+            let found = tokenizer.encode_batch(&batch, &all, 3).unwrap().unwrap();
+            let counts = tokenizer.count_batch(&batch, &all, 3).unwrap().unwrap();
+            assert_eq!((found.iter().count(), counts.len()), (batch.len(), batch.len()));
+            for (text, (found, count)) in batch.iter().zip(found.iter().zip(counts)) {
+                ids.clear();
+                tokenizer.encode(text, &all, &mut ids).unwrap();
+                assert_eq!((found, count), (&ids[..], ids.len()), "{seed} {texts}");
+            }
+        }
+        texts
+    }
+
+    /// Cuts a text into texts of a few bytes or kilobytes, some of them empty.
+    fn cut_anywhere<'t>(random: &mut Random, mut text: &'t [u8]) -> Vec<&'t [u8]> {
+        let mut texts = Vec::new();
+        while !text.is_empty() {
+            let most = [1, 50, 8000][random.below(3)];
+            let (one, rest) = text.split_at(random.below(most + 1).min(text.len()));
+            texts.push(one);
+            text = rest;
         }
         texts
     }

@@ -38,6 +38,7 @@ pub mod unicode;
 pub mod vocab;
 
 // Text becomes ids, ids become text.
+mod batch;
 mod chunk;
 pub mod cut;
 pub mod decode;
@@ -62,6 +63,7 @@ pub mod file;
 pub mod image;
 pub mod learn;
 
+pub use batch::{Batch, Readable};
 pub use count::{Counter, Counts};
 pub use encode::Tokenizer;
 pub use error::{Error, Kind};

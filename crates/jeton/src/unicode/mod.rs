@@ -12,8 +12,7 @@ pub(crate) use points::{POINTS, Points};
 pub(crate) use rows::{Row, row};
 pub use scripts::script_name;
 pub(crate) use scripts::{script, script_of};
-pub(crate) use transcode::transcode_into;
-pub use transcode::{Unit, transcode};
+pub use transcode::{Unit, transcode, transcode_into};
 pub use widen::{Width, measure, widen};
 pub(crate) use words::{fold, is_word, is_word_after, is_word_before};
 

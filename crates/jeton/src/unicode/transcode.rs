@@ -62,8 +62,8 @@ pub fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Appends the UTF-8 of code points to a text.
-pub(crate) fn transcode_into<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
+/// Appends the UTF-8 of code points to a text, or of some of them before one that has none.
+pub fn transcode_into<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: each is called where the machine has what it asks for.
     #[allow(unsafe_code)]
