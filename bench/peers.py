@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,7 @@ import chart
 import report
 from adapters import PEERS, THREADS
 from cells import Cell, choose, ids_file, text_file
+from jeton import _engine
 from prepare import FULL, QUICK, prepare_texts, prepare_vocab
 from records import Record, Results, read, write
 
@@ -32,9 +34,9 @@ SLOW = 6
 
 def main() -> None:
     options = parse()
+    if (options.readme or options.more) and not (RESULTS / "latest.json").exists():
+        sys.exit("there is no results/latest.json yet; run `make bench` first")
     if options.readme:
-        if not (RESULTS / "latest.json").exists():
-            sys.exit("there is no results/latest.json yet; run `make bench` first")
         print(report.readme(read(RESULTS / "latest.json")))
         return
     cells: list[Cell] = options.cells
@@ -46,15 +48,18 @@ def main() -> None:
         "quick": options.quick,
         "machine": machine(),
         "versions": versions({peer: PEERS[peer].package for peer in peers}),
+        "engine": sha256(Path(_engine.__file__).read_bytes()).hexdigest()[:12],
         "records": [],
     }
     with TemporaryDirectory(prefix="jeton-bench-") as folder:
         run = Run(Path(folder), peers, options.timeout)
+        if options.more:
+            run.go_on(read(RESULTS / "latest.json"), results)
         run.prepare(cells, quick=options.quick)
         for number in range(1, options.rounds + 1):
             for _ in run.round(cells, number):
                 results["records"] = list(run.records.values())
-                save(results, "latest" if whole else "part")
+                save(results, "latest" if whole or options.more else "part")
     print(report.tables(results))
 
 
@@ -69,12 +74,17 @@ def parse() -> argparse.Namespace:
         "--only", type=words, default=[], help="cells, by words as in cl100k_base,en,code,list"
     )
     parser.add_argument("--peers", type=words, default=[], help="these peers only")
+    parser.add_argument(
+        "--more", action="store_true", help="add rounds to those in results/latest.json"
+    )
     parser.add_argument("--timeout", type=float, default=180, help="seconds for a process (180)")
     parser.add_argument("--readme", action="store_true", help="print the README's table and stop")
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 5)
     if strange := set(options.peers) - set(PEERS):
         parser.error(f"{', '.join(sorted(strange))} is no peer; there are {', '.join(PEERS)}")
+    if options.more and options.quick:
+        parser.error("--quick has other texts than the rounds that --more would add to")
     try:
         options.cells = choose(options.only)
     except ValueError as error:
@@ -94,6 +104,19 @@ class Run:
         self.done: set[tuple[Cell, str]] = set()
         self.caches = 0
         self.cores = cores()
+
+    def go_on(self, known: Results, results: Results) -> None:
+        """Begin with what another run has found, of the same encoders on the same machine."""
+        alike = [
+            (each["machine"], each["versions"], each.get("engine")) for each in (known, results)
+        ]
+        if alike[0] != alike[1]:
+            sys.exit("results/latest.json is of another machine, or of other encoders")
+        for record in known["records"]:
+            cell = Cell(record["task"], record["vocab"], record["texts"], record["form"])
+            self.records[cell, record["peer"]] = record
+            if record["status"] != "ok":
+                self.done.add((cell, record["peer"]))
 
     def prepare(self, cells: list[Cell], *, quick: bool) -> None:
         """Write texts and vocabularies, and tiktoken's ids of all that will be encoded."""

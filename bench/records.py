@@ -30,6 +30,8 @@ class Results(TypedDict):
     quick: bool
     machine: dict[str, str]
     versions: dict[str, str]
+    engine: NotRequired[str]
+    """A digest of ours, which has changes that its version does not tell."""
     records: list[Record]
 
 

@@ -24,7 +24,7 @@ def tables(results: Results) -> str:
 def _lines(results: Results) -> Iterator[str]:
     yield "# Encoders in one run\n"
     size = " on small texts, to try it" if results["quick"] else ""
-    yield f"Made by `python bench/peers.py` on {results['date']}, {results['rounds']} rounds{size}."
+    yield f"Made by `python bench/peers.py` on {results['date']}, {_rounds(results)}{size}."
     yield ", ".join(f"{name}: {value}" for name, value in results["machine"].items()) + ".  "
     yield ", ".join(f"{name} {version}" for name, version in results["versions"].items()) + "."
     yield "[How to read it](../README.md).\n"
@@ -47,6 +47,13 @@ def _lines(results: Results) -> Iterator[str]:
         yield from _table(results, ["load"], name, _plain(1000))
     yield "## Why there is no figure\n"
     yield from sorted({_reason(record) for record in results["records"] if "reason" in record})
+
+
+def _rounds(results: Results) -> str:
+    """Return how many rounds the cells have."""
+    counts = [len(figures(each, "first")) for each in results["records"] if each["peer"] == "jeton"]
+    least, most = min(counts, default=0), max(counts, default=0)
+    return f"{most} rounds" if least == most else f"{least} to {most} rounds"
 
 
 def _reason(record: Record) -> str:
