@@ -34,6 +34,7 @@ pub mod huge;
 mod index;
 mod progress;
 mod short;
+mod tier;
 pub mod unicode;
 pub mod vocab;
 

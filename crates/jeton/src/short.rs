@@ -70,13 +70,13 @@ impl Key {
         self.0 & ELSEWHERE != 0
     }
 
-    /// Returns a number whose bits all depend on all bytes.
+    /// Returns a number whose highest bits depend on all bytes.
     #[inline(always)]
     pub(crate) fn mixed(self) -> u64 {
-        self.mixed_by(SEEDS)
+        mix_halves(self.0 as u64, (self.0 >> 64) as u64)
     }
 
-    /// The same by seeds of somebody's own.
+    /// Returns a number whose bits all depend on all bytes, by seeds of somebody's own.
     #[inline(always)]
     pub(crate) fn mixed_by(self, seeds: [u64; 2]) -> u64 {
         mix(self.0, seeds)
@@ -100,10 +100,10 @@ pub(crate) fn mix(key: u128, seeds: [u64; 2]) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Returns what [`Key::mixed`] does, for the two halves of a key.
+/// Returns what [`Key::mixed`] does, for the two halves of a key: by products that vectors have too.
 #[inline(always)]
 pub(crate) fn mix_halves(low: u64, high: u64) -> u64 {
-    mix(u128::from(high) << 64 | u128::from(low), SEEDS)
+    low.wrapping_mul(SEEDS[0]) ^ high.wrapping_mul(SEEDS[1])
 }
 
 /// The bits of so many bytes.

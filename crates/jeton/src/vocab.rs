@@ -341,11 +341,12 @@ impl Vocab {
         self.index.prefetch(self.index.hash_short(key));
     }
 
-    /// Asks for the key of what is there, a while after that.
+    /// Asks for the key and the id of what is there, a while after that.
     #[inline]
     pub(crate) fn prefetch_key(&self, key: Key) {
         let index = self.index.first(self.index.hash_short(key));
         prefetch(&self.tokens.keys[index]);
+        prefetch(&self.tokens.ids[index]);
     }
 
     /// Returns the id of a token that is not short.

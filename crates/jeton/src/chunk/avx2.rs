@@ -10,14 +10,6 @@ use super::{Chunk, Missed, ROOM, WAITING};
 use crate::merge::{IDS, Slot, home};
 use crate::short::{Key, ROWS, mix_halves};
 
-/// Returns whether the machine has the instructions.
-#[inline]
-pub(super) fn is_there() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-}
-
 /// Makes the keys of the first pieces, asks for their slots, and returns how many those are: the bytes of
 /// the others are too near the end of the text to be read sixteen at once.
 #[target_feature(enable = "avx2,bmi1,bmi2")]

@@ -8,6 +8,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 
 use std::cell::Cell;
 
@@ -15,6 +17,7 @@ use crate::huge::prefetch;
 use crate::merge::{IDS, Learned, News, Scratch, Slot, hash, home, merge_new};
 use crate::short::{Key, SHORT_MAX};
 use crate::split::Ends;
+use crate::tier::Tier;
 use crate::vocab::{Id, Vocab};
 
 /// Who takes the ids of a text: they are kept, or only counted.
@@ -197,29 +200,25 @@ pub(crate) struct Chunks<'a, T> {
     chunk: Box<Chunk>,
     scratch: &'a mut Scratch,
     taker: &'a mut T,
+    tier: Tier,
 }
 
 impl<T: Taker> Ends for Chunks<'_, T> {
     #[inline(always)]
-    fn block(&mut self, first: usize, mut cuts: u64, _: u64, wide: bool) {
+    fn block(&mut self, first: usize, cuts: u64, _: u64, wide: bool) {
         if cuts == 0 {
             return;
         }
-        if wide {
+        let chunk = &mut *self.chunk;
+        let start = chunk.starts[chunk.count % ROOM] as usize;
+        // What ends first may have begun before the block.
+        let first_is_long = first + cuts.trailing_zeros() as usize - start > SHORT_MAX;
+        chunk.put_ends(self.tier, first, cuts);
+        if first_is_long || wide && chunk.any_is_long(self.tier, cuts) {
             return self.push_block(first, cuts);
         }
-        // What ends first may have begun before the block.
-        self.end(first + cuts.trailing_zeros() as usize);
-        cuts &= cuts - 1;
-        let chunk = &mut *self.chunk;
-        let mut count = chunk.count;
-        while cuts != 0 {
-            count += 1;
-            chunk.starts[count % ROOM] = (first + cuts.trailing_zeros() as usize) as u32;
-            cuts &= cuts - 1;
-        }
-        chunk.count = count;
-        if count >= FULL {
+        chunk.count += cuts.count_ones() as usize;
+        if chunk.count >= FULL {
             self.flush();
         }
     }
@@ -244,7 +243,7 @@ impl<'a, T: Taker> Chunks<'a, T> {
     ) -> Self {
         let mut chunk = scratch.chunk.take().unwrap_or_default();
         (chunk.starts[0], chunk.count) = (0, 0);
-        Self { vocab, text, chunk, scratch, taker }
+        Self { vocab, text, chunk, scratch, taker, tier: Tier::best() }
     }
 
     /// Takes a piece, or a part of one, by where it ends.
@@ -290,11 +289,11 @@ impl<'a, T: Taker> Chunks<'a, T> {
     /// Looks up the pieces of a chunk.
     #[inline(never)]
     fn flush(&mut self) {
-        let Self { vocab, text, chunk, scratch, .. } = self;
+        let Self { vocab, text, chunk, scratch, tier, .. } = self;
         let slots = scratch.learned.short.slots();
-        chunk.make_keys(text, slots);
+        chunk.make_keys(*tier, text, slots);
         let first = chunk.waiting.missed_count;
-        chunk.find(slots);
+        chunk.find(*tier, slots);
         chunk.find_displaced(first, vocab, text, &mut scratch.learned);
         chunk.starts[0] = chunk.starts[chunk.count % ROOM];
         chunk.waiting.pieces += chunk.count;
@@ -322,17 +321,50 @@ impl Chunk {
         }
     }
 
+    /// Writes where the pieces of a block end, after those that there are; they are not counted yet.
+    #[inline(always)]
+    fn put_ends(&mut self, tier: Tier, first: usize, mut cuts: u64) {
+        #[cfg(target_arch = "x86_64")]
+        if tier == Tier::Avx512 {
+            // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+            #[allow(unsafe_code)]
+            return unsafe { avx512::put_ends(self, first, cuts) };
+        }
+        let mut count = self.count;
+        while cuts != 0 {
+            count += 1;
+            self.starts[count % ROOM] = (first + cuts.trailing_zeros() as usize) as u32;
+            cuts &= cuts - 1;
+        }
+    }
+
+    /// Returns whether any of the pieces whose ends were put last has more bytes than are short.
+    #[inline(always)]
+    fn any_is_long(&self, tier: Tier, cuts: u64) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if tier == Tier::Avx512 {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            return unsafe { avx512::any_is_long(self, cuts) };
+        }
+        let starts = &self.starts[self.count..=self.count + cuts.count_ones() as usize];
+        starts.windows(2).any(|pair| pair[1] - pair[0] > SHORT_MAX as u32)
+    }
+
     /// The keys of all pieces; asks for the slots where they are looked for.
     #[inline(never)]
-    fn make_keys(&mut self, text: &[u8], slots: &[Slot]) {
-        #[cfg(target_arch = "x86_64")]
-        if avx2::is_there() {
-            // SAFETY: the machine has the instructions.
+    fn make_keys(&mut self, tier: Tier, text: &[u8], slots: &[Slot]) {
+        let made = match tier {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            let made = unsafe { avx2::make_keys(self, text, slots) };
-            return self.make_keys_from(made, text, slots);
-        }
-        self.make_keys_from(0, text, slots);
+            Tier::Avx512 => unsafe { avx512::make_keys(self, text, slots) },
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx2 => unsafe { avx2::make_keys(self, text, slots) },
+            Tier::Plain => 0,
+        };
+        self.make_keys_from(made, text, slots);
     }
 
     /// The plain way, from a piece on.
@@ -348,14 +380,14 @@ impl Chunk {
 
     /// The ids of the pieces that are known, and which are not.
     #[inline(never)]
-    fn find(&mut self, slots: &[Slot]) {
-        #[cfg(target_arch = "x86_64")]
-        if avx2::is_there() {
-            // SAFETY: the machine has the instructions.
+    fn find(&mut self, tier: Tier, slots: &[Slot]) {
+        match tier {
+            // SAFETY: as above; who has AVX-512 has AVX2.
+            #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            return unsafe { avx2::find(self, slots) };
+            Tier::Avx512 | Tier::Avx2 => unsafe { avx2::find(self, slots) },
+            Tier::Plain => self.find_plainly(slots),
         }
-        self.find_plainly(slots);
     }
 
     /// The plain way.
@@ -403,7 +435,7 @@ impl Chunk {
                 hash
             };
             let it = Unknown { key, hash, start, end, missed: number as u32 };
-            let last = &mut seen[hash as usize % SEEN];
+            let last = &mut seen[(hash >> 32) as usize % SEEN];
             match unknown.get(usize::from(*last)) {
                 Some(same) if same.hash == hash && same.piece(text) == it.piece(text) => {
                     again.push((number as u32, u32::from(*last)));
@@ -538,12 +570,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_arch = "x86_64")]
-    #[allow(unsafe_code)]
-    fn vectors_and_the_plain_way_agree() {
-        if !avx2::is_there() {
-            return;
-        }
+    fn all_tiers_make_the_same_keys_and_find_the_same() {
         let mut random = Random(17);
         let mut learned = Learned::default();
         let (mut all_found, mut all_missed) = (0, 0);
@@ -555,26 +582,54 @@ mod tests {
             plain.waiting.found_count = random.below((WAITING - PIECES) * IDS);
             plain.waiting.missed_count = random.below(WAITING - PIECES);
             let before = (plain.waiting.found_count, plain.waiting.missed_count);
-            let mut vectors = plain.clone();
+            let given = plain.clone();
             let slots = learned.short.slots();
-            plain.make_keys_from(0, &text, slots);
-            vectors.make_keys(&text, slots);
+            plain.make_keys(Tier::Plain, &text, slots);
+            plain.find(Tier::Plain, slots);
             let count = plain.count;
-            assert_eq!(plain.keys[..count], vectors.keys[..count]);
-            assert_eq!(plain.homes[..count], vectors.homes[..count]);
-            plain.find_plainly(slots);
-            // SAFETY: the machine has the instructions.
-            unsafe { avx2::find(&mut vectors, slots) };
             let found = |chunk: &Chunk| chunk.waiting.found[..chunk.waiting.found_count].to_vec();
-            assert_eq!(found(&plain), found(&vectors));
             let missed = |chunk: &Chunk| {
                 let missed = &chunk.waiting.missed[..chunk.waiting.missed_count];
                 missed.iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
             };
-            assert_eq!(missed(&plain), missed(&vectors));
+            for tier in Tier::all() {
+                let mut chunk = given.clone();
+                chunk.make_keys(tier, &text, slots);
+                assert_eq!(plain.keys[..count], chunk.keys[..count], "{tier:?}");
+                assert_eq!(plain.homes[..count], chunk.homes[..count], "{tier:?}");
+                chunk.find(tier, slots);
+                assert_eq!(found(&plain), found(&chunk), "{tier:?}");
+                assert_eq!(missed(&plain), missed(&chunk), "{tier:?}");
+            }
             all_found += plain.waiting.found_count - before.0;
             all_missed += plain.waiting.missed_count - before.1;
         }
         assert!(all_found > 10_000 && all_missed > 10_000);
+    }
+
+    #[test]
+    fn all_tiers_put_the_same_ends() {
+        let mut random = Random(18);
+        for round in 0..20_000 {
+            let mut plain = Chunk::default();
+            plain.count = random.below(FULL);
+            let first = random.below(1 << 20);
+            // A piece may have begun before the block.
+            plain.starts[plain.count] = (first - random.below(20).min(first)) as u32;
+            let mut word = || (0..4).fold(0, |word, _| word << 16 | random.below(1 << 16) as u64);
+            let bits = (0..1 + round % 4).fold(u64::MAX, |bits, _| bits & word());
+            let cuts = if round % 4 == 3 { !bits } else { bits } | 1 << random.below(64);
+            let count = cuts.count_ones() as usize;
+            let given = plain.clone();
+            plain.put_ends(Tier::Plain, first, cuts);
+            let ends = |chunk: &Chunk| chunk.starts[chunk.count..=chunk.count + count].to_vec();
+            for tier in Tier::all() {
+                let mut chunk = given.clone();
+                chunk.put_ends(tier, first, cuts);
+                assert_eq!(ends(&plain), ends(&chunk), "{tier:?}, {cuts:x}");
+                let is_long = plain.any_is_long(Tier::Plain, cuts);
+                assert_eq!(chunk.any_is_long(tier, cuts), is_long, "{tier:?}, {cuts:x}");
+            }
+        }
     }
 }

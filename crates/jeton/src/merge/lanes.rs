@@ -1,15 +1,14 @@
-//! New pieces are merged eight at a time: while one waits for the ranks of its pairs, the others go on.
+//! New pieces are merged sixteen at a time: while one waits for the ranks of its pairs, the others go on.
 //!
 //! The ranks of a piece's pairs lie in the lanes of vectors, so that the lowest is found at once;
 //! parts that are joined leave a gap, and a bit set says which are left.
 
-use std::sync::OnceLock;
-
 use super::pairs::{Asked, Narrow};
+use crate::tier::Tier;
 use crate::vocab::{Id, Vocab};
 
 /// Pieces that are merged together.
-const PIECES: usize = 8;
+const PIECES: usize = 16;
 
 /// New pieces that wait for others to be merged with, by the number of parts they begin with.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +68,7 @@ impl News {
     }
 }
 
-/// The parts of eight pieces, fewer than `LANES` each. A piece without parts stays without.
+/// The parts of sixteen pieces, fewer than `LANES` each. A piece without parts stays without.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<const LANES: usize> {
     /// The parts begin at 1; before and after is one that merges with nothing.
@@ -259,42 +258,6 @@ impl Join {
     fn of(piece: usize) -> Self {
         let asked = Asked::default();
         Self { piece, gone: 0, at: 0, before: 0, with_after: asked, with_before: asked }
-    }
-}
-
-/// The instructions that lanes are compared by, the best first.
-#[derive(Clone, Copy, Debug)]
-enum Tier {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Plain,
-}
-
-impl Tier {
-    /// Returns those that this machine has.
-    fn all() -> Vec<Self> {
-        let mut tiers = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            let bits = is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt");
-            if bits && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
-                tiers.push(Self::Avx512);
-            }
-            if bits && is_x86_feature_detected!("avx2") {
-                tiers.push(Self::Avx2);
-            }
-        }
-        tiers.push(Self::Plain);
-        tiers
-    }
-
-    fn best() -> Self {
-        static BEST: OnceLock<Tier> = OnceLock::new();
-        *BEST.get_or_init(|| Self::all()[0])
     }
 }
 

@@ -149,7 +149,7 @@ impl Short {
         let free =
             self.first(home, |kept| (kept.count == 0) | (kept.key.plain() == slot.key.plain()));
         // Which one is given up does not matter much: what is in use comes back.
-        let at = free.unwrap_or(home ^ (hash >> 62) as usize);
+        let at = free.unwrap_or(home ^ (hash >> 32) as usize % 4);
         self.used += usize::from(self.slots[at].count == 0);
         self.slots[at] = slot;
     }
@@ -175,10 +175,16 @@ impl Short {
     }
 }
 
-/// Which of so many slots, a power of two, is the home of a hash.
+/// Which of so many slots is the home of a hash.
 #[inline(always)]
 pub(crate) fn home(hash: u64, slots: usize) -> usize {
-    (hash >> 20) as usize & (slots - 1)
+    (hash >> shift_to_home(slots)) as usize
+}
+
+/// What shifts a hash to one of so many slots, a power of two of 2 and more.
+#[inline(always)]
+pub(crate) fn shift_to_home(slots: usize) -> u32 {
+    slots.leading_zeros() + 1
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::algebra::{Algebra, Carry};
 use super::block;
 use super::block::{Block, Wide, below};
 use super::{Says, scalar};
+use crate::huge::prefetch;
 use crate::pattern::Transducer;
 
 /// The instructions that blocks are classified by, the best first.
@@ -47,7 +48,9 @@ impl Tier {
         let tiers = [
             (
                 Self::Avx512,
-                bits && is_x86_feature_detected!("avx512bw")
+                bits && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi2")
                     && is_x86_feature_detected!("avx512bitalg"),
             ),
             (Self::Avx2, bits && is_x86_feature_detected!("avx2")),
@@ -151,11 +154,18 @@ macro_rules! split_by_tier {
 }
 
 #[cfg(target_arch = "x86_64")]
-split_by_tier!(split_by_avx512, avx512, "avx512f,avx512bw,avx512bitalg,bmi1,lzcnt");
+split_by_tier!(
+    split_by_avx512,
+    avx512,
+    "avx512f,avx512bw,avx512vbmi2,avx512bitalg,bmi1,bmi2,lzcnt,popcnt"
+);
 #[cfg(target_arch = "x86_64")]
 split_by_tier!(split_by_avx2, avx2, "avx2,bmi1,lzcnt");
 #[cfg(target_arch = "x86_64")]
 split_by_tier!(split_by_sse2, sse2, "sse2");
+
+/// Bytes ahead of a block that are asked for.
+const AHEAD: usize = 1024;
 
 /// The loop over blocks, which each tier compiles with its own instructions.
 #[inline(always)]
@@ -184,6 +194,10 @@ fn split_by(
                 None => break,
             },
         };
+        // The machine looks ahead by itself, but not beyond a page.
+        if let Some(ahead) = text.get(first + AHEAD) {
+            prefetch(ahead);
+        }
         let block = classify(bytes);
         let seen = watch(&block, carry);
         let (found, end, broken) = if block.high == 0 {
