@@ -23,6 +23,8 @@ use crate::vocab::{Id, Vocab};
 /// Who takes the ids of a text: they are kept, or only counted.
 pub(crate) trait Taker {
     fn take(&mut self, ids: &[Id]);
+    /// Takes so many ids of a row, from one on.
+    fn take_of(&mut self, row: &[Id], first: usize, count: usize);
     fn take_one(&mut self, id: Id);
     /// Takes what `append` appends.
     fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>));
@@ -34,6 +36,11 @@ impl Taker for Vec<Id> {
     #[inline(always)]
     fn take(&mut self, ids: &[Id]) {
         self.extend_from_slice(ids);
+    }
+
+    #[inline(always)]
+    fn take_of(&mut self, row: &[Id], first: usize, count: usize) {
+        extend(self, row, first, count);
     }
 
     #[inline(always)]
@@ -55,6 +62,11 @@ impl Taker for usize {
     #[inline(always)]
     fn take(&mut self, ids: &[Id]) {
         *self += ids.len();
+    }
+
+    #[inline(always)]
+    fn take_of(&mut self, _: &[Id], _: usize, count: usize) {
+        *self += count;
     }
 
     #[inline(always)]
@@ -451,7 +463,9 @@ impl Chunk {
             }
         }
         for (number, at) in rows.drain(..) {
-            spans[number as usize] = append(others, learned.records.row(at as usize));
+            let (row, count) = learned.records.row_and_rest(at as usize);
+            spans[number as usize] = Span { first: others.len() as u32, count: count as u32 };
+            extend(others, row, 0, count);
         }
     }
 
@@ -509,10 +523,11 @@ impl Waiting {
     /// Hands over all ids in order; then none wait.
     fn hand_over<T: Taker>(&mut self, taker: &mut T) {
         let mut from = 0;
+        // So that there is something behind the last as well.
+        self.others.extend_from_slice(&[0; FEW]);
         for (missed, span) in self.missed[..self.missed_count].iter().zip(&self.spans) {
-            taker.take(&self.found[from..missed.place as usize]);
-            let others = &self.others[span.first as usize..];
-            taker.take(&others[..span.count as usize]);
+            taker.take_of(&self.found, from, missed.place as usize - from);
+            taker.take_of(&self.others, span.first as usize, span.count as usize);
             from = missed.place as usize;
         }
         taker.take(&self.found[from..self.found_count]);
@@ -525,6 +540,22 @@ impl Unknown {
     #[inline]
     fn piece<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// Ids that are copied at once, whether there are as many or fewer: how many cannot be foretold.
+const FEW: usize = 16;
+
+/// Appends so many ids of a row, from one on.
+#[inline(always)]
+fn extend(ids: &mut Vec<Id>, row: &[Id], first: usize, count: usize) {
+    match row[first..].first_chunk::<FEW>() {
+        Some(few) if count <= FEW => {
+            let before = ids.len();
+            ids.extend_from_slice(few);
+            ids.truncate(before + count);
+        }
+        _ => ids.extend_from_slice(&row[first..first + count]),
     }
 }
 
@@ -611,8 +642,7 @@ mod tests {
     fn all_tiers_put_the_same_ends() {
         let mut random = Random(18);
         for round in 0..20_000 {
-            let mut plain = Chunk::default();
-            plain.count = random.below(FULL);
+            let mut plain = Chunk { count: random.below(FULL), ..Chunk::default() };
             let first = random.below(1 << 20);
             // A piece may have begun before the block.
             plain.starts[plain.count] = (first - random.below(20).min(first)) as u32;

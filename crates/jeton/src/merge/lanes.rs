@@ -188,7 +188,7 @@ impl<const LANES: usize> Group<LANES> {
             for ((rank, pair), at) in
                 ranks[1..].iter_mut().zip(parts[1..=count].windows(2)).zip(1..)
             {
-                *rank = lane(pairs.first_rank(pair[0], pair[1]), at);
+                *rank = lane(pairs.narrow_first(pair[0], pair[1]), at);
             }
             // The edges are left too: every part has a neighbour.
             left[piece] = u64::MAX >> (PARTS - 2 - count);
@@ -203,7 +203,7 @@ impl<const LANES: usize> Group<LANES> {
             for number in 0..busy {
                 let piece = joins[number].piece % PIECES;
                 let lowest = lowest(&lanes[piece]);
-                if lowest == NONE {
+                if lowest >= lane(Narrow::RANK_LIMIT, 0) {
                     continue;
                 }
                 let (at, joined) = (lowest % PARTS as u32, lowest >> PLACE_BITS);
@@ -223,8 +223,9 @@ impl<const LANES: usize> Group<LANES> {
                 // In this order: what is at the edge, or gone, has no rank.
                 let ranks = &mut lanes[join.piece % PIECES].0;
                 let (at, before) = (join.at, join.before);
-                ranks[at as usize % LANES] = lane(pairs.answer(join.with_after), at);
-                ranks[before as usize % LANES] = lane(pairs.answer(join.with_before), before);
+                ranks[at as usize % LANES] = lane(pairs.narrow_answer(join.with_after), at);
+                ranks[before as usize % LANES] =
+                    lane(pairs.narrow_answer(join.with_before), before);
                 ranks[join.gone as usize % LANES] = NONE;
             }
         }
@@ -261,13 +262,16 @@ impl Join {
     }
 }
 
-/// In a lane, the rank is above the place of the pair. All bits are set where no pair merges.
+/// In a lane, the rank is above the place of the pair; where no pair merges, it is not below the limit.
 const PLACE_BITS: u32 = PARTS.ilog2();
 const NONE: u32 = u32::MAX;
 
+const _: () =
+    assert!((2 * Narrow::RANK_LIMIT - 1) << PLACE_BITS < NONE, "a rank and a place are one number");
+
 #[inline(always)]
 fn lane(rank: Id, at: u32) -> u32 {
-    if rank == Id::MAX { NONE } else { rank << PLACE_BITS | at }
+    rank << PLACE_BITS | at
 }
 
 /// The lanes of one piece. They lie in memory: one is set by a store, which is done long before all of

@@ -149,7 +149,7 @@ impl Short {
         let free =
             self.first(home, |kept| (kept.count == 0) | (kept.key.plain() == slot.key.plain()));
         // Which one is given up does not matter much: what is in use comes back.
-        let at = free.unwrap_or(home ^ (hash >> 32) as usize % 4);
+        let at = free.unwrap_or(home ^ ((hash >> 32) as usize % 4));
         self.used += usize::from(self.slots[at].count == 0);
         self.slots[at] = slot;
     }

@@ -1,6 +1,7 @@
 //! The table of pairs: (left, right) becomes the id of the two joined.
 
 use std::hash::{BuildHasher, Hasher};
+use std::ops::BitXor;
 
 use bytemuck::Pod;
 use foldhash::fast::RandomState;
@@ -9,7 +10,7 @@ use crate::huge::{Huge, prefetch};
 use crate::image::{Reader, Writer};
 use crate::vocab::Id;
 
-/// The pairs that merge, each in one of two places: a look-up is two loads and no branch.
+/// The pairs that merge, each in one of two buckets: a look-up takes two lines of the cache and no branch.
 #[derive(Clone, Debug)]
 pub struct Pairs(Width);
 
@@ -142,19 +143,52 @@ pub(crate) type Narrow = Table<u64>;
 
 impl Narrow {
     /// Ids of such a table are below; this one stands for nothing and merges with nothing.
-    pub(crate) const ID_LIMIT: Id = (1 << 21) - 1;
+    pub(crate) const ID_LIMIT: Id = Self::RANK_LIMIT - 1;
+
+    /// A rank that is not below stands for a pair that does not merge.
+    pub(crate) const RANK_LIMIT: Id = 1 << 21;
+
+    /// Returns what was asked for; for a pair that does not merge, something from `RANK_LIMIT` on, but less
+    /// than twice that.
+    #[inline(always)]
+    pub(crate) fn narrow_answer(&self, Asked { hash, pair }: Asked<u64>) -> Id {
+        let lowest = Entry::lowest(self.buckets(hash).map(|bucket| *bucket), pair);
+        // Whether a pair merges cannot be foretold, and the lower of two numbers would become a branch.
+        let beyond = Id::from(lowest >= Self::RANK_LIMIT.into());
+        (lowest as Id % Self::RANK_LIMIT) + beyond * Self::RANK_LIMIT
+    }
+
+    /// The same for a pair that merging begins with, quicker for bytes.
+    #[inline(always)]
+    pub(crate) fn narrow_first(&self, left: Id, right: Id) -> Id {
+        match left | right {
+            // There are as many as two bytes tell; the mask keeps within bounds.
+            0..256 => {
+                let joined = self.bytes[(left << 8 | right) as usize & (self.bytes.len() - 1)];
+                // Of the highest number, which stands for none, so much is left.
+                joined % (2 * Self::RANK_LIMIT)
+            }
+            _ => self.narrow_answer(self.asked(left, right)),
+        }
+    }
 }
 
 /// A pair and what it becomes in one number: the left id plus one, the right id, the joined id.
 /// Zero is no pair.
-pub(crate) trait Entry: Pod + Ord {
+pub(crate) trait Entry: Pod + Ord + BitXor<Output = Self> {
     fn pack(left: Id, right: Id, joined: Id) -> Self;
     fn unpack(self) -> ((Id, Id), Id);
     /// The pair alone, if it is packed with a joined id of zero: what is hashed.
     fn key(self) -> u64;
-    /// What an entry becomes if it has this pair, and `Id::MAX` if it has not; `pair` is packed with
-    /// a joined id of zero. The lower of two.
-    fn joined(entries: [Self; 2], pair: Self) -> Id;
+    /// What a pair becomes if one of the entries has it, and `Id::MAX` if none has; `pair` is packed with
+    /// a joined id of zero.
+    fn joined(entries: [Bucket<Self>; 2], pair: Self) -> Id;
+
+    /// Of an entry with this pair, nothing is left but the joined id; of all others, more than that.
+    #[inline(always)]
+    fn lowest([[a, b], [c, d]]: [Bucket<Self>; 2], pair: Self) -> Self {
+        (a ^ pair).min(b ^ pair).min((c ^ pair).min(d ^ pair))
+    }
 }
 
 impl Entry for u64 {
@@ -174,10 +208,9 @@ impl Entry for u64 {
     }
 
     #[inline]
-    fn joined([a, b]: [Self; 2], pair: Self) -> Id {
-        // Of an entry with this pair, nothing is left but the joined id.
-        let joined = (a ^ pair).min(b ^ pair);
-        if joined < 1 << 21 { joined as Id } else { Id::MAX }
+    fn joined(entries: [Bucket<Self>; 2], pair: Self) -> Id {
+        let joined = Self::lowest(entries, pair);
+        if joined < Narrow::RANK_LIMIT.into() { joined as Id } else { Id::MAX }
     }
 }
 
@@ -197,15 +230,20 @@ impl Entry for u128 {
     }
 
     #[inline]
-    fn joined([a, b]: [Self; 2], pair: Self) -> Id {
-        (a ^ pair).min(b ^ pair).min(Id::MAX.into()) as Id
+    fn joined(entries: [Bucket<Self>; 2], pair: Self) -> Id {
+        Self::lowest(entries, pair).min(Id::MAX.into()) as Id
     }
 }
 
-/// Two halves; a pair lies in its place in the one or in the other (cuckoo hashing).
+/// Entries that lie beside each other.
+type Bucket<E> = [E; 2];
+
+/// Two halves; a pair lies in its bucket of the one or of the other (cuckoo hashing). With buckets of two, a
+/// table that is five sixths full is as good as one of single places that is half full, and what is in
+/// use lies closer together.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<E: Pod> {
-    entries: Huge<E>,
+    buckets: Huge<Bucket<E>>,
     /// What the pairs of ids below 256, bytes nearly always, become: every piece begins with them.
     bytes: Huge<Id>,
     /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
@@ -225,25 +263,25 @@ const MOVES_MAX: usize = 500;
 
 impl<E: Entry> Table<E> {
     fn with_capacity(pairs: usize) -> Self {
-        let half = (pairs + pairs / 4).next_power_of_two().max(2);
+        let half = (pairs + pairs / 5).div_ceil(4).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
         let mut bytes = Huge::zeros(1 << 16);
         bytes.fill(Id::MAX);
-        Self { entries: Huge::zeros(half * 2), bytes, seed, len: 0 }
+        Self { buckets: Huge::zeros(half * 2), bytes, seed, len: 0 }
     }
 
     fn write_image<'v>(&'v self, image: &mut Writer<'v>) {
         image.number(self.seed);
         image.number(self.len as u64);
-        image.row(&self.entries);
+        image.row(&self.buckets);
         image.row(&self.bytes);
     }
 
     fn from_image(image: &mut Reader) -> Option<Self> {
         let (seed, len) = (image.number()?, usize::try_from(image.number()?).ok()?);
-        let (entries, bytes) = (image.table()?, image.table()?);
-        let whole = entries.len() >= 4 && bytes.len() == 1 << 16;
-        whole.then_some(Self { entries, bytes, seed, len })
+        let (buckets, bytes) = (image.table()?, image.table()?);
+        let whole = buckets.len() >= 4 && bytes.len() == 1 << 16;
+        whole.then_some(Self { buckets, bytes, seed, len })
     }
 
     fn insert(&mut self, left: Id, right: Id, joined: Id) {
@@ -252,18 +290,21 @@ impl<E: Entry> Table<E> {
             self.bytes[(left << 8 | right) as usize] = joined;
         }
         let (mut entry, mut half) = (E::pack(left, right, joined), 0);
-        for _ in 0..MOVES_MAX {
+        for moves in 0..MOVES_MAX {
             let ((left, right), _) = entry.unpack();
-            let (hash, len) = (self.asked(left, right).hash, self.entries.len() / 2);
-            let place = half * len + ((hash >> (32 * half)) as usize & (len - 1));
-            std::mem::swap(&mut self.entries[place], &mut entry);
-            if entry == E::zeroed() {
+            let (hash, len) = (self.asked(left, right).hash, self.buckets.len() / 2);
+            let bucket =
+                &mut self.buckets[half * len + ((hash >> (32 * half)) as usize & (len - 1))];
+            if let Some(free) = bucket.iter_mut().find(|kept| **kept == E::zeroed()) {
+                *free = entry;
                 return;
             }
+            // Each half gives up its first and its second in turn.
+            std::mem::swap(&mut bucket[moves / 2 % 2], &mut entry);
             half = 1 - half;
         }
         let all: Vec<_> = self.iter().chain([entry.unpack()]).collect();
-        *self = Self::with_capacity(self.entries.len());
+        *self = Self::with_capacity(self.buckets.len() * 2);
         for ((left, right), joined) in all {
             self.insert(left, right, joined);
         }
@@ -279,32 +320,22 @@ impl<E: Entry> Table<E> {
     #[inline(always)]
     pub(crate) fn ask(&self, left: Id, right: Id) -> Asked<E> {
         let asked = self.asked(left, right);
-        self.entries(asked.hash).into_iter().for_each(prefetch);
+        self.buckets(asked.hash).into_iter().for_each(prefetch);
         asked
     }
 
     /// Returns what was asked for, as [`Table::rank`] does.
     #[inline(always)]
     pub(crate) fn answer(&self, Asked { hash, pair }: Asked<E>) -> Id {
-        E::joined(self.entries(hash).map(|entry| *entry), pair)
+        E::joined(self.buckets(hash).map(|bucket| *bucket), pair)
     }
 
-    /// The entries at a place of either half.
+    /// The bucket of either half.
     #[inline(always)]
-    fn entries(&self, hash: u64) -> [&E; 2] {
-        let (low, high) = self.entries.split_at(self.entries.len() / 2);
+    fn buckets(&self, hash: u64) -> [&Bucket<E>; 2] {
+        let (low, high) = self.buckets.split_at(self.buckets.len() / 2);
         // Halves have a power of two of them: a mask keeps within bounds.
         [&low[hash as usize & (low.len() - 1)], &high[(hash >> 32) as usize & (high.len() - 1)]]
-    }
-
-    /// The same, quicker for bytes.
-    #[inline(always)]
-    pub(crate) fn first_rank(&self, left: Id, right: Id) -> Id {
-        match left | right {
-            // There are as many as two bytes tell; the mask keeps within bounds.
-            0..256 => self.bytes[(left << 8 | right) as usize & (self.bytes.len() - 1)],
-            _ => self.rank(left, right),
-        }
     }
 
     #[inline(always)]
@@ -315,7 +346,8 @@ impl<E: Entry> Table<E> {
     }
 
     fn iter(&self) -> impl Iterator<Item = ((Id, Id), Id)> {
-        self.entries.iter().filter(|&&entry| entry != E::zeroed()).map(|entry| entry.unpack())
+        let entries = self.buckets.iter().flatten();
+        entries.filter(|&&entry| entry != E::zeroed()).map(|entry| entry.unpack())
     }
 }
 

@@ -128,7 +128,15 @@ impl Records {
     /// Returns the ids of a row that is there.
     #[inline]
     pub(crate) fn row(&self, at: usize) -> &[Id] {
-        self.read(at).1
+        let (rest, count) = self.row_and_rest(at);
+        &rest[..count]
+    }
+
+    /// Returns the ids of a row that is there, with what lies behind them, and their number.
+    #[inline]
+    pub(crate) fn row_and_rest(&self, at: usize) -> (&[Id], usize) {
+        // A row is a record without bytes.
+        (&self.words[at + 1..], (self.words[at] >> 16) as usize)
     }
 
     /// Keeps the ids of a short piece, of which there are a few.
