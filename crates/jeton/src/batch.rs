@@ -1,5 +1,6 @@
 //! Many texts become ids on many threads.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::encode::{BYTES_PER_THREAD, THREADS_MAX, Tokenizer, by_threads, in_parallel};
@@ -49,15 +50,13 @@ impl Batch {
         }
         let mut parts: Vec<_> = shares.iter().flat_map(Share::parts).collect();
         parts.sort_by_key(|part| part.number);
-        let mut row = Self {
-            ids: huge::vec(parts.iter().map(|part| part.ids.len()).sum()),
-            ..Self::default()
-        };
-        for Part { ids, ends, before, .. } in parts {
-            row.ends.extend(ends.iter().map(|end| row.ids.len() + end - before));
-            row.ids.extend_from_slice(ids);
+        let (mut ends, mut count) = (Vec::new(), 0);
+        for part in &parts {
+            ends.extend(part.ends.iter().map(|end| count + end - part.before));
+            count += part.ids.len();
         }
-        row
+        let parts: Vec<&[Id]> = parts.iter().map(|part| part.ids).collect();
+        Self { ids: in_one_row(&parts, shares.len()), ends }
     }
 
     /// Returns the ids of each text.
@@ -124,6 +123,39 @@ impl Tokenizer {
     }
 }
 
+/// Puts ids into one row, on so many threads: memory that is written for the first time takes longer than
+/// what is written to it.
+pub(crate) fn in_one_row(parts: &[&[Id]], threads: usize) -> Vec<Id> {
+    let count = parts.iter().map(|part| part.len()).sum();
+    let mut ids = huge::vec(count);
+    let mut places = Vec::new();
+    let mut rest = &mut ids.spare_capacity_mut()[..count];
+    for part in parts {
+        let (place, after) = rest.split_at_mut(part.len());
+        places.push((place, *part));
+        rest = after;
+    }
+    let places = Mutex::new(places.into_iter());
+    let next = || places.lock().expect("nobody panics with the lock").next();
+    by_threads(threads.min(count / IDS_PER_THREAD), || {
+        while let Some((place, part)) = next() {
+            for (to, id) in place.iter_mut().zip(part) {
+                to.write(*id);
+            }
+        }
+    });
+    // SAFETY: the places are so many values of the row, one after the other, and each was written: there is
+    // one thread at least, and none ends before all places are taken and filled.
+    #[allow(unsafe_code)]
+    unsafe {
+        ids.set_len(count);
+    }
+    ids
+}
+
+/// Ids that are worth a thread's while where they are only copied.
+const IDS_PER_THREAD: usize = 1 << 18;
+
 /// What one thread makes of a batch.
 struct Share {
     row: Batch,
@@ -186,6 +218,18 @@ mod tests {
             room.clear();
             crate::unicode::transcode_into(self.0, room)?;
             Some(room)
+        }
+    }
+
+    #[test]
+    fn ids_in_one_row_are_those_of_all_parts() {
+        for threads in [0, 1, 2, 5] {
+            for count in [0, 1, 7, 40] {
+                let parts: Vec<Vec<Id>> =
+                    (0..count).map(|part| (0..part * 3000).map(|id| part ^ id).collect()).collect();
+                let parts: Vec<&[Id]> = parts.iter().map(Vec::as_slice).collect();
+                assert_eq!(in_one_row(&parts, threads), parts.concat());
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
+use crate::batch::in_one_row;
 use crate::chunk::{Chunks, Taker};
 use crate::decode::Rows;
 use crate::error::Error;
@@ -177,7 +178,7 @@ impl Tokenizer {
         let parts: Vec<Vec<Id>> = self.take_parallel(text, allowed, threads)?;
         Ok(match <[Vec<Id>; 1]>::try_from(parts) {
             Ok([whole]) => whole,
-            Err(parts) => parts.concat(),
+            Err(parts) => in_one_row(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), threads),
         })
     }
 
