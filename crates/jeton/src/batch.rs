@@ -137,7 +137,7 @@ pub(crate) fn in_one_row(parts: &[&[Id]], threads: usize) -> Vec<Id> {
     }
     let places = Mutex::new(places.into_iter());
     let next = || places.lock().expect("nobody panics with the lock").next();
-    by_threads(threads.min(count / IDS_PER_THREAD), || {
+    by_threads(threads.min(THREADS_MAX).min(count / IDS_PER_THREAD), || {
         while let Some((place, part)) = next() {
             for (to, id) in place.iter_mut().zip(part) {
                 to.write(*id);

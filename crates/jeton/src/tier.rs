@@ -1,4 +1,4 @@
-//! The instructions that this machine has, by what merging and looking up make of them.
+//! The instructions that this machine has, by what splitting, looking up and merging make of them.
 
 use std::sync::OnceLock;
 
@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 /// be there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Tier {
-    /// AVX-512 with bytes that are moved at will (VBMI and VBMI2), BMI, LZCNT and POPCNT.
+    /// AVX-512 with bytes that are moved at will (VBMI and VBMI2), and all below.
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// AVX2, BMI and LZCNT.
+    /// AVX2, BMI, LZCNT and POPCNT.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     Plain,
@@ -25,15 +25,17 @@ impl Tier {
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("lzcnt")
                 && is_x86_feature_detected!("popcnt");
-            let bytes = is_x86_feature_detected!("avx512bw")
+            let avx2 = bits && is_x86_feature_detected!("avx2");
+            let bytes = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512vbmi")
                 && is_x86_feature_detected!("avx512vbmi2");
-            if bits && bytes {
+            if avx2 && bytes {
                 tiers.push(Self::Avx512);
             }
-            if bits && is_x86_feature_detected!("avx2") {
+            if avx2 {
                 tiers.push(Self::Avx2);
             }
         }

@@ -15,10 +15,16 @@ use super::{Chunk, ROOM};
 use crate::merge::{Slot, shift_to_home};
 use crate::short::{Key, SEEDS, SHORT_MAX};
 
-/// The number of each byte of a register; within its quarter; and the first byte of the number of its quarter.
+/// The number of each byte of a register.
 static NUMBERS: [u8; 64] = lanes(64, 1, 1);
+
+/// The number of each byte within its quarter.
 static NUMBERS_IN_QUARTER: [u8; 64] = lanes(16, 1, 1);
-/// Which bytes are the first number of each quarter, four bytes each; then whatever.
+
+/// For each byte the quarter's number, four bytes each.
+static QUARTERS: [u8; 64] = lanes(64, 16, 4);
+
+/// The bytes of the first number of each quarter, four bytes each; then whatever.
 static FIRSTS: [u8; 64] = {
     let mut lanes = [0; 64];
     let mut at = 0;
@@ -28,8 +34,8 @@ static FIRSTS: [u8; 64] = {
     }
     lanes
 };
-static QUARTERS: [u8; 64] = lanes(64, 16, 4);
 
+/// Each byte's own number, cut, divided and multiplied: 16, 1, 1 is 0 to 15 four times over.
 const fn lanes(modulus: usize, divisor: usize, factor: usize) -> [u8; 64] {
     let mut lanes = [0; 64];
     let mut at = 0;
@@ -71,7 +77,8 @@ pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
     let count = cuts.count_ones() as usize;
     let starts = &chunk.starts[chunk.count..][..65];
     (0..count.div_ceil(16)).any(|number| {
-        // SAFETY: of at most sixty-five numbers, each sixteen and those one further are read.
+        // SAFETY: there are at most four sixteens; the last load begins at 49 and ends with the
+        // sixty-fifth number, which there is.
         #[allow(unsafe_code)]
         let (starts, ends) = unsafe {
             let from = starts.as_ptr().add(16 * number);
@@ -87,7 +94,7 @@ pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
 /// the others are too near the end of the text to be read sixteen at once, or they are fewer than four.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2")]
 pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize {
-    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16) }
+    const { assert!(size_of::<Key>() == 16) }
     let mut count = chunk.count.min(ROOM - 1);
     while count > 0 && chunk.starts[count - 1] as usize + 16 > text.len() {
         count -= 1;
@@ -99,8 +106,9 @@ pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize
     let seeds = _mm512_setr_epi64(low, high, low, high, low, high, low, high);
     let shift = _mm_cvtsi32_si128(shift_to_home(slots.len()) as i32);
     for piece in (0..count).step_by(4) {
-        // SAFETY: starts rise, and from the last of these on the text has sixteen bytes. There is one
-        // more start than pieces, and a key and a home for each. A prefetch touches nothing.
+        // SAFETY: starts rise, as pieces come from left to right, and from the last of these on the text
+        // has sixteen bytes. There is one more start than pieces, and a key and a home for each. A home
+        // has as many bits as tell all slots apart, and a prefetch touches nothing.
         #[allow(unsafe_code)]
         unsafe {
             let starts = chunk.starts.as_ptr().add(piece);

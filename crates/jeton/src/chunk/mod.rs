@@ -23,7 +23,7 @@ use crate::vocab::{Id, Vocab};
 /// Who takes the ids of a text: they are kept, or only counted.
 pub(crate) trait Taker {
     fn take(&mut self, ids: &[Id]);
-    /// Takes so many ids of a row, from one on.
+    /// Takes so many ids of a row, from a place on.
     fn take_of(&mut self, row: &[Id], first: usize, count: usize);
     fn take_one(&mut self, id: Id);
     /// Takes what `append` appends.
@@ -223,10 +223,13 @@ impl<T: Taker> Ends for Chunks<'_, T> {
         }
         let chunk = &mut *self.chunk;
         let start = chunk.starts[chunk.count % ROOM] as usize;
-        // What ends first may have begun before the block.
-        let first_is_long = first + cuts.trailing_zeros() as usize - start > SHORT_MAX;
         chunk.put_ends(self.tier, first, cuts);
-        if first_is_long || wide && chunk.any_is_long(self.tier, cuts) {
+        // What ends first may have begun before the block, and with it characters beyond ASCII that are told
+        // by one of the last three bytes: so does what ends within the first bytes of a block.
+        let first_is_long = first + cuts.trailing_zeros() as usize - start > SHORT_MAX;
+        let may_have_parts =
+            if wide { chunk.any_is_long(self.tier, cuts) } else { first_is_long && cuts & 7 != 0 };
+        if may_have_parts {
             return self.push_block(first, cuts);
         }
         chunk.count += cuts.count_ones() as usize;
@@ -336,6 +339,7 @@ impl Chunk {
     /// Writes where the pieces of a block end, after those that there are; they are not counted yet.
     #[inline(always)]
     fn put_ends(&mut self, tier: Tier, first: usize, mut cuts: u64) {
+        debug_assert!(Tier::all().contains(&tier));
         #[cfg(target_arch = "x86_64")]
         if tier == Tier::Avx512 {
             // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
@@ -353,9 +357,10 @@ impl Chunk {
     /// Returns whether any of the pieces whose ends were put last has more bytes than are short.
     #[inline(always)]
     fn any_is_long(&self, tier: Tier, cuts: u64) -> bool {
+        debug_assert!(Tier::all().contains(&tier));
         #[cfg(target_arch = "x86_64")]
         if tier == Tier::Avx512 {
-            // SAFETY: as above.
+            // SAFETY: as for `put_ends`.
             #[allow(unsafe_code)]
             return unsafe { avx512::any_is_long(self, cuts) };
         }
@@ -367,10 +372,11 @@ impl Chunk {
     #[inline(never)]
     fn make_keys(&mut self, tier: Tier, text: &[u8], slots: &[Slot]) {
         let made = match tier {
-            // SAFETY: as above.
+            // SAFETY: as for `put_ends`.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
             Tier::Avx512 => unsafe { avx512::make_keys(self, text, slots) },
+            // SAFETY: likewise.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
             Tier::Avx2 => unsafe { avx2::make_keys(self, text, slots) },
@@ -394,7 +400,7 @@ impl Chunk {
     #[inline(never)]
     fn find(&mut self, tier: Tier, slots: &[Slot]) {
         match tier {
-            // SAFETY: as above; who has AVX-512 has AVX2.
+            // SAFETY: as for `put_ends`; the tier of AVX-512 has AVX2.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
             Tier::Avx512 | Tier::Avx2 => unsafe { avx2::find(self, slots) },
@@ -447,7 +453,7 @@ impl Chunk {
                 hash
             };
             let it = Unknown { key, hash, start, end, missed: number as u32 };
-            let last = &mut seen[(hash >> 32) as usize % SEEN];
+            let last = &mut seen[(hash >> 56) as usize % SEEN];
             match unknown.get(usize::from(*last)) {
                 Some(same) if same.hash == hash && same.piece(text) == it.piece(text) => {
                     again.push((number as u32, u32::from(*last)));
@@ -546,7 +552,7 @@ impl Unknown {
 /// Ids that are copied at once, whether there are as many or fewer: how many cannot be foretold.
 const FEW: usize = 16;
 
-/// Appends so many ids of a row, from one on.
+/// Appends so many ids of a row, from a place on.
 #[inline(always)]
 fn extend(ids: &mut Vec<Id>, row: &[Id], first: usize, count: usize) {
     match row[first..].first_chunk::<FEW>() {

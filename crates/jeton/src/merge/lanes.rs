@@ -154,6 +154,7 @@ impl<const LANES: usize> Group<LANES> {
 
     /// Merges all by instructions that this machine has.
     fn merge_with(&mut self, tier: Tier, pairs: &Narrow) {
+        debug_assert!(Tier::all().contains(&tier));
         match tier {
             // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
             #[cfg(target_arch = "x86_64")]
@@ -267,7 +268,7 @@ const PLACE_BITS: u32 = PARTS.ilog2();
 const NONE: u32 = u32::MAX;
 
 const _: () =
-    assert!((2 * Narrow::RANK_LIMIT - 1) << PLACE_BITS < NONE, "a rank and a place are one number");
+    assert!(2 * Narrow::RANK_LIMIT <= 1 << (u32::BITS - PLACE_BITS), "both are one number");
 
 #[inline(always)]
 fn lane(rank: Id, at: u32) -> u32 {

@@ -149,7 +149,7 @@ impl Short {
         let free =
             self.first(home, |kept| (kept.count == 0) | (kept.key.plain() == slot.key.plain()));
         // Which one is given up does not matter much: what is in use comes back.
-        let at = free.unwrap_or(home ^ ((hash >> 32) as usize % 4));
+        let at = free.unwrap_or(home ^ ((hash >> 43) as usize % 4));
         self.used += usize::from(self.slots[at].count == 0);
         self.slots[at] = slot;
     }
@@ -184,6 +184,7 @@ pub(crate) fn home(hash: u64, slots: usize) -> usize {
 /// What shifts a hash to one of so many slots, a power of two of 2 and more.
 #[inline(always)]
 pub(crate) fn shift_to_home(slots: usize) -> u32 {
+    debug_assert!(slots.is_power_of_two() && slots > 1);
     slots.leading_zeros() + 1
 }
 

@@ -17,7 +17,9 @@ mod windows;
 pub(crate) use bridges::Bridges;
 pub use heap::Join;
 pub(crate) use lanes::News;
-pub(crate) use learned::{IDS, Learned, Slot, hash, home, shift_to_home};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use learned::shift_to_home;
+pub(crate) use learned::{IDS, Learned, Slot, hash, home};
 pub(crate) use origin::find_pairs;
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};

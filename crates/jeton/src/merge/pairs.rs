@@ -58,7 +58,7 @@ impl Pairs {
         }))
     }
 
-    /// Asks for the places of a pair.
+    /// Asks for the buckets of a pair.
     #[inline]
     pub(crate) fn prefetch(&self, left: Id, right: Id) {
         match &self.0 {
@@ -165,7 +165,7 @@ impl Narrow {
             // There are as many as two bytes tell; the mask keeps within bounds.
             0..256 => {
                 let joined = self.bytes[(left << 8 | right) as usize & (self.bytes.len() - 1)];
-                // Of the highest number, which stands for none, so much is left.
+                // `Id::MAX` becomes one that is not below the limit either.
                 joined % (2 * Self::RANK_LIMIT)
             }
             _ => self.narrow_answer(self.asked(left, right)),
@@ -182,7 +182,7 @@ pub(crate) trait Entry: Pod + Ord + BitXor<Output = Self> {
     fn key(self) -> u64;
     /// What a pair becomes if one of the entries has it, and `Id::MAX` if none has; `pair` is packed with
     /// a joined id of zero.
-    fn joined(entries: [Bucket<Self>; 2], pair: Self) -> Id;
+    fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id;
 
     /// Of an entry with this pair, nothing is left but the joined id; of all others, more than that.
     #[inline(always)]
@@ -208,8 +208,8 @@ impl Entry for u64 {
     }
 
     #[inline]
-    fn joined(entries: [Bucket<Self>; 2], pair: Self) -> Id {
-        let joined = Self::lowest(entries, pair);
+    fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
+        let joined = Self::lowest(buckets, pair);
         if joined < Narrow::RANK_LIMIT.into() { joined as Id } else { Id::MAX }
     }
 }
@@ -230,8 +230,8 @@ impl Entry for u128 {
     }
 
     #[inline]
-    fn joined(entries: [Bucket<Self>; 2], pair: Self) -> Id {
-        Self::lowest(entries, pair).min(Id::MAX.into()) as Id
+    fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
+        Self::lowest(buckets, pair).min(Id::MAX.into()) as Id
     }
 }
 
@@ -251,7 +251,7 @@ pub(crate) struct Table<E: Pod> {
     len: usize,
 }
 
-/// A pair that is looked up, and its hash: each half has its place by other bits of it.
+/// A pair that is looked up, and its hash: each half has its bucket by other bits of it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Asked<E> {
     hash: u64,
@@ -313,21 +313,16 @@ impl<E: Entry> Table<E> {
     /// Returns what a pair becomes, `Id::MAX` if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
-        self.answer(self.asked(left, right))
+        let Asked { hash, pair } = self.asked(left, right);
+        E::joined(self.buckets(hash).map(|bucket| *bucket), pair)
     }
 
-    /// Asks for what a pair becomes: [`Table::answer`] has it after a while.
+    /// Asks for what a pair becomes: [`Narrow::narrow_answer`] has it after a while.
     #[inline(always)]
     pub(crate) fn ask(&self, left: Id, right: Id) -> Asked<E> {
         let asked = self.asked(left, right);
         self.buckets(asked.hash).into_iter().for_each(prefetch);
         asked
-    }
-
-    /// Returns what was asked for, as [`Table::rank`] does.
-    #[inline(always)]
-    pub(crate) fn answer(&self, Asked { hash, pair }: Asked<E>) -> Id {
-        E::joined(self.buckets(hash).map(|bucket| *bucket), pair)
     }
 
     /// The bucket of either half.
@@ -357,6 +352,23 @@ mod tests {
     use crate::testing::Random;
 
     #[test]
+    fn a_table_that_is_five_sixths_full_keeps_its_size() {
+        let mut random = Random(8);
+        for count in [1000, 13_653, 27_306] {
+            let mut table = Narrow::with_capacity(count);
+            let buckets = table.buckets.len();
+            let mut put = std::collections::BTreeSet::new();
+            while table.len < count {
+                let pair = (random.below(50_000) as Id, random.below(50_000) as Id);
+                if put.insert(pair) {
+                    table.insert(pair.0, pair.1, 7);
+                }
+            }
+            assert_eq!(table.buckets.len(), buckets, "{count} pairs");
+        }
+    }
+
+    #[test]
     fn finds_what_was_put_in_and_nothing_else() {
         for id_max in [0, Id::MAX] {
             let mut random = Random(7);
@@ -376,6 +388,23 @@ mod tests {
             for left in 0..100 {
                 for right in 0..100 {
                     assert_eq!(pairs.get(left, right), put.get(&(left, right)).copied());
+                }
+            }
+            if let Some(narrow) = pairs.narrow() {
+                for (left, right) in
+                    (0..300).flat_map(|left| (0..300).map(move |right| (left, right)))
+                {
+                    let rank = narrow.rank(left, right);
+                    for found in [
+                        narrow.narrow_first(left, right),
+                        narrow.narrow_answer(narrow.ask(left, right)),
+                    ] {
+                        assert_eq!(
+                            Some(found).filter(|&found| found < Narrow::RANK_LIMIT),
+                            pairs.get(left, right)
+                        );
+                        assert!(rank == Id::MAX || rank == found);
+                    }
                 }
             }
             let by_rank: Vec<Id> = pairs.by_rank().into_iter().map(|(_, joined)| joined).collect();

@@ -12,6 +12,8 @@ use super::block::{Block, Wide, below};
 use super::{Says, scalar};
 use crate::huge::prefetch;
 use crate::pattern::Transducer;
+#[cfg(target_arch = "x86_64")]
+use crate::tier;
 
 /// The instructions that blocks are classified by, the best first.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,16 +46,11 @@ impl Tier {
     /// Returns those that this machine has.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn all() -> Vec<Self> {
-        let bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("lzcnt");
+        let of_all = tier::Tier::all();
+        let bits = is_x86_feature_detected!("avx512bitalg");
         let tiers = [
-            (
-                Self::Avx512,
-                bits && is_x86_feature_detected!("bmi2")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512vbmi2")
-                    && is_x86_feature_detected!("avx512bitalg"),
-            ),
-            (Self::Avx2, bits && is_x86_feature_detected!("avx2")),
+            (Self::Avx512, of_all.contains(&tier::Tier::Avx512) && bits),
+            (Self::Avx2, of_all.contains(&tier::Tier::Avx2)),
             (Self::Sse2, true),
         ];
         tiers.into_iter().filter_map(|(tier, there)| there.then_some(tier)).collect()
@@ -153,6 +150,7 @@ macro_rules! split_by_tier {
     };
 }
 
+// With all that `chunk` asks for where it takes the ends of a block, so that it is inlined.
 #[cfg(target_arch = "x86_64")]
 split_by_tier!(
     split_by_avx512,
