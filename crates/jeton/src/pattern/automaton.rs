@@ -130,7 +130,7 @@ impl Automaton {
         let table: Vec<Step> = (0..states)
             .flat_map(|state| kept.iter().map(move |&class| step(state, class, columns)))
             .collect();
-        let leaps = Leaps::of(&table, columns, |byte| points.class_of_ascii(byte));
+        let leaps = Leaps::of(&table, columns);
         Self { points, table, columns, safe, leaps }
     }
 
@@ -156,6 +156,12 @@ impl Automaton {
     #[inline]
     pub(crate) fn class_of_ascii(&self, byte: u8) -> u8 {
         self.points.class_of_ascii(byte)
+    }
+
+    /// The classes of all ASCII characters.
+    #[inline]
+    pub(crate) fn ascii(&self) -> &[u8; 128] {
+        self.points.ascii()
     }
 
     /// The class of a scalar.

@@ -19,7 +19,7 @@ mod transducer;
 pub use automaton::Automaton;
 pub(crate) use automaton::{Refusal, Step as AutomatonStep};
 pub use grammar::{Case, Contractions, Grammar, Place};
-pub(crate) use leaps::Leaps;
+pub(crate) use leaps::{Leap, Leaps};
 pub use rule::Rule;
 pub use set::Set;
 pub(crate) use syntax::unknown;

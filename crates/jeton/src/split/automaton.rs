@@ -1,8 +1,9 @@
-//! Patterns outside the family, as far as they have an automaton: one look-up a character.
+//! Patterns outside the family, as far as they have an automaton: one look-up for two bytes.
 
 use super::Ends;
+use super::abreast::Window;
 use crate::error::Error;
-use crate::pattern::{Automaton, AutomatonStep as Step, Leaps};
+use crate::pattern::{Automaton, AutomatonStep as Step};
 use crate::unicode::read_char;
 
 /// The class of the character at `at`, and its length; the end of the text has none.
@@ -29,56 +30,82 @@ pub(super) fn split(
     text: &[u8],
     ends: &mut impl Ends,
 ) -> Result<(), Error> {
-    let (mut at, mut mark, mut again) = (0, 0, 0);
-    let mut row = Automaton::START;
-    while ends.goes_on() {
-        if let Some(leaps) = automaton.leaps() {
-            let read = leaps.read(row, &text[at..]);
-            if read.cuts != 0 {
-                ends.block(at, read.cuts, 0, false);
-            }
-            if read.marks != 0 {
-                mark = at + read.marks.ilog2() as usize;
-            }
-            (at, row) = (at + read.length, read.row);
-            if read.length == Leaps::BYTES {
-                continue;
-            }
+    split_by_windows(automaton, pattern, text, WINDOW_MIN, ends)
+}
+
+/// The same with windows where as many bytes are left.
+fn split_by_windows(
+    automaton: &Automaton,
+    pattern: &str,
+    text: &[u8],
+    window_min: usize,
+    ends: &mut impl Ends,
+) -> Result<(), Error> {
+    let (mut start, mut again, mut stepwise) = (0, 0, STEPWISE_MIN);
+    while start < text.len() && ends.goes_on() {
+        let leaps = automaton.leaps().filter(|_| text.len() - start >= window_min);
+        let window = leaps.and_then(|leaps| {
+            Window::with(|window| window.split(automaton, leaps, text, start, ends))
+        });
+        if let Some(end) = window {
+            (start, stepwise) = (end, STEPWISE_MIN);
+            continue;
         }
-        // Leaps end before what they cannot do: a step by itself, or several beyond ASCII.
-        while ends.goes_on() {
-            let (class, length) = read(automaton, text, at);
-            let step = automaton.step(row, class);
-            if step == Step::BACK {
-                ends.end(mark);
-                again += at - mark;
-                (at, row) = (mark, Automaton::START);
-                if again > text.len() {
-                    return split_remembering(automaton, text, at, REMEMBERED_MAX, ends)
-                        .ok_or_else(|| Error::PatternBound {
-                            pattern: pattern.to_owned(),
-                            reason: "too much of it is read in vain".to_owned(),
-                        });
-                }
-                break;
-            }
-            if at == text.len() {
-                if at > 0 {
-                    ends.end(at);
-                }
-                return Ok(());
-            }
-            if step.cuts() == 1 {
-                ends.end(at);
-            }
-            mark = if step.marks() { at } else { mark };
-            (at, row) = (at + length, step.row());
-            if text.get(at).is_none_or(u8::is_ascii) {
-                break;
-            }
+        start = split_stepwise(automaton, text, start, stepwise, &mut again, ends);
+        // What is of no use here most likely is of none there.
+        stepwise = (2 * stepwise).min(STEPWISE_MAX);
+        if again > text.len() {
+            let rest = split_remembering(automaton, text, start, REMEMBERED_MAX, ends);
+            return rest.ok_or_else(|| Error::PatternBound {
+                pattern: pattern.to_owned(),
+                reason: "too much of it is read in vain".to_owned(),
+            });
         }
     }
     Ok(())
+}
+
+/// Bytes from which on a window is worth its making.
+const WINDOW_MIN: usize = 128;
+
+/// Bytes that are read step by step where a window is of no use, at first and at most.
+const STEPWISE_MIN: usize = 256;
+const STEPWISE_MAX: usize = 1 << 16;
+
+/// The same, one character after the other, from `start` on, where a piece begins, until one ends so many bytes
+/// later; returns where that is. Counts the bytes that are read `again`.
+fn split_stepwise(
+    automaton: &Automaton,
+    text: &[u8],
+    start: usize,
+    bytes: usize,
+    again: &mut usize,
+    ends: &mut impl Ends,
+) -> usize {
+    let (mut at, mut mark, mut row) = (start, start, Automaton::START);
+    loop {
+        let (class, length) = read(automaton, text, at);
+        let step = automaton.step(row, class);
+        let end = match step {
+            Step::BACK => Some(mark),
+            _ if step.cuts() == 1 || at == text.len() => Some(at),
+            _ => None,
+        };
+        if let Some(end) = end {
+            ends.end(end);
+            *again += at - end;
+            let is_done = end - start >= bytes || end == text.len();
+            if is_done || *again > text.len() || !ends.goes_on() {
+                return end;
+            }
+        }
+        if step == Step::BACK {
+            (at, row) = (mark, Automaton::START);
+            continue;
+        }
+        mark = if step.marks() { at } else { mark };
+        (at, row) = (at + length, step.row());
+    }
 }
 
 /// Bytes of memory that are spent at most on what is remembered of one text.
@@ -202,10 +229,10 @@ mod tests {
         pieces
     }
 
-    fn pieces_of(automaton: &Automaton, text: &[u8]) -> Vec<Vec<u8>> {
+    fn pieces_of(automaton: &Automaton, text: &[u8], window_min: usize) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         let mut ends = Pieces::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
-        split(automaton, "", text, &mut ends).unwrap();
+        split_by_windows(automaton, "", text, window_min, &mut ends).unwrap();
         pieces
     }
 
@@ -225,7 +252,8 @@ mod tests {
         let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
         let stepwise = automaton.without_leaps();
         for round in 0..rounds {
-            let most = if round % 8 == 0 { 40 } else { 8 };
+            // Some have several windows.
+            let most = if round % 256 == 9 { 9000 } else { [40, 8][(round % 8).min(1)] };
             let count = 1 + random.below(most);
             let text = text_of(random, parts, count);
             let expected = match oracle(&regex, text.as_bytes()) {
@@ -233,8 +261,10 @@ mod tests {
                 other => other.unwrap(),
             };
             assert_eq!(pieces(&splitter, text.as_bytes()), expected, "{pattern} on {text:?}");
-            let found = pieces_of(&stepwise, text.as_bytes());
+            let found = pieces_of(&stepwise, text.as_bytes(), 0);
             assert_eq!(found, expected, "{pattern} on {text:?}, step by step");
+            let found = pieces_of(automaton, text.as_bytes(), 0);
+            assert_eq!(found, expected, "{pattern} on {text:?}, by windows");
             let remembered = &mut Vec::new();
             let mut ends = Pieces::new(text.as_bytes(), |piece: &[u8], _| {
                 remembered.push(piece.to_vec());
@@ -380,10 +410,14 @@ mod tests {
         for pattern in OUTSIDE {
             let (splitter, regex) = (automaton(pattern), Regex::compile(pattern).unwrap());
             for _ in 0..5000 {
-                let text: Vec<u8> =
-                    (0..random.below(12)).map(|_| bytes[random.below(14)]).collect();
+                let most = if random.below(50) == 0 { 200 } else { 12 };
+                let length = random.below(most);
+                let text: Vec<u8> = (0..length).map(|_| bytes[random.below(14)]).collect();
                 let expected = oracle(&regex, &text).unwrap();
                 assert_eq!(pieces(&splitter, &text), expected, "{pattern} on {text:x?}");
+                let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
+                let found = pieces_of(automaton, &text, 0);
+                assert_eq!(found, expected, "{pattern} on {text:x?}, by windows");
                 let parts = splitter.parts(&text, 1 + random.below(3));
                 let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
                 assert_eq!(found, expected, "{pattern} on parts of {text:x?}");

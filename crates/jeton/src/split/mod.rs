@@ -1,5 +1,6 @@
 //! Text becomes pieces that no merge crosses. Joined, the pieces are the text.
 
+mod abreast;
 mod algebra;
 mod automaton;
 mod block;

@@ -22,6 +22,12 @@ impl Points {
         self.ascii[usize::from(byte & 127)]
     }
 
+    /// The classes of all ASCII characters.
+    #[inline]
+    pub(crate) fn ascii(&self) -> &[u8; 128] {
+        &self.ascii
+    }
+
     /// The class of a scalar.
     #[inline]
     pub(crate) fn class_of(&self, point: u32) -> u8 {

@@ -1,0 +1,334 @@
+//! An automaton reads several stretches of a text at a time.
+//!
+//! Each step waits for the one before it, whatever else the core could do. So a window of the text is cut into
+//! stretches, at places where a piece ends whatever was before, and while one of them waits, the others go on.
+
+mod bytes;
+
+use std::cell::Cell;
+
+use super::Ends;
+use crate::pattern::{Automaton, Leap, Leaps};
+use crate::tier::Tier;
+use crate::unicode::read_char;
+
+/// Stretches that are read at a time.
+const LANES: usize = 8;
+
+/// Bytes of a window.
+const WINDOW: usize = 4096;
+
+const BLOCK: usize = 64;
+
+/// The buffers of a window.
+pub(super) struct Window {
+    tier: Tier,
+    /// The class of each byte, and one behind the last.
+    classes: [u8; WINDOW + 1],
+    /// The classes of each byte and the next.
+    pairs: [u16; WINDOW],
+    /// What is found at each byte.
+    found: [u8; WINDOW + BLOCK],
+    /// Whether a block has bytes beyond ASCII.
+    wide: [bool; WINDOW / BLOCK],
+}
+
+thread_local! {
+    /// The buffers of the last text: cleared ones cost as much as reading some hundred bytes.
+    static SPARE: Cell<Option<Box<Window>>> = const { Cell::new(None) };
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self {
+            tier: Tier::best(),
+            classes: [0; WINDOW + 1],
+            pairs: [0; WINDOW],
+            found: [0; WINDOW + BLOCK],
+            wide: [false; WINDOW / BLOCK],
+        }
+    }
+}
+
+/// A stretch that is being read.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    at: usize,
+    end: usize,
+    /// What was done last.
+    last: Leap,
+}
+
+impl Window {
+    /// Lends a window.
+    pub(super) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
+        let mut window = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        let result = work(&mut window);
+        let _ = SPARE.try_with(|spare| spare.set(Some(window)));
+        result
+    }
+
+    /// Tells `ends` where pieces end from `start` on, where one begins; returns the last end, which is behind
+    /// `start`, or `None` if nothing was told: there is no place to cut, or too much is read in vain.
+    pub(super) fn split(
+        &mut self,
+        automaton: &Automaton,
+        leaps: &Leaps,
+        text: &[u8],
+        start: usize,
+        ends: &mut impl Ends,
+    ) -> Option<usize> {
+        let bytes = (text.len() - start).min(WINDOW);
+        self.classify(automaton, leaps, &text[start..], bytes);
+        let mut lanes = [Lane { at: 0, end: 0, last: Leap::START }; LANES];
+        let count = self.cut(automaton, leaps, bytes, &mut lanes);
+        let end = lanes[count.checked_sub(1)?].end;
+        let mut vain = 0;
+        if count == LANES {
+            self.read(leaps, &mut lanes, &mut vain)?;
+        }
+        for lane in &mut lanes[..count] {
+            self.read(leaps, std::array::from_mut(lane), &mut vain)?;
+        }
+        // The end before the first is known. What went back from the end of a stretch has left something there.
+        self.found[0] = 0;
+        for lane in &lanes[..count - 1] {
+            self.found[lane.end] = Leap::CUT;
+        }
+        for first in (0..end).step_by(BLOCK) {
+            let cuts = self.cuts(first) & u64::MAX >> (first + BLOCK).saturating_sub(end);
+            if cuts != 0 {
+                ends.block(start + first, cuts, 0, self.wide[first / BLOCK]);
+            }
+        }
+        if ends.goes_on() {
+            ends.end(start + end);
+        }
+        Some(start + end)
+    }
+
+    /// Finds the classes of so many bytes.
+    fn classify(&mut self, automaton: &Automaton, leaps: &Leaps, text: &[u8], length: usize) {
+        debug_assert!(Tier::all().contains(&self.tier));
+        match self.tier {
+            // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx512 => unsafe { self.classify_by_avx512(automaton, leaps, text, length) },
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx2 => unsafe { self.classify_by_avx2(automaton, leaps, text, length) },
+            Tier::Plain => self.classify_by(automaton, leaps, text, length, bytes::classify),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
+    fn classify_by_avx512(
+        &mut self,
+        automaton: &Automaton,
+        leaps: &Leaps,
+        text: &[u8],
+        length: usize,
+    ) {
+        self.classify_by(automaton, leaps, text, length, |ascii, inert, block| {
+            bytes::avx512::classify(ascii, inert, block)
+        });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    fn classify_by_avx2(
+        &mut self,
+        automaton: &Automaton,
+        leaps: &Leaps,
+        text: &[u8],
+        length: usize,
+    ) {
+        self.classify_by(automaton, leaps, text, length, |ascii, inert, block| {
+            bytes::avx2::classify(ascii, inert, block)
+        });
+    }
+
+    #[inline(always)]
+    fn classify_by(
+        &mut self,
+        automaton: &Automaton,
+        leaps: &Leaps,
+        text: &[u8],
+        length: usize,
+        classify: impl Fn(&[u8; 128], u8, &[u8; BLOCK]) -> ([u8; BLOCK], u64),
+    ) {
+        let mut passed = 0;
+        for first in (0..length).step_by(BLOCK) {
+            let rest = &text[first..];
+            let classes = &mut self.classes[first..first + BLOCK];
+            let mut last = [0; BLOCK];
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                last[..rest.len()].copy_from_slice(rest);
+                &last
+            });
+            let (found, mut high) = classify(automaton.ascii(), leaps.inert(), block);
+            classes.copy_from_slice(&found);
+            self.wide[first / BLOCK] = high != 0;
+            // The last character of the block before may go on here.
+            high &= u64::MAX.checked_shl(passed).unwrap_or(0);
+            passed = 0;
+            while high != 0 {
+                let at = high.trailing_zeros();
+                let (point, length) = read_char(&rest[at as usize..])
+                    .unwrap_or((char::REPLACEMENT_CHARACTER as u32, 1));
+                classes[at as usize] = automaton.class_of(point);
+                let end = at + length as u32;
+                passed = end.saturating_sub(BLOCK as u32);
+                high &= u64::MAX.checked_shl(end).unwrap_or(0);
+            }
+        }
+        let blocks = self.pairs.as_chunks_mut::<BLOCK>().0.iter_mut();
+        for (number, pairs) in blocks.enumerate().take(length.div_ceil(BLOCK)) {
+            let classes = &self.classes[number * BLOCK..][..=BLOCK];
+            for (at, pair) in pairs.iter_mut().enumerate() {
+                *pair = leaps.pair(classes[at], classes[at + 1]);
+            }
+        }
+    }
+
+    /// Cuts so many bytes into stretches of about the same length; returns how many there are.
+    fn cut(
+        &self,
+        automaton: &Automaton,
+        leaps: &Leaps,
+        bytes: usize,
+        lanes: &mut [Lane; LANES],
+    ) -> usize {
+        let inert = leaps.inert();
+        let (mut start, mut count) = (0, 0);
+        for number in 1..=LANES {
+            // What is before that was looked at for the last one.
+            let least = start.max(bytes * (number - 1) / LANES);
+            let mut after = (bytes * number / LANES).min(bytes - 1);
+            while after > least {
+                let mut before = after - 1;
+                if self.classes[after] != inert {
+                    while self.classes[before] == inert {
+                        before -= 1;
+                    }
+                    if automaton.is_safe_cut(self.classes[before], self.classes[after]) {
+                        lanes[count] = Lane { at: start, end: after, last: Leap::START };
+                        (start, count) = (after, count + 1);
+                        break;
+                    }
+                }
+                after = before;
+            }
+        }
+        count
+    }
+
+    /// Reads stretches until one of them is at its end; returns `None` if too much is read in vain.
+    #[inline(always)]
+    fn read<const N: usize>(
+        &mut self,
+        leaps: &Leaps,
+        lanes: &mut [Lane; N],
+        vain: &mut usize,
+    ) -> Option<()> {
+        let mut left = lanes.iter().map(|lane| lane.end.saturating_sub(lane.at)).min()?;
+        while left > 0 {
+            let (mut leap, mut starts) = (lanes.map(|lane| lane.last), lanes.map(|lane| lane.at));
+            for at in (0..left).step_by(2) {
+                let mut all = Leap::START;
+                for lane in 0..N {
+                    let place = starts[lane].wrapping_add(at);
+                    debug_assert!(place < WINDOW);
+                    // SAFETY: a stretch ends before the last byte of the window, and none is read beyond its
+                    // end; the last leap was one of the table's, and the pair is of two of its classes.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        leap[lane] = leaps.after(leap[lane], *self.pairs.get_unchecked(place));
+                        let found = self.found.get_unchecked_mut(place..place + 2);
+                        found.copy_from_slice(&leap[lane].bits());
+                    }
+                    all = all.or(leap[lane]);
+                }
+                if all.back().is_some() {
+                    self.go_back(at, &mut leap, &mut starts, vain)?;
+                }
+            }
+            for lane in 0..N {
+                (lanes[lane].at, lanes[lane].last) =
+                    (starts[lane].wrapping_add(left.next_multiple_of(2)), leap[lane]);
+            }
+            left = lanes.iter().map(|lane| lane.end.saturating_sub(lane.at)).min()?;
+        }
+        Some(())
+    }
+
+    /// Ends pieces at the last mark where no match goes on, and has what follows read again.
+    #[inline(never)]
+    fn go_back(
+        &self,
+        at: usize,
+        leaps: &mut [Leap],
+        starts: &mut [usize],
+        vain: &mut usize,
+    ) -> Option<()> {
+        for (leap, start) in leaps.iter_mut().zip(starts) {
+            if let Some(before) = leap.back() {
+                let here = start.wrapping_add(at + before);
+                let mark = self.found[..here].iter().rposition(|bits| bits & Leap::MARK != 0)?;
+                *vain += here - mark;
+                if *vain > 2 * WINDOW {
+                    return None;
+                }
+                // Where it begins if it is at the mark after this step.
+                (*start, *leap) = (mark.wrapping_sub(at + 2), Leap::START);
+            }
+        }
+        Some(())
+    }
+
+    /// The bytes of a block before which a piece ends.
+    fn cuts(&self, first: usize) -> u64 {
+        const CUTS: u64 = u64::from_le_bytes([Leap::CUT; 8]);
+        let (eights, _) = self.found[first..first + BLOCK].as_chunks();
+        eights.iter().enumerate().fold(0, |cuts, (number, &eight)| {
+            // Each lowest bit goes to the highest byte, to the place of its byte.
+            let bits = u64::from_le_bytes(eight) & CUTS;
+            cuts | bits.wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * number)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Pieces;
+    use super::*;
+    use crate::testing::{OUTSIDE, PARTS, Random};
+
+    #[test]
+    fn all_tiers_split_alike() {
+        let mut random = Random(7);
+        for pattern in OUTSIDE {
+            let automaton = Automaton::of(pattern).unwrap();
+            let leaps = automaton.leaps().unwrap();
+            let text: String = (0..9000).map(|_| PARTS[random.below(PARTS.len())]).collect();
+            let split = |tier: Tier| {
+                let (mut lengths, mut start) = (Vec::new(), 0);
+                let mut ends =
+                    Pieces::new(text.as_bytes(), |piece: &[u8], _| lengths.push(piece.len()));
+                let mut window = Window { tier, ..Window::default() };
+                while start + WINDOW < text.len() {
+                    let end = window.split(&automaton, leaps, text.as_bytes(), start, &mut ends);
+                    start = end.unwrap();
+                }
+                lengths
+            };
+            let expected = split(Tier::Plain);
+            assert!(expected.len() > 1000);
+            for tier in Tier::all() {
+                assert_eq!(split(tier), expected, "{tier:?}, {pattern}");
+            }
+        }
+    }
+}
