@@ -6,6 +6,7 @@ use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
 use jeton::split::Path;
 use jeton::{Allowed, Batch, Error, Id, Tokenizer};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -13,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::cut;
 use crate::errors::raise;
-use crate::ids::{self, Lists};
+use crate::ids::{self, Array, Lists};
 use crate::layout::{StrLayout, WIDENED_MIN};
 use crate::text::{Source, Text};
 
@@ -86,7 +87,7 @@ impl Engine {
         text: &Bound<'py, PyAny>,
         specials: Option<&Bound<'py, PyAny>>,
         threads: Option<i128>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Array<'py, Id>> {
         let source: Source<'_> = text.extract()?;
         let allowed = self.allowed(py, specials)?;
         let threads = threads_or_all(threads, source.bytes_most());
@@ -94,11 +95,11 @@ impl Engine {
             let text: Text<'_> = text.extract()?;
             let bytes = text.bytes();
             let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
-            return ids::array(py, &mut ids.map_err(|error| raise(py, &error))?);
+            return Ok(ids::array(py, &mut ids.map_err(|error| raise(py, &error))?));
         }
         ids::with_spare(source.bytes_most(), |ids| {
             self.encode_into(text, &source, &allowed, ids)?;
-            ids::array(py, ids)
+            Ok(ids::array(py, ids))
         })
     }
 
@@ -137,11 +138,11 @@ impl Engine {
         texts: &Bound<'py, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    ) -> PyResult<(Array<'py, Id>, Array<'py, u64>)> {
         let mut batch = self.batch(py, texts, threads, specials)?;
         let ends = batch.ends.iter().map(|&end| end as u64);
         let offsets: Vec<u64> = [0].into_iter().chain(ends).collect();
-        Ok((ids::array(py, &mut batch.ids)?, ids::array_of_places(py, &offsets)?))
+        Ok((ids::array(py, &mut batch.ids), PyArray1::from_vec(py, offsets)))
     }
 
     /// Return how many ids a text has, or `limit` if it has more: counting stops there, and no more

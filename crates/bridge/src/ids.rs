@@ -1,14 +1,12 @@
 //! Ids to and from Python.
 
 use std::cell::Cell;
-use std::ffi::c_int;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use jeton::{Error, Id};
-use pyo3::buffer::{Element, ElementType, PyBuffer, PyUntypedBuffer};
+use numpy::PyArray1;
+use pyo3::buffer::{Element, ElementType, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyList, PyType};
@@ -201,82 +199,15 @@ impl Lists {
     }
 }
 
-/// What makes arrays of numpy's, once it is needed.
-struct Numpy {
-    empty: Py<PyAny>,
-    from_buffer: Py<PyAny>,
-    id: Py<PyAny>,
-    place: Py<PyAny>,
-}
-
-impl Numpy {
-    fn get(py: Python<'_>) -> PyResult<&'static Self> {
-        static NUMPY: PyOnceLock<Numpy> = PyOnceLock::new();
-        NUMPY.get_or_try_init(py, || {
-            let numpy = py.import("numpy")?;
-            let get = |name: &str| Ok::<_, PyErr>(numpy.getattr(name)?.unbind());
-            let dtype = |name: &str| Ok::<_, PyErr>(numpy.call_method1("dtype", (name,))?.unbind());
-            Ok(Self {
-                empty: get("empty")?,
-                from_buffer: get("frombuffer")?,
-                id: dtype("uint32")?,
-                place: dtype("uint64")?,
-            })
-        })
-    }
-
-    /// Returns an array with a copy of some numbers.
-    fn copy<'py, T: Element>(
-        &self,
-        py: Python<'py>,
-        numbers: &[T],
-        dtype: &Py<PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let array = self.empty.bind(py).call1((numbers.len(), dtype))?;
-        PyBuffer::get(&array)?.copy_from_slice(py, numbers)?;
-        Ok(array)
-    }
-}
+/// An array of numpy's.
+pub(crate) type Array<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// Makes an array of ids: many are handed over without a copy, few copied, which costs less.
-pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = Numpy::get(py)?;
+pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> Array<'py, Id> {
     if ids.capacity() <= SPARE_MAX {
-        return numpy.copy(py, ids, &numpy.id);
+        return PyArray1::from_slice(py, ids);
     }
     let mut ids = std::mem::take(ids);
     ids.shrink_to_fit();
-    let memory = Bound::new(py, Ids(Mutex::new(ids)))?;
-    numpy.from_buffer.bind(py).call1((memory, &numpy.id))
-}
-
-/// Makes an array of places.
-pub(crate) fn array_of_places<'py>(py: Python<'py>, places: &[u64]) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = Numpy::get(py)?;
-    numpy.copy(py, places, &numpy.place)
-}
-
-/// What the memory of an array belongs to; anybody may write to it.
-#[pyclass(frozen, module = "jeton._engine")]
-struct Ids(Mutex<Vec<Id>>);
-
-#[pymethods]
-impl Ids {
-    /// # Safety
-    ///
-    /// Python calls it, with a view to be filled.
-    unsafe fn __getbuffer__(
-        this: Bound<'_, Self>,
-        view: *mut ffi::Py_buffer,
-        flags: c_int,
-    ) -> PyResult<()> {
-        let mut ids = this.get().0.lock().expect("nothing panics while it is held");
-        let (memory, bytes) = (ids.as_mut_ptr().cast(), (ids.len() * size_of::<Id>()) as isize);
-        // SAFETY: the view is Python's to fill; it holds this object, whose vector lives as long
-        // and is never touched again: what it holds belongs to those who have views.
-        match unsafe { ffi::PyBuffer_FillInfo(view, this.as_ptr(), memory, bytes, 0, flags) } {
-            0 => Ok(()),
-            _ => Err(PyErr::fetch(this.py())),
-        }
-    }
+    PyArray1::from_vec(py, ids)
 }

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 use crate::cut::ids_max;
 use crate::engine::{DETACH_BYTES, Engine, threads_or_all};
 use crate::errors::raise;
-use crate::ids;
+use crate::ids::{self, Array};
 use crate::text::Text;
 
 /// Bytes of all stops together: each id is looked through for all of them.
@@ -68,9 +68,9 @@ impl Encoder {
         py: Python<'py>,
         text: Text<'_>,
         threads: Option<i128>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Array<'py, Id>> {
         let text = text.bytes();
-        ids::array(py, &mut self.take(py, text, threads_or_all(threads, text.len()))?)
+        Ok(ids::array(py, &mut self.take(py, text, threads_or_all(threads, text.len()))?))
     }
 
     /// End the text: return the ids of what was held back. Another text may follow.
