@@ -3,9 +3,11 @@
 //! `syntax` reads the pattern's text, `grammar` says what it means, `states` how it reads a text, and
 //! `transducer` turns that into the table which the splitter interprets. A pattern that is not of the family stops at
 //! `grammar`. Then `program` writes what it does with the classes of characters that `points` finds, and `automaton`
-//! turns that into a table; `leaps` takes two of its steps at once. What stops there too is left to a backtracking engine.
+//! turns that into a table; `chains` need not read again what was read in vain, and `leaps` takes two steps at once. What
+//! stops there too is left to a backtracking engine.
 
 mod automaton;
+mod chains;
 mod grammar;
 mod leaps;
 mod points;
@@ -18,6 +20,7 @@ mod transducer;
 
 pub use automaton::Automaton;
 pub(crate) use automaton::{Refusal, Step as AutomatonStep};
+pub(crate) use chains::Does;
 pub use grammar::{Case, Contractions, Grammar, Place};
 pub(crate) use leaps::{Leap, Leaps};
 pub use rule::Rule;

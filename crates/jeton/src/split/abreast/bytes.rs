@@ -1,4 +1,4 @@
-//! The classes of a block of bytes, by the instructions that there are.
+//! The bytes of a block, by the instructions that there are: of which class they are, which have a bit.
 
 use super::BLOCK;
 
@@ -9,11 +9,16 @@ pub(super) fn classify(ascii: &[u8; 128], other: u8, block: &[u8; BLOCK]) -> ([u
     (block.map(class), high)
 }
 
+/// The bytes of a block that have a bit.
+pub(super) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+    (0..BLOCK).fold(0, |having, at| having | u64::from(block[at] & bit != 0) << at)
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512 {
     use std::arch::x86_64::{
         _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8,
-        _mm512_set1_epi8, _mm512_storeu_si512,
+        _mm512_set1_epi8, _mm512_storeu_si512, _mm512_test_epi8_mask,
     };
 
     use super::BLOCK;
@@ -38,15 +43,24 @@ pub(super) mod avx512 {
             (classes, is_high)
         }
     }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(in crate::split::abreast) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+        // SAFETY: as many bytes are read as there are.
+        #[allow(unsafe_code)]
+        let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(bit as i8))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm_loadu_si128, _mm256_adds_epu8, _mm256_blendv_epi8,
-        _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256,
-        _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_storeu_si256,
-        _mm256_xor_si256,
+        __m256i, _mm_loadu_si128, _mm256_adds_epu8, _mm256_and_si256, _mm256_blendv_epi8,
+        _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+        _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+        _mm256_storeu_si256, _mm256_xor_si256,
     };
 
     use super::BLOCK;
@@ -82,6 +96,19 @@ pub(super) mod avx2 {
         }
         (classes, is_high)
     }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(in crate::split::abreast) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+        let bit = _mm256_set1_epi8(bit as i8);
+        [0, 32].into_iter().fold(0, |having, at| {
+            // SAFETY: thirty-two bytes are read where there are as many.
+            #[allow(unsafe_code)]
+            let bytes = unsafe { _mm256_loadu_si256(block[at..].as_ptr().cast()) };
+            let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+            having | u64::from(_mm256_movemask_epi8(is_set) as u32) << at
+        })
+    }
 }
 
 #[cfg(test)]
@@ -98,17 +125,22 @@ mod tests {
             let block = std::array::from_fn(|_| random.below(256) as u8);
             let expected = classify(&ascii, 222, &block);
             for tier in Tier::all() {
-                let found = match tier {
+                let (found, having_bit) = match tier {
                     // SAFETY: `Tier::all` names only what the machine has.
                     #[cfg(target_arch = "x86_64")]
                     #[allow(unsafe_code)]
-                    Tier::Avx512 => unsafe { avx512::classify(&ascii, 222, &block) },
+                    Tier::Avx512 => unsafe {
+                        (avx512::classify(&ascii, 222, &block), avx512::having(&block, 8))
+                    },
                     #[cfg(target_arch = "x86_64")]
                     #[allow(unsafe_code)]
-                    Tier::Avx2 => unsafe { avx2::classify(&ascii, 222, &block) },
+                    Tier::Avx2 => unsafe {
+                        (avx2::classify(&ascii, 222, &block), avx2::having(&block, 8))
+                    },
                     Tier::Plain => continue,
                 };
                 assert_eq!(found, expected, "{tier:?}");
+                assert_eq!(having_bit, having(&block, 8), "{tier:?}");
             }
         }
     }

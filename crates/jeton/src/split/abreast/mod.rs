@@ -8,7 +8,7 @@ mod bytes;
 use std::cell::Cell;
 
 use super::Ends;
-use crate::pattern::{Automaton, Leap, Leaps};
+use crate::pattern::{Automaton, Does, Leap, Leaps};
 use crate::tier::Tier;
 use crate::unicode::read_char;
 
@@ -31,6 +31,8 @@ pub(super) struct Window {
     found: [u8; WINDOW + BLOCK],
     /// Whether a block has bytes beyond ASCII.
     wide: [bool; WINDOW / BLOCK],
+    /// Before which bytes of a block a piece ends.
+    cuts: [u64; WINDOW / BLOCK],
 }
 
 thread_local! {
@@ -46,6 +48,7 @@ impl Default for Window {
             pairs: [0; WINDOW],
             found: [0; WINDOW + BLOCK],
             wide: [false; WINDOW / BLOCK],
+            cuts: [0; WINDOW / BLOCK],
         }
     }
 }
@@ -93,12 +96,12 @@ impl Window {
         // The end before the first is known. What went back from the end of a stretch has left something there.
         self.found[0] = 0;
         for lane in &lanes[..count - 1] {
-            self.found[lane.end] = Leap::CUT;
+            self.found[lane.end] = Does::CUT;
         }
-        for first in (0..end).step_by(BLOCK) {
-            let cuts = self.cuts(first) & u64::MAX >> (first + BLOCK).saturating_sub(end);
-            if cuts != 0 {
-                ends.block(start + first, cuts, 0, self.wide[first / BLOCK]);
+        self.find_cuts(end);
+        for (number, first) in (0..end).step_by(BLOCK).enumerate() {
+            if self.cuts[number] != 0 {
+                ends.block(start + first, self.cuts[number], 0, self.wide[number]);
             }
         }
         if ends.goes_on() {
@@ -247,7 +250,7 @@ impl Window {
                     unsafe {
                         leap[lane] = leaps.after(leap[lane], *self.pairs.get_unchecked(place));
                         let found = self.found.get_unchecked_mut(place..place + 2);
-                        found.copy_from_slice(&leap[lane].bits());
+                        found.copy_from_slice(&leap[lane].does());
                     }
                     all = all.or(leap[lane]);
                 }
@@ -267,7 +270,7 @@ impl Window {
     /// Ends pieces at the last mark where no match goes on, and has what follows read again.
     #[inline(never)]
     fn go_back(
-        &self,
+        &mut self,
         at: usize,
         leaps: &mut [Leap],
         starts: &mut [usize],
@@ -276,11 +279,13 @@ impl Window {
         for (leap, start) in leaps.iter_mut().zip(starts) {
             if let Some(before) = leap.back() {
                 let here = start.wrapping_add(at + before);
-                let mark = self.found[..here].iter().rposition(|bits| bits & Leap::MARK != 0)?;
+                let mark = self.last_mark(here, leap.does()[before])?;
                 *vain += here - mark;
                 if *vain > 2 * WINDOW {
                     return None;
                 }
+                // What was found from there on is forgotten, but not the ends of pieces before it.
+                (mark..here).for_each(|at| self.cut_at_marks(at));
                 // Where it begins if it is at the mark after this step.
                 (*start, *leap) = (mark.wrapping_sub(at + 2), Leap::START);
             }
@@ -288,15 +293,72 @@ impl Window {
         Some(())
     }
 
-    /// The bytes of a block before which a piece ends.
-    fn cuts(&self, first: usize) -> u64 {
-        const CUTS: u64 = u64::from_le_bytes([Leap::CUT; 8]);
-        let (eights, _) = self.found[first..first + BLOCK].as_chunks();
-        eights.iter().enumerate().fold(0, |cuts, (number, &eight)| {
-            // Each lowest bit goes to the highest byte, to the place of its byte.
-            let bits = u64::from_le_bytes(eight) & CUTS;
-            cuts | bits.wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * number)
-        })
+    /// Where the mark was set last at which pieces end here.
+    fn last_mark(&self, here: usize, does: u8) -> Option<usize> {
+        let set = Does::CUT_AT.iter().zip(Does::SET).find(|(cut, _)| does & **cut != 0)?.1;
+        self.found[..here].iter().rposition(|does| does & set != 0)
+    }
+
+    /// Has pieces end at their marks that do so here.
+    fn cut_at_marks(&mut self, here: usize) {
+        for cut in Does::CUT_AT.map(|cut| self.found[here] & cut) {
+            if let Some(mark) = self.last_mark(here, cut) {
+                self.found[mark] |= Does::CUT;
+            }
+        }
+    }
+
+    /// Finds before which bytes up to an end a piece ends.
+    fn find_cuts(&mut self, end: usize) {
+        match self.tier {
+            // SAFETY: as for `classify`.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx512 => unsafe { self.find_cuts_by_avx512(end) },
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Tier::Avx2 => unsafe { self.find_cuts_by_avx2(end) },
+            Tier::Plain => self.find_cuts_by(end, bytes::having),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
+    fn find_cuts_by_avx512(&mut self, end: usize) {
+        self.find_cuts_by(end, |does, bit| bytes::avx512::having(does, bit));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    fn find_cuts_by_avx2(&mut self, end: usize) {
+        self.find_cuts_by(end, |does, bit| bytes::avx2::having(does, bit));
+    }
+
+    #[inline(always)]
+    fn find_cuts_by(&mut self, end: usize, having: impl Fn(&[u8; BLOCK], u8) -> u64) {
+        for first in (0..end).step_by(BLOCK) {
+            let does = self.found[first..].first_chunk().expect("there is room for a block more");
+            let before_end = u64::MAX >> (first + BLOCK).saturating_sub(end);
+            let mut cuts = having(does, Does::CUT) & before_end;
+            for (cut, set) in Does::CUT_AT.into_iter().zip(Does::SET) {
+                let mut ends = having(does, cut) & before_end;
+                if ends == 0 {
+                    continue;
+                }
+                let marks = having(does, set);
+                while ends != 0 {
+                    let here = ends.trailing_zeros();
+                    let before = marks & ((1 << here) - 1);
+                    if before != 0 {
+                        cuts |= 1 << before.ilog2();
+                    } else if let Some(mark) = self.last_mark(first + here as usize, cut) {
+                        self.cuts[mark / BLOCK] |= 1 << (mark % BLOCK);
+                    }
+                    ends &= ends - 1;
+                }
+            }
+            self.cuts[first / BLOCK] = cuts;
+        }
     }
 }
 
