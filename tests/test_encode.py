@@ -349,6 +349,22 @@ def test_a_wide_str_keeps_no_utf_8() -> None:
     assert sys.getsizeof(text) == size
 
 
+def test_arrays_without_numpy_are_an_import_error() -> None:
+    code = """
+import sys, jeton
+tok = jeton.pretrained("gpt2")
+sys.modules["numpy"] = None
+for encode in (tok.encode_array, lambda text: tok.encode_batch_array([text])):
+    try:
+        encode("hello")
+    except ImportError:
+        continue
+    sys.exit("no ImportError")
+assert tok.decode(tok.encode("hello")) == "hello"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_arrays_are_memory_of_their_own() -> None:
     tok = jeton.pretrained("gpt2")
     for text in ("", "hello world", "hello world " * 10_000):

@@ -6,7 +6,6 @@ use jeton::file::Notes;
 use jeton::pattern::{Case, Place};
 use jeton::split::Path;
 use jeton::{Allowed, Batch, Error, Id, Tokenizer};
-use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -95,11 +94,11 @@ impl Engine {
             let text: Text<'_> = text.extract()?;
             let bytes = text.bytes();
             let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
-            return Ok(ids::array(py, &mut ids.map_err(|error| raise(py, &error))?));
+            return ids::array(py, &mut ids.map_err(|error| raise(py, &error))?);
         }
         ids::with_spare(source.bytes_most(), |ids| {
             self.encode_into(text, &source, &allowed, ids)?;
-            Ok(ids::array(py, ids))
+            ids::array(py, ids)
         })
     }
 
@@ -142,7 +141,7 @@ impl Engine {
         let mut batch = self.batch(py, texts, threads, specials)?;
         let ends = batch.ends.iter().map(|&end| end as u64);
         let offsets: Vec<u64> = [0].into_iter().chain(ends).collect();
-        Ok((ids::array(py, &mut batch.ids), PyArray1::from_vec(py, offsets)))
+        Ok((ids::array(py, &mut batch.ids)?, ids::array_of_places(py, offsets)?))
     }
 
     /// Return how many ids a text has, or `limit` if it has more: counting stops there, and no more

@@ -203,11 +203,25 @@ impl Lists {
 pub(crate) type Array<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// Makes an array of ids: many are handed over without a copy, few copied, which costs less.
-pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> Array<'py, Id> {
+pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Array<'py, Id>> {
+    find_numpy(py)?;
     if ids.capacity() <= SPARE_MAX {
-        return PyArray1::from_slice(py, ids);
+        return Ok(PyArray1::from_slice(py, ids));
     }
     let mut ids = std::mem::take(ids);
     ids.shrink_to_fit();
-    PyArray1::from_vec(py, ids)
+    Ok(PyArray1::from_vec(py, ids))
+}
+
+/// Makes an array of places.
+pub(crate) fn array_of_places(py: Python<'_>, places: Vec<u64>) -> PyResult<Array<'_, u64>> {
+    find_numpy(py)?;
+    Ok(PyArray1::from_vec(py, places))
+}
+
+/// Imports numpy, or says why that fails: its interface would panic.
+#[inline]
+fn find_numpy(py: Python<'_>) -> PyResult<()> {
+    static FOUND: PyOnceLock<()> = PyOnceLock::new();
+    FOUND.get_or_try_init(py, || numpy::get_array_module(py).map(drop)).copied()
 }

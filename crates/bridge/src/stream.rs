@@ -70,7 +70,7 @@ impl Encoder {
         threads: Option<i128>,
     ) -> PyResult<Array<'py, Id>> {
         let text = text.bytes();
-        Ok(ids::array(py, &mut self.take(py, text, threads_or_all(threads, text.len()))?))
+        ids::array(py, &mut self.take(py, text, threads_or_all(threads, text.len()))?)
     }
 
     /// End the text: return the ids of what was held back. Another text may follow.

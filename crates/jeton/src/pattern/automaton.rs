@@ -146,10 +146,11 @@ impl Automaton {
         self.leaps.as_ref()
     }
 
-    /// The same that takes every step by itself.
+    /// The same that takes every step by itself, and those that keep no mark and one.
     #[cfg(test)]
-    pub(crate) fn without_leaps(&self) -> Self {
-        Self { leaps: None, ..self.clone() }
+    pub(crate) fn plainer(&self) -> [Self; 3] {
+        let with_marks = |marks| Leaps::with_marks(&self.table, self.columns, marks);
+        [None, with_marks(0), with_marks(1)].map(|leaps| Self { leaps, ..self.clone() })
     }
 
     /// The class of an ASCII character.

@@ -38,14 +38,19 @@ type Chain = Vec<Option<Run>>;
 
 /// All chains, the start first, and for each and each class what it does and the chain that follows.
 pub(super) struct Chains {
-    pub(super) columns: usize,
     pub(super) cells: Vec<(u8, usize)>,
 }
 
 impl Chains {
-    /// Finds the chains of a table of steps with as many marks as there can be, but no more than so many chains.
-    pub(super) fn of(steps: &[Step], columns: usize, chains_max: usize) -> Option<Self> {
-        (0..=MARKS).rev().find_map(|marks| Steps { steps, columns, marks }.chains(chains_max))
+    /// Finds the chains of a table of steps, of so many classes and the end of the text, with so many marks; `None` if
+    /// there are more chains than so many.
+    pub(super) fn of(
+        steps: &[Step],
+        classes: usize,
+        marks: usize,
+        chains_max: usize,
+    ) -> Option<Self> {
+        Steps { steps, columns: classes + 1, marks }.chains(chains_max)
     }
 }
 
@@ -79,7 +84,7 @@ impl Steps<'_> {
             }
             at += 1;
         }
-        Some(Chains { columns: self.columns - 1, cells })
+        Some(Chains { cells })
     }
 
     /// The chain of a piece that has no mark yet; where none is kept, it may have one.
@@ -115,13 +120,14 @@ impl Steps<'_> {
             does |= run.mark.map_or(0, |mark| Does::CUT_AT[mark]);
             chain = &chain[1..];
         }
-        // What begins at a mark is not known: all from the first on is read again.
-        let first = whole[0].and_then(|run| run.mark).unwrap_or(0);
+        // What begins at a mark is not known: all from the first on is read again. What goes back has a mark, as
+        // every text is covered.
+        let first = whole[0].and_then(|run| run.mark).expect("a run goes back to a mark");
         (Does::BACK | Does::CUT_AT[first], None)
     }
 
-    /// Appends the chain after a character that ends no piece of it; returns which marks are set. What would end
-    /// one is not known any more, if it is not the first.
+    /// Appends the chain after a character with which its first run goes on; returns which marks are set. A run
+    /// behind it that would end a piece is not known any more: that end could not be told.
     fn go_on(&self, chain: &[Option<Run>], class: usize, next: &mut Chain) -> u8 {
         let Some(run) = chain[0] else {
             next.push(None);

@@ -5,7 +5,7 @@
 //! that does nothing.
 
 use super::automaton::Step;
-use super::chains::{Chains, Does};
+use super::chains::{Chains, Does, MARKS};
 
 /// What two bytes do: what each [does](Does), and above them the chain that follows.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +38,14 @@ impl Leap {
     /// The number of bytes before the one that goes back, if there is one.
     #[inline(always)]
     pub(crate) fn back(self) -> Option<usize> {
-        let back = self.0 & u32::from_le_bytes([Does::BACK, Does::BACK, 0, 0]);
+        let back = self.goes_back();
         (back != 0).then(|| back.trailing_zeros() as usize / 8)
     }
 
-    /// Both, of which what follows is of no use.
+    /// The bits of those bytes that go back.
     #[inline(always)]
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+    pub(crate) fn goes_back(self) -> u32 {
+        self.0 & u32::from_le_bytes([Does::BACK, Does::BACK, 0, 0])
     }
 }
 
@@ -60,17 +60,22 @@ pub(crate) struct Leaps {
 const LEAPS_MAX: usize = 1 << 17;
 
 impl Leaps {
-    /// Makes the table from that of single steps, unless it would be too large.
+    /// Makes the table from that of single steps, with as many marks as it is not too large for.
     pub(super) fn of(steps: &[Step], columns: usize) -> Option<Self> {
+        (0..=MARKS).rev().find_map(|marks| Self::with_marks(steps, columns, marks))
+    }
+
+    /// The same with so many marks, unless it would be too large.
+    pub(super) fn with_marks(steps: &[Step], columns: usize, marks: usize) -> Option<Self> {
         let stride = (columns * columns).next_multiple_of(Leap::ROW_UNIT);
-        let chains = Chains::of(steps, columns, (LEAPS_MAX / stride).checked_sub(1)?)?;
         // The end of a text is no character of it: in its column stand bytes that do nothing.
         let inert = columns - 1;
+        let chains = Chains::of(steps, inert, marks, (LEAPS_MAX / stride).checked_sub(1)?)?;
         let step = |chain: usize, class: usize| match class {
             _ if class == inert => (0, chain),
-            _ => chains.cells[chain * chains.columns + class],
+            _ => chains.cells[chain * inert + class],
         };
-        let count = chains.cells.len() / chains.columns;
+        let count = chains.cells.len() / inert;
         let mut table = vec![Leap::START; (count + 1) * stride];
         for (row, leaps) in table.chunks_mut(stride).enumerate() {
             // The first row is that of the start once more, with an end before it.
