@@ -36,22 +36,16 @@ struct Run {
 /// The piece in hand, and for each run that has a mark, what begins there, where that is known.
 type Chain = Vec<Option<Run>>;
 
-/// All chains, the start first, and for each and each class what it does and the chain that follows.
-pub(super) struct Chains {
-    pub(super) cells: Vec<(u8, usize)>,
-}
-
-impl Chains {
-    /// Finds the chains of a table of steps, of so many classes and the end of the text, with so many marks; `None` if
-    /// there are more chains than so many.
-    pub(super) fn of(
-        steps: &[Step],
-        classes: usize,
-        marks: usize,
-        chains_max: usize,
-    ) -> Option<Self> {
-        Steps { steps, columns: classes + 1, marks }.chains(chains_max)
-    }
+/// Finds all chains of a table of steps, of so many classes and the end of the text, with so many marks. Returns for each
+/// chain, the start first, and each class what it does and the chain that follows; `None` if there are more
+/// chains than so many.
+pub(super) fn find_chains(
+    steps: &[Step],
+    classes: usize,
+    marks: usize,
+    chains_max: usize,
+) -> Option<Vec<(u8, usize)>> {
+    Steps { steps, columns: classes + 1, marks }.chains(chains_max)
 }
 
 /// The table of an automaton, whose last column is the end of the text.
@@ -63,7 +57,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn chains(&self, chains_max: usize) -> Option<Chains> {
+    fn chains(&self, chains_max: usize) -> Option<Vec<(u8, usize)>> {
         let mut chains = vec![self.fresh(0)];
         let mut numbers = HashMap::from([(chains[0].clone(), 0)]);
         let mut cells = Vec::new();
@@ -84,7 +78,7 @@ impl Steps<'_> {
             }
             at += 1;
         }
-        Some(Chains { cells })
+        Some(cells)
     }
 
     /// The chain of a piece that has no mark yet; where none is kept, it may have one.

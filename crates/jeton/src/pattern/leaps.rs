@@ -5,7 +5,7 @@
 //! that does nothing.
 
 use super::automaton::Step;
-use super::chains::{Chains, Does, MARKS};
+use super::chains::{Does, MARKS, find_chains};
 
 /// What two bytes do: what each [does](Does), and above them the chain that follows.
 #[derive(Clone, Copy, Debug)]
@@ -70,12 +70,12 @@ impl Leaps {
         let stride = (columns * columns).next_multiple_of(Leap::ROW_UNIT);
         // The end of a text is no character of it: in its column stand bytes that do nothing.
         let inert = columns - 1;
-        let chains = Chains::of(steps, inert, marks, (LEAPS_MAX / stride).checked_sub(1)?)?;
+        let chains = find_chains(steps, inert, marks, (LEAPS_MAX / stride).checked_sub(1)?)?;
         let step = |chain: usize, class: usize| match class {
             _ if class == inert => (0, chain),
-            _ => chains.cells[chain * inert + class],
+            _ => chains[chain * inert + class],
         };
-        let count = chains.cells.len() / inert;
+        let count = chains.len() / inert;
         let mut table = vec![Leap::START; (count + 1) * stride];
         for (row, leaps) in table.chunks_mut(stride).enumerate() {
             // The first row is that of the start once more, with an end before it.
