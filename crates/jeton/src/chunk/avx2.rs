@@ -1,14 +1,79 @@
-//! The two passes that all pieces go through, with AVX2: a piece's bytes are one register.
+//! Ends of pieces and the two passes that all pieces go through, with AVX2: the ends within eight bytes at
+//! once, and a piece's bytes are one register.
 
 use std::arch::x86_64::{
-    __m128i, _MM_HINT_T0, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64, _mm_extract_epi64,
-    _mm_load_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_prefetch,
-    _mm_store_si128, _mm_storeu_si128,
+    __m128i, _MM_HINT_T0, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
+    _mm_extract_epi64, _mm_load_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
+    _mm_prefetch, _mm_store_si128, _mm_storeu_si128, _mm256_add_epi32, _mm256_castsi256_ps,
+    _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
+    _mm256_set1_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
 use super::{Chunk, Missed, ROOM, WAITING};
 use crate::merge::{IDS, Slot, home};
-use crate::short::{Key, ROWS, mix_halves};
+use crate::short::{Key, ROWS, SHORT_MAX, mix_halves};
+
+/// The numbers of the bits of a byte that are set, one a byte from the lowest on; then zeros.
+static PLACES: [u64; 256] = {
+    let mut places = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut count) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                places[byte] |= (bit as u64) << (8 * count);
+                count += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    places
+};
+
+/// Writes where the pieces of a block end, after those that there are: how many end within eight bytes
+/// cannot be foretold, so that eight are written in any case.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn put_ends(chunk: &mut Chunk, first: usize, cuts: u64) {
+    let to = &mut chunk.starts[chunk.count + 1..][..64];
+    let mut count = 0;
+    for (number, byte) in (0..8).zip(cuts.to_le_bytes()) {
+        let places = _mm_cvtsi64_si128(PLACES[usize::from(byte)] as i64);
+        let first = _mm256_set1_epi32((first + 8 * number) as i32);
+        let ends = _mm256_add_epi32(_mm256_cvtepu8_epi32(places), first);
+        // SAFETY: each of the seven bytes before has eight bits at most, so that 56 ends are counted at most
+        // where eight are written, and there is room for 64.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm256_storeu_si256(to.as_mut_ptr().add(count).cast(), ends);
+        }
+        count += byte.count_ones() as usize;
+    }
+}
+
+/// Returns whether any of the pieces whose ends were put last has more bytes than are short.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
+    let count = cuts.count_ones() as usize;
+    let starts = &chunk.starts[chunk.count..][..65];
+    (0..count.div_ceil(8)).any(|number| {
+        // SAFETY: there are at most eight eights; the last load begins at 57 and ends with the
+        // sixty-fifth number, which there is.
+        #[allow(unsafe_code)]
+        let (starts, ends) = unsafe {
+            let from = starts.as_ptr().add(8 * number);
+            (_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(1).cast()))
+        };
+        // Two gigabytes and more seem negative: such a piece is cut where it is merged. What is behind the
+        // last end does not count.
+        let lengths = _mm256_sub_epi32(ends, starts);
+        let long = _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(SHORT_MAX as i32));
+        let long = _mm256_movemask_ps(_mm256_castsi256_ps(long)) as u32;
+        long & ((1 << (count - 8 * number).min(8)) - 1) != 0
+    })
+}
 
 /// Makes the keys of the first pieces, asks for their slots, and returns how many those are: the bytes of
 /// the others are too near the end of the text to be read sixteen at once.

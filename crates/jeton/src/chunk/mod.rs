@@ -14,7 +14,7 @@ mod avx512;
 use std::cell::Cell;
 
 use crate::huge::prefetch;
-use crate::merge::{IDS, Learned, News, Scratch, Slot, hash, home, merge_new};
+use crate::merge::{FEW, IDS, Learned, News, Row, Scratch, Slot, hash, home, merge_new};
 use crate::short::{Key, SHORT_MAX};
 use crate::split::Ends;
 use crate::tier::Tier;
@@ -22,9 +22,7 @@ use crate::vocab::{Id, Vocab};
 
 /// Who takes the ids of a text: they are kept, or only counted.
 pub(crate) trait Taker {
-    fn take(&mut self, ids: &[Id]);
-    /// Takes so many ids of a row, from a place on.
-    fn take_of(&mut self, row: &[Id], first: usize, count: usize);
+    fn take(&mut self, ids: Row);
     fn take_one(&mut self, id: Id);
     /// Takes what `append` appends.
     fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>));
@@ -34,13 +32,8 @@ pub(crate) trait Taker {
 
 impl Taker for Vec<Id> {
     #[inline(always)]
-    fn take(&mut self, ids: &[Id]) {
-        self.extend_from_slice(ids);
-    }
-
-    #[inline(always)]
-    fn take_of(&mut self, row: &[Id], first: usize, count: usize) {
-        extend(self, row, first, count);
+    fn take(&mut self, ids: Row) {
+        ids.append_to(self);
     }
 
     #[inline(always)]
@@ -60,13 +53,8 @@ impl Taker for Vec<Id> {
 
 impl Taker for usize {
     #[inline(always)]
-    fn take(&mut self, ids: &[Id]) {
+    fn take(&mut self, ids: Row) {
         *self += ids.len();
-    }
-
-    #[inline(always)]
-    fn take_of(&mut self, _: &[Id], _: usize, count: usize) {
-        *self += count;
     }
 
     #[inline(always)]
@@ -119,8 +107,8 @@ pub(crate) struct Chunk {
 struct Waiting {
     /// How many pieces there are.
     pieces: usize,
-    /// The ids of those that are known where they are looked for, in a row.
-    found: [Id; WAITING * IDS + 4],
+    /// The ids of those that are known where they are looked for, in a row, with something behind the last.
+    found: [Id; WAITING * IDS + FEW],
     found_count: usize,
     /// The others.
     missed: [Missed; WAITING],
@@ -190,7 +178,7 @@ impl Default for Waiting {
     fn default() -> Self {
         Self {
             pieces: 0,
-            found: [0; WAITING * IDS + 4],
+            found: [0; WAITING * IDS + FEW],
             found_count: 0,
             missed: [Missed::default(); WAITING],
             missed_count: 0,
@@ -224,11 +212,13 @@ impl<T: Taker> Ends for Chunks<'_, T> {
         let chunk = &mut *self.chunk;
         let start = chunk.starts[chunk.count % ROOM] as usize;
         chunk.put_ends(self.tier, first, cuts);
-        // What ends first may have begun before the block, and with it characters beyond ASCII that are told
-        // by one of the last three bytes: so does what ends within the first bytes of a block.
-        let first_is_long = first + cuts.trailing_zeros() as usize - start > SHORT_MAX;
-        let may_have_parts =
-            if wide { chunk.any_is_long(self.tier, cuts) } else { first_is_long && cuts & 7 != 0 };
+        // What ends first may have begun before the block, and with it characters beyond ASCII.
+        let end = first + cuts.trailing_zeros() as usize;
+        let may_have_parts = if wide {
+            chunk.any_is_long(self.tier, cuts)
+        } else {
+            end - start > SHORT_MAX && ends_with_three_bytes(self.text, end)
+        };
         if may_have_parts {
             return self.push_block(first, cuts);
         }
@@ -241,8 +231,7 @@ impl<T: Taker> Ends for Chunks<'_, T> {
     #[inline]
     fn end(&mut self, end: usize) {
         let start = self.chunk.starts[self.chunk.count % ROOM] as usize;
-        // A long piece in a script of three bytes a character most likely has no space to end it.
-        if end - start > SHORT_MAX && self.text[end - 3] >= 0xE0 {
+        if end - start > SHORT_MAX && ends_with_three_bytes(self.text, end) {
             self.push_parts(start, end);
         }
         self.push(end);
@@ -341,10 +330,12 @@ impl Chunk {
     fn put_ends(&mut self, tier: Tier, first: usize, mut cuts: u64) {
         debug_assert!(Tier::all().contains(&tier));
         #[cfg(target_arch = "x86_64")]
-        if tier == Tier::Avx512 {
-            // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
-            #[allow(unsafe_code)]
-            return unsafe { avx512::put_ends(self, first, cuts) };
+        // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+        #[allow(unsafe_code)]
+        match tier {
+            Tier::Avx512 => return unsafe { avx512::put_ends(self, first, cuts) },
+            Tier::Avx2 => return unsafe { avx2::put_ends(self, first, cuts) },
+            Tier::Plain => (),
         }
         let mut count = self.count;
         while cuts != 0 {
@@ -359,10 +350,12 @@ impl Chunk {
     fn any_is_long(&self, tier: Tier, cuts: u64) -> bool {
         debug_assert!(Tier::all().contains(&tier));
         #[cfg(target_arch = "x86_64")]
-        if tier == Tier::Avx512 {
-            // SAFETY: as for `put_ends`.
-            #[allow(unsafe_code)]
-            return unsafe { avx512::any_is_long(self, cuts) };
+        // SAFETY: as for `put_ends`.
+        #[allow(unsafe_code)]
+        match tier {
+            Tier::Avx512 => return unsafe { avx512::any_is_long(self, cuts) },
+            Tier::Avx2 => return unsafe { avx2::any_is_long(self, cuts) },
+            Tier::Plain => (),
         }
         let starts = &self.starts[self.count..=self.count + cuts.count_ones() as usize];
         starts.windows(2).any(|pair| pair[1] - pair[0] > SHORT_MAX as u32)
@@ -469,9 +462,7 @@ impl Chunk {
             }
         }
         for (number, at) in rows.drain(..) {
-            let (row, count) = learned.records.row_and_rest(at as usize);
-            spans[number as usize] = Span { first: others.len() as u32, count: count as u32 };
-            extend(others, row, 0, count);
+            spans[number as usize] = append(others, learned.records.row(at as usize));
         }
     }
 
@@ -481,10 +472,10 @@ impl Chunk {
         let Self { news, merged, waiting, .. } = self;
         let Waiting { spans, others, unknown, again, new, .. } = waiting;
         let spans = Cell::from_mut(&mut spans[..]).as_slice_of_cells();
-        let keep = |number: usize, ids: &[Id], others: &mut _| {
+        let keep = |number: usize, ids: Row, others: &mut _| {
             spans[unknown[number].missed as usize].set(append(others, ids));
         };
-        let learn = |number: usize, ids: &[Id], others: &mut _, learned: &mut Learned| {
+        let learn = |number: usize, ids: Row, others: &mut _, learned: &mut Learned| {
             keep(number, ids, others);
             let it = &unknown[number];
             learned.put(it.piece(text), it.key, it.hash, ids);
@@ -493,7 +484,7 @@ impl Chunk {
             if it.key != Key::LONG {
                 vocab.prefetch_key(it.key);
             } else if let Some(ids) = scratch.learned.records.find(it.piece(text), it.hash) {
-                keep(number, ids, others);
+                keep(number, Row::from(ids), others);
                 continue;
             }
             new.push(number as u32);
@@ -505,13 +496,13 @@ impl Chunk {
                 key => vocab.find_short(key),
             };
             if let Some(id) = token {
-                learn(number, &[id], others, &mut scratch.learned);
+                learn(number, Row::new(&[id; FEW], 1), others, &mut scratch.learned);
             } else if news.put(number, vocab, piece) {
                 let learned = &mut scratch.learned;
                 news.settle_full(vocab, |number, ids| learn(number, ids, others, learned));
             } else {
                 merge_new(vocab, piece, scratch, merged);
-                learn(number, merged, others, &mut scratch.learned);
+                learn(number, Row::from(&merged[..]), others, &mut scratch.learned);
                 merged.clear();
             }
         }
@@ -532,11 +523,12 @@ impl Waiting {
         // So that there is something behind the last as well.
         self.others.extend_from_slice(&[0; FEW]);
         for (missed, span) in self.missed[..self.missed_count].iter().zip(&self.spans) {
-            taker.take_of(&self.found, from, missed.place as usize - from);
-            taker.take_of(&self.others, span.first as usize, span.count as usize);
-            from = missed.place as usize;
+            let place = missed.place as usize;
+            taker.take(Row::new(&self.found[from..], place - from));
+            taker.take(Row::new(&self.others[span.first as usize..], span.count as usize));
+            from = place;
         }
-        taker.take(&self.found[from..self.found_count]);
+        taker.take(Row::new(&self.found[from..], self.found_count - from));
         (self.pieces, self.found_count, self.missed_count) = (0, 0, 0);
         self.others.clear();
     }
@@ -549,20 +541,11 @@ impl Unknown {
     }
 }
 
-/// Ids that are copied at once, whether there are as many or fewer: how many cannot be foretold.
-const FEW: usize = 16;
-
-/// Appends so many ids of a row, from a place on.
-#[inline(always)]
-fn extend(ids: &mut Vec<Id>, row: &[Id], first: usize, count: usize) {
-    match row[first..].first_chunk::<FEW>() {
-        Some(few) if count <= FEW => {
-            let before = ids.len();
-            ids.extend_from_slice(few);
-            ids.truncate(before + count);
-        }
-        _ => ids.extend_from_slice(&row[first..first + count]),
-    }
+/// Returns whether a character of three bytes, or the last three of one, ends here: a long piece in such a
+/// script most likely has no space to end it.
+#[inline]
+fn ends_with_three_bytes(text: &[u8], end: usize) -> bool {
+    text[end - 3] >= 0xE0
 }
 
 /// Appends the ids of a slot, and returns where they are: all that it has room for are copied, which
@@ -577,9 +560,9 @@ fn append_few(others: &mut Vec<Id>, slot: &Slot) -> Span {
 
 /// Appends some ids, and returns where they are.
 #[inline]
-fn append(others: &mut Vec<Id>, ids: &[Id]) -> Span {
+fn append(others: &mut Vec<Id>, ids: Row) -> Span {
     let span = Span { first: others.len() as u32, count: ids.len() as u32 };
-    others.extend_from_slice(ids);
+    ids.append_to(others);
     span
 }
 
@@ -598,7 +581,7 @@ mod tests {
             let ids: Vec<Id> = (0..1 + random.below(4) as Id).collect();
             if random.below(2) == 0 {
                 let key = Key::within(text, start, end - start);
-                learned.put(&text[start..end], key, hash(&text[start..end]), &ids);
+                learned.put(&text[start..end], key, hash(&text[start..end]), Row::from(&ids[..]));
             }
             chunk.count += 1;
             chunk.starts[chunk.count] = end as u32;

@@ -3,6 +3,7 @@
 //! The ranks of a piece's pairs lie in the lanes of vectors, so that the lowest is found at once;
 //! parts that are joined leave a gap, and a bit set says which are left.
 
+use super::Row;
 use super::pairs::{Asked, Narrow};
 use crate::tier::Tier;
 use crate::vocab::{Id, Vocab};
@@ -46,7 +47,7 @@ impl News {
 
     /// Merges those that need not wait for others; calls `each` with the name and the ids of each.
     #[inline]
-    pub(crate) fn settle_full(&mut self, vocab: &Vocab, each: impl FnMut(usize, &[Id])) {
+    pub(crate) fn settle_full(&mut self, vocab: &Vocab, each: impl FnMut(usize, Row)) {
         if let Some(pairs) = vocab.pairs().narrow() {
             if self.few.is_full() {
                 self.few.settle(pairs, each);
@@ -59,7 +60,7 @@ impl News {
     }
 
     /// Merges those that are left.
-    pub(crate) fn settle(&mut self, vocab: &Vocab, mut each: impl FnMut(usize, &[Id])) {
+    pub(crate) fn settle(&mut self, vocab: &Vocab, mut each: impl FnMut(usize, Row)) {
         if let Some(pairs) = vocab.pairs().narrow() {
             self.few.settle(pairs, &mut each);
             self.some.settle(pairs, &mut each);
@@ -137,13 +138,13 @@ impl<const LANES: usize> Group<LANES> {
     }
 
     /// Merges all pieces, calls `each` with the name and the ids of each, and is empty again.
-    pub(crate) fn settle(&mut self, pairs: &Narrow, mut each: impl FnMut(usize, &[Id])) {
+    pub(crate) fn settle(&mut self, pairs: &Narrow, mut each: impl FnMut(usize, Row)) {
         if self.len == 0 {
             return;
         }
         self.merge(pairs);
         for piece in 0..self.len {
-            each(self.names[piece], &self.parts[piece][1..=self.counts[piece]]);
+            each(self.names[piece], Row::new(&self.parts[piece][1..], self.counts[piece]));
         }
         (self.counts, self.len) = ([0; PIECES], 0);
     }

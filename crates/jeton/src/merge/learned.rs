@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::Row;
 use super::records::{Records, RowPlace};
 use crate::huge::{Huge, prefetch};
 use crate::short::{Key, SHORT_MAX};
@@ -25,7 +26,7 @@ impl Learned {
         } else {
             let slot = self.short.find(Key::of(piece, 0, piece.len()), hash);
             slot.and_then(|slot| match slot.row() {
-                Some(row) => Some(self.records.row(self.records.place_of(row)?)),
+                Some(row) => Some(self.records.row(self.records.place_of(row)?).ids()),
                 None => Some(&slot.ids[..slot.count as usize]),
             })
         };
@@ -35,7 +36,7 @@ impl Learned {
 
     /// Keeps the ids of a piece with this key, if it is not too long.
     #[inline]
-    pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: &[Id]) {
+    pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: Row) {
         if key == Key::LONG {
             self.records.put(piece, hash, ids);
         } else if ids.len() <= IDS {
@@ -69,10 +70,9 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    fn new(key: Key, given: &[Id]) -> Self {
+    fn new(key: Key, given: Row) -> Self {
         assert!(given.len() <= IDS, "more ids have a row");
-        let ids = std::array::from_fn(|at| given.get(at).copied().unwrap_or_default());
-        Self { key, ids, count: given.len() as u32 }
+        Self { key, ids: given.first(), count: given.len() as u32 }
     }
 
     /// A slot whose ids are a row of the records. It has a count, as it is not empty.
@@ -211,7 +211,7 @@ mod tests {
             } else {
                 assert_eq!(ids, [7]);
                 let key = Key::within(&piece, 0, piece.len());
-                learned.put(&piece, key, hash(&piece), &expected);
+                learned.put(&piece, key, hash(&piece), Row::from(&expected[..]));
             }
         }
         assert!(found > 100_000);
@@ -222,7 +222,7 @@ mod tests {
         let mut learned = Learned::default();
         for number in 0..2_000_000_u32 {
             let piece = number.to_le_bytes();
-            learned.put(&piece, Key::of(&piece, 0, 4), hash(&piece), &[number]);
+            learned.put(&piece, Key::of(&piece, 0, 4), hash(&piece), Row::from(&[number][..]));
         }
         assert_eq!(learned.short.slots.len(), SLOTS_MAX);
         assert_eq!(size_of_val(&learned.short.slots[..]), 16 << 20);

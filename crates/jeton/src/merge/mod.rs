@@ -11,6 +11,7 @@ mod origin;
 mod pairs;
 mod pool;
 mod records;
+mod row;
 mod scan;
 mod windows;
 
@@ -23,6 +24,7 @@ pub(crate) use learned::{IDS, Learned, Slot, hash, home};
 pub(crate) use origin::find_pairs;
 pub use pairs::Pairs;
 pub(crate) use pool::{Lent, Pool};
+pub(crate) use row::{FEW, Row};
 
 use std::ops::Range;
 
@@ -67,7 +69,7 @@ pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, 
     let first = ids.len();
     merge_new(vocab, piece, scratch, ids);
     let key = Key::within(piece, 0, piece.len());
-    scratch.learned.put(piece, key, learned::hash(piece), &ids[first..]);
+    scratch.learned.put(piece, key, learned::hash(piece), Row::from(&ids[first..]));
 }
 
 /// Appends the ids of a piece that is no token and not known.

@@ -8,6 +8,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::{FEW, Row};
 use crate::huge::{Huge, prefetch};
 use crate::short::{SEEDS, mix};
 use crate::vocab::Id;
@@ -97,7 +98,7 @@ impl Records {
         let bucket = self.index[self.bucket(hash)];
         bucket.into_iter().filter(|entry| entry.has_tag(hash)).find_map(|entry| {
             let at = entry.place();
-            let is_there = (at < self.next) == (entry.lap() == self.lap & 1);
+            let is_there = self.is_there(at, entry.lap() == self.lap & 1);
             let (kept, ids) = is_there.then(|| self.read(at))?;
             (kept == piece).then_some(ids)
         })
@@ -117,36 +118,35 @@ impl Records {
     #[inline]
     pub(crate) fn place_of(&self, RowPlace { at, lap }: RowPlace) -> Option<usize> {
         let at = at as usize;
-        let is_there =
-            if at < self.next { lap == self.lap } else { lap.wrapping_add(1) == self.lap };
+        let is_last = lap == self.lap;
+        let is_there = self.is_there(at, is_last) && (is_last || lap.wrapping_add(1) == self.lap);
         is_there.then(|| {
             prefetch(&self.words[at]);
             at
         })
     }
 
-    /// Returns the ids of a row that is there.
+    /// Returns whether a record of the lap that goes on, or of the one before, has not been overwritten.
     #[inline]
-    pub(crate) fn row(&self, at: usize) -> &[Id] {
-        let (rest, count) = self.row_and_rest(at);
-        &rest[..count]
+    fn is_there(&self, at: usize, is_last: bool) -> bool {
+        if is_last { at < self.next } else { at >= self.next + FEW }
     }
 
-    /// Returns the ids of a row that is there, with what lies behind them, and their number.
+    /// Returns the ids of a row that is there.
     #[inline]
-    pub(crate) fn row_and_rest(&self, at: usize) -> (&[Id], usize) {
+    pub(crate) fn row(&self, at: usize) -> Row<'_> {
         // A row is a record without bytes.
-        (&self.words[at + 1..], (self.words[at] >> 16) as usize)
+        Row::new(&self.words[at + 1..], (self.words[at] >> 16) as usize)
     }
 
     /// Keeps the ids of a short piece, of which there are a few.
-    pub(crate) fn put_row(&mut self, ids: &[Id]) -> RowPlace {
+    pub(crate) fn put_row(&mut self, ids: Row) -> RowPlace {
         let at = self.append(&[], ids);
         RowPlace { at: at as u32, lap: self.lap }
     }
 
     /// Keeps the ids of a piece, if it is not too long; one that is known takes room twice.
-    pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: &[Id]) {
+    pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: Row) {
         // A piece has no more ids than bytes.
         if piece.len() > BYTES_MAX || ids.len() > BYTES_MAX {
             return;
@@ -155,22 +155,22 @@ impl Records {
         self.enter(hash, at);
     }
 
-    /// Writes a record, and returns where it is.
+    /// Writes a record, and returns where it is. Up to [`FEW`] words behind it are overwritten too.
     #[inline]
-    fn append(&mut self, piece: &[u8], ids: &[Id]) -> usize {
-        let words = words_of(piece, ids);
-        if self.next + words > self.words.len() {
+    fn append(&mut self, piece: &[u8], ids: Row) -> usize {
+        let words = words_of(piece, ids.ids());
+        if self.next + words + FEW > self.words.len() {
             match self.words.len() < WORDS_MAX {
                 true => self.grow(),
                 false => self.begin_lap(),
             }
         }
         let at = self.next;
-        let record = &mut self.words[at..at + words];
+        let record = &mut self.words[at..at + words + FEW];
         record[0] = (piece.len() | ids.len() << 16) as u32;
         let (bytes, rest) = record[1..].split_at_mut(piece.len().div_ceil(4));
         bytemuck::cast_slice_mut(bytes)[..piece.len()].copy_from_slice(piece);
-        rest[..ids.len()].copy_from_slice(ids);
+        ids.write_to(rest);
         self.next += words;
         at
     }
@@ -258,7 +258,7 @@ mod tests {
                     assert_eq!(ids, expected);
                     found += 1;
                 }
-                None => records.put(&piece, hash, &expected),
+                None => records.put(&piece, hash, Row::from(&expected[..])),
             }
             laps += usize::from(records.lap != before);
             assert_eq!(records.find(&piece, hash), Some(&expected[..]));
@@ -277,16 +277,18 @@ mod tests {
         };
         let (mut rows, mut found, mut gone) = (Vec::new(), 0, 0);
         for number in 0..700_000 {
-            rows.push(records.put_row(&ids_of(number)));
+            // Something lies behind them.
+            let ids = [&ids_of(number)[..], &[Id::MAX; FEW]].concat();
+            rows.push(records.put_row(Row::new(&ids, ids.len() - FEW)));
             if number % 5 == 0 {
                 // Records of long pieces are in the same ring.
                 let piece = [number as u8; 40];
-                records.put(&piece, hash(&piece), &[7]);
+                records.put(&piece, hash(&piece), Row::from(&[7][..]));
             }
             for number in [number, random.below(number + 1)] {
                 match records.place_of(rows[number]) {
                     Some(at) => {
-                        assert_eq!(records.row(at), ids_of(number));
+                        assert_eq!(records.row(at).ids(), ids_of(number));
                         found += 1;
                     }
                     None => gone += 1,
@@ -300,10 +302,10 @@ mod tests {
     fn what_is_too_long_is_not_kept() {
         let mut records = Records::default();
         let piece = vec![b'a'; BYTES_MAX + 1];
-        records.put(&piece, hash(&piece), &[1]);
+        records.put(&piece, hash(&piece), Row::from(&[1][..]));
         assert_eq!(records.find(&piece, hash(&piece)), None);
         let piece = &piece[1..];
-        records.put(piece, hash(piece), &[1]);
+        records.put(piece, hash(piece), Row::from(&[1][..]));
         assert_eq!(records.find(piece, hash(piece)), Some(&[1][..]));
     }
 }

@@ -175,7 +175,7 @@ fn merge_windows(
     }
     let first = windows.len();
     let mut merged = VecDeque::new();
-    group.settle(pairs, |start, ids| merged.push_back(Window::of(vocab, start, ids)));
+    group.settle(pairs, |start, row| merged.push_back(Window::of(vocab, start, row.ids())));
     for (number, &start) in starts.iter().enumerate() {
         windows.push_back(match equal_to[number] == number {
             true => merged.pop_front().expect("each was merged"),

@@ -158,7 +158,7 @@ split_by_tier!(
     "avx512f,avx512bw,avx512vbmi2,avx512bitalg,bmi1,bmi2,lzcnt,popcnt"
 );
 #[cfg(target_arch = "x86_64")]
-split_by_tier!(split_by_avx2, avx2, "avx2,bmi1,lzcnt");
+split_by_tier!(split_by_avx2, avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
 #[cfg(target_arch = "x86_64")]
 split_by_tier!(split_by_sse2, sse2, "sse2");
 
