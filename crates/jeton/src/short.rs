@@ -26,11 +26,7 @@ impl Key {
         // Sixteen bytes are read at once where there are so many, and what follows is masked off.
         let bytes = match text.get(start..start + 16).and_then(|bytes| bytes.first_chunk()) {
             Some(bytes) => u128::from_le_bytes(*bytes),
-            None => {
-                let mut padded = [0; 16];
-                padded[..length].copy_from_slice(&text[start..start + length]);
-                u128::from_le_bytes(padded)
-            }
+            None => number_of(&text[start..start + length]),
         };
         Self(bytes & MASKS[length] | (length as u128) << 120)
     }
@@ -48,9 +44,7 @@ impl Key {
     /// The same where fewer than sixteen bytes are left.
     #[cold]
     fn at_the_end(rest: &[u8], mask: u128, length: u128) -> Self {
-        let mut padded = [0; 16];
-        padded[..rest.len()].copy_from_slice(rest);
-        Self(u128::from_le_bytes(padded) & mask | length)
+        Self(number_of(rest) & mask | length)
     }
 
     /// The same with a mark: a slot with this key has ids elsewhere, and is not found by the key alone.
@@ -80,6 +74,25 @@ impl Key {
     #[inline(always)]
     pub(crate) fn mixed_by(self, seeds: [u64; 2]) -> u64 {
         mix(self.0, seeds)
+    }
+}
+
+/// Returns up to [`SHORT_MAX`] bytes as one number, the first of them lowest.
+///
+/// Both ends are read, which overlap, and what both have is the same: a copy by its length is a call, and its
+/// bytes would have to be written before they are read as one.
+#[inline(always)]
+fn number_of(bytes: &[u8]) -> u128 {
+    let length = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let [first, last] = [first, last].map(|eight| u128::from(u64::from_le_bytes(*eight)));
+        first | last << (8 * (length - 8))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let [first, last] = [first, last].map(|four| u128::from(u32::from_le_bytes(*four)));
+        first | last << (8 * (length - 4))
+    } else {
+        let byte = |at: usize| bytes.get(at).map_or(0, |&byte| u128::from(byte) << (8 * at));
+        byte(0) | byte(1) | byte(2)
     }
 }
 
