@@ -5,12 +5,12 @@ use std::arch::x86_64::{
     __m128i, _MM_HINT_T0, _mm_and_si128, _mm_cmpeq_epi8, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
     _mm_extract_epi64, _mm_load_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
     _mm_prefetch, _mm_store_si128, _mm_storeu_si128, _mm256_add_epi32, _mm256_castsi256_ps,
-    _mm256_cmpgt_epi32, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
-    _mm256_set1_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_cmpeq_epi32, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_max_epu32,
+    _mm256_movemask_ps, _mm256_set1_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
 use super::{Chunk, Missed, ROOM, WAITING};
-use crate::merge::{IDS, Slot, home};
+use crate::merge::{FEW, IDS, Slot, home};
 use crate::short::{Key, ROWS, SHORT_MAX, mix_halves};
 
 /// The numbers of the bits of a byte that are set, one a byte from the lowest on; then zeros.
@@ -66,10 +66,9 @@ pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
             let from = starts.as_ptr().add(8 * number);
             (_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(1).cast()))
         };
-        // Two gigabytes and more seem negative: such a piece is cut where it is merged. What is behind the
-        // last end does not count.
         let lengths = _mm256_sub_epi32(ends, starts);
-        let long = _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(SHORT_MAX as i32));
+        let long = _mm256_max_epu32(lengths, _mm256_set1_epi32(SHORT_MAX as i32 + 1));
+        let long = _mm256_cmpeq_epi32(long, lengths);
         let long = _mm256_movemask_ps(_mm256_castsi256_ps(long)) as u32;
         long & ((1 << (count - 8 * number).min(8)) - 1) != 0
     })
@@ -107,7 +106,7 @@ pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize
 /// The ids of the pieces that are known, and which are not.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
-    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16 && IDS == 3) }
+    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16 && IDS == 3 && FEW >= 4) }
     let count = chunk.count.min(ROOM);
     let waiting = &mut chunk.waiting;
     assert!(waiting.found_count + count * IDS <= WAITING * IDS, "there is room for all ids");
@@ -118,7 +117,7 @@ pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
         let slot = &slots[chunk.homes[piece] as usize & (slots.len() - 1)];
         // SAFETY: a slot is a key and sixteen bytes more, its ids and their number, which is at most
         // three where the key is not marked. So there are at most three ids found for each of these
-        // pieces, for which there is room, and for four more; and each is missed once at most.
+        // pieces, for which there is room, and for `FEW` more; and each is missed once at most.
         #[allow(unsafe_code)]
         let is_same = unsafe {
             let key = _mm_load_si128((&raw const chunk.keys[piece]).cast());

@@ -541,8 +541,8 @@ impl Unknown {
     }
 }
 
-/// Returns whether a character of three bytes, or the last three of one, ends here: a long piece in such a
-/// script most likely has no space to end it.
+/// Returns whether a character of three bytes ends here: a long piece in such a script most likely has no
+/// space to end it.
 #[inline]
 fn ends_with_three_bytes(text: &[u8], end: usize) -> bool {
     text[end - 3] >= 0xE0
@@ -632,9 +632,11 @@ mod tests {
         let mut random = Random(18);
         for round in 0..20_000 {
             let mut plain = Chunk { count: random.below(FULL), ..Chunk::default() };
-            let first = random.below(1 << 20);
-            // A piece may have begun before the block.
-            plain.starts[plain.count] = (first - random.below(20).min(first)) as u32;
+            // Texts have up to four gigabytes, and so may a piece that has begun before the block.
+            let most = [0, 1 << 31, u32::MAX as usize - (1 << 21)][random.below(3)];
+            let first = most + random.below(1 << 20);
+            let before = if random.below(20) == 0 { first } else { random.below(20) };
+            plain.starts[plain.count] = (first - before.min(first)) as u32;
             let mut word = || (0..4).fold(0, |word, _| word << 16 | random.below(1 << 16) as u64);
             let bits = (0..1 + round % 4).fold(u64::MAX, |bits, _| bits & word());
             let cuts = if round % 4 == 3 { !bits } else { bits } | 1 << random.below(64);

@@ -67,7 +67,8 @@ type Bucket = [Entry; 8];
 pub(crate) struct Records {
     words: Huge<u32>,
     index: Huge<Bucket>,
-    /// Where the next record goes. What is before it is of this lap, what is not, of the last.
+    /// Where the next record goes. What is before it is of this lap, what is [`FEW`] words and more behind it,
+    /// of the last.
     next: usize,
     lap: u32,
 }
@@ -126,7 +127,8 @@ impl Records {
         })
     }
 
-    /// Returns whether a record of the lap that goes on, or of the one before, has not been overwritten.
+    /// Returns whether a record of the lap that goes on, or of the one before, has not been overwritten, nor
+    /// may have been.
     #[inline]
     fn is_there(&self, at: usize, is_last: bool) -> bool {
         if is_last { at < self.next } else { at >= self.next + FEW }
@@ -182,7 +184,7 @@ impl Records {
         entries[0] = Entry::new(hash, at, self.lap);
     }
 
-    /// Begins at the start again. What is left of the lap before the last has been overwritten.
+    /// Begins at the start again. What is left of the lap before the last is forgotten.
     #[cold]
     fn begin_lap(&mut self) {
         (self.next, self.lap) = (0, self.lap.wrapping_add(1));
@@ -275,17 +277,31 @@ mod tests {
         let ids_of = |number: usize| -> Vec<Id> {
             (0..4 + number % 9).map(|at| (number * 16 + at) as Id).collect()
         };
+        let piece_of = |number: usize| number.to_le_bytes().repeat(5);
         let (mut rows, mut found, mut gone) = (Vec::new(), 0, 0);
+        let (mut oldest, mut oldest_piece) = (0, 0);
         for number in 0..700_000 {
             // Something lies behind them.
             let ids = [&ids_of(number)[..], &[Id::MAX; FEW]].concat();
-            rows.push(records.put_row(Row::new(&ids, ids.len() - FEW)));
+            let row = Row::new(&ids, ids.len() - FEW);
+            rows.push(records.put_row(row));
             if number % 5 == 0 {
                 // Records of long pieces are in the same ring.
-                let piece = [number as u8; 40];
-                records.put(&piece, hash(&piece), Row::from(&[7][..]));
+                records.put(&piece_of(number), hash(&piece_of(number)), row);
             }
-            for number in [number, random.below(number + 1)] {
+            // The oldest that is there lies right behind what was written last.
+            while records.place_of(rows[oldest]).is_none() {
+                oldest += 1;
+            }
+            let kept = loop {
+                let piece = piece_of(oldest_piece);
+                match records.find(&piece, hash(&piece)) {
+                    None if oldest_piece + 5 <= number => oldest_piece += 5,
+                    kept => break kept,
+                }
+            };
+            assert!(kept.is_none_or(|kept| kept == ids_of(oldest_piece)), "{oldest_piece}");
+            for number in [number, oldest, random.below(number + 1)] {
                 match records.place_of(rows[number]) {
                     Some(at) => {
                         assert_eq!(records.row(at).ids(), ids_of(number));

@@ -7,7 +7,7 @@ pub(crate) const FEW: usize = 16;
 
 /// The first ids of a row that may go on.
 ///
-/// How many they are cannot be foretold, and so could not when a loop over them ends. Where there is
+/// How many they are cannot be foretold, nor, then, could the end of a loop over them. Where there is
 /// something behind them, it is copied along, and does not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'r> {
@@ -86,9 +86,12 @@ mod tests {
                 let mut ids = vec![7, 8];
                 row.append_to(&mut ids);
                 assert_eq!(ids, [&[7, 8], &all[..count]].concat());
-                let mut place = vec![0; count + 3];
-                row.write_to(&mut place);
-                assert_eq!(place[..count], all[..count]);
+                for behind in [3, 40] {
+                    let mut place = vec![0; count + behind];
+                    row.write_to(&mut place);
+                    assert_eq!(place[..count], all[..count]);
+                    assert!(place.iter().skip(count.max(FEW)).all(|&id| id == 0));
+                }
                 let first: [Id; 3] = row.first();
                 assert_eq!(first[..count.min(3)], all[..count.min(3)]);
             }
