@@ -34,7 +34,7 @@ impl Key {
     /// The same for a piece of any length; [`Key::LONG`] if it is not short.
     #[inline(always)]
     pub(crate) fn within(text: &[u8], start: usize, length: usize) -> Self {
-        let Row { mask, length } = ROWS[length.min(16)];
+        let Form { mask, length } = FORMS[length.min(16)];
         match text.get(start..start + 16).and_then(|bytes| bytes.first_chunk()) {
             Some(bytes) => Self(u128::from_le_bytes(*bytes) & mask | length),
             None => Self::at_the_end(&text[start..], mask, length),
@@ -133,19 +133,19 @@ const MASKS: [u128; 17] = {
 /// What makes a key of sixteen bytes by the length of a piece: what is masked off, what is put in.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
-pub(crate) struct Row {
+pub(crate) struct Form {
     pub(crate) mask: u128,
     pub(crate) length: u128,
 }
 
-pub(crate) static ROWS: [Row; 17] = {
-    let mut rows = [Row { mask: 0, length: Key::LONG.0 }; 17];
+pub(crate) static FORMS: [Form; 17] = {
+    let mut forms = [Form { mask: 0, length: Key::LONG.0 }; 17];
     let mut length = 0;
     while length <= SHORT_MAX {
-        rows[length] = Row { mask: MASKS[length], length: (length as u128) << 120 };
+        forms[length] = Form { mask: MASKS[length], length: (length as u128) << 120 };
         length += 1;
     }
-    rows
+    forms
 };
 
 #[cfg(test)]

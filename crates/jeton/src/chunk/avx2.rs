@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 
 use super::{Chunk, Missed, ROOM, WAITING};
 use crate::merge::{FEW, IDS, Slot, home};
-use crate::short::{Key, ROWS, SHORT_MAX, mix_halves};
+use crate::short::{FORMS, Key, SHORT_MAX, mix_halves};
 
 /// The numbers of the bits of a byte that are set, one a byte from the lowest on; then zeros.
 static PLACES: [u64; 256] = {
@@ -84,14 +84,14 @@ pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize
     }
     for piece in 0..count {
         let (start, end) = (chunk.starts[piece], chunk.starts[piece + 1]);
-        let row = &ROWS[(end - start).min(16) as usize];
-        // SAFETY: starts rise, and from the last of these on the text has sixteen bytes. A row's
+        let form = &FORMS[(end - start).min(16) as usize];
+        // SAFETY: starts rise, and from the last of these on the text has sixteen bytes. A form's
         // numbers and a key have sixteen bytes, aligned as such. A prefetch touches nothing.
         #[allow(unsafe_code)]
         unsafe {
             let bytes = _mm_loadu_si128(text.as_ptr().add(start as usize).cast());
-            let mask = _mm_load_si128((&raw const row.mask).cast());
-            let length = _mm_load_si128((&raw const row.length).cast());
+            let mask = _mm_load_si128((&raw const form.mask).cast());
+            let length = _mm_load_si128((&raw const form.length).cast());
             let key = _mm_or_si128(_mm_and_si128(bytes, mask), length);
             _mm_store_si128((&raw mut chunk.keys[piece]).cast(), key);
             let low = _mm_cvtsi128_si64(key) as u64;

@@ -1,0 +1,86 @@
+//! All tiers put the same ends, make the same keys and find the same.
+
+use super::*;
+use crate::testing::Random;
+
+/// A chunk of random pieces of a text, up to its end, and what of them is known.
+fn random_chunk(random: &mut Random, text: &[u8], learned: &mut Learned) -> Chunk {
+    let mut chunk = Chunk::default();
+    chunk.starts[0] = random.below(text.len()) as u32;
+    while chunk.count < PIECES && (chunk.starts[chunk.count] as usize) < text.len() {
+        let start = chunk.starts[chunk.count] as usize;
+        let end = (start + 1 + random.below(20)).min(text.len());
+        let ids: Vec<Id> = (0..1 + random.below(4) as Id).collect();
+        if random.below(2) == 0 {
+            let key = Key::within(text, start, end - start);
+            learned.put(&text[start..end], key, hash(&text[start..end]), Row::from(&ids[..]));
+        }
+        chunk.count += 1;
+        chunk.starts[chunk.count] = end as u32;
+    }
+    chunk
+}
+
+#[test]
+fn all_tiers_make_the_same_keys_and_find_the_same() {
+    let mut random = Random(17);
+    let mut learned = Learned::default();
+    let (mut all_found, mut all_missed) = (0, 0);
+    for _ in 0..3000 {
+        let text: Vec<u8> = (0..1 + random.below(2000)).map(|_| random.below(3) as u8).collect();
+        let mut plain = random_chunk(&mut random, &text, &mut learned);
+        // What chunks before have left.
+        plain.waiting.found_count = random.below((WAITING - PIECES) * IDS);
+        plain.waiting.missed_count = random.below(WAITING - PIECES);
+        let before = (plain.waiting.found_count, plain.waiting.missed_count);
+        let given = plain.clone();
+        let slots = learned.short.slots();
+        plain.make_keys(Tier::Plain, &text, slots);
+        plain.find(Tier::Plain, slots);
+        let count = plain.count;
+        let found = |chunk: &Chunk| chunk.waiting.found[..chunk.waiting.found_count].to_vec();
+        let missed = |chunk: &Chunk| {
+            let missed = &chunk.waiting.missed[..chunk.waiting.missed_count];
+            missed.iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
+        };
+        for tier in Tier::all() {
+            let mut chunk = given.clone();
+            chunk.make_keys(tier, &text, slots);
+            assert_eq!(plain.keys[..count], chunk.keys[..count], "{tier:?}");
+            assert_eq!(plain.homes[..count], chunk.homes[..count], "{tier:?}");
+            chunk.find(tier, slots);
+            assert_eq!(found(&plain), found(&chunk), "{tier:?}");
+            assert_eq!(missed(&plain), missed(&chunk), "{tier:?}");
+        }
+        all_found += plain.waiting.found_count - before.0;
+        all_missed += plain.waiting.missed_count - before.1;
+    }
+    assert!(all_found > 10_000 && all_missed > 10_000);
+}
+
+#[test]
+fn all_tiers_put_the_same_ends() {
+    let mut random = Random(18);
+    for round in 0..20_000 {
+        let mut plain = Chunk { count: random.below(FULL), ..Chunk::default() };
+        // Texts have up to four gigabytes, and so may a piece that has begun before the block.
+        let most = [0, 1 << 31, u32::MAX as usize - (1 << 21)][random.below(3)];
+        let first = most + random.below(1 << 20);
+        let before = if random.below(20) == 0 { first } else { random.below(20) };
+        plain.starts[plain.count] = (first - before.min(first)) as u32;
+        let mut word = || (0..4).fold(0, |word, _| word << 16 | random.below(1 << 16) as u64);
+        let bits = (0..1 + round % 4).fold(u64::MAX, |bits, _| bits & word());
+        let cuts = if round % 4 == 3 { !bits } else { bits } | 1 << random.below(64);
+        let count = cuts.count_ones() as usize;
+        let given = plain.clone();
+        plain.put_ends(Tier::Plain, first, cuts);
+        let ends = |chunk: &Chunk| chunk.starts[chunk.count..=chunk.count + count].to_vec();
+        for tier in Tier::all() {
+            let mut chunk = given.clone();
+            chunk.put_ends(tier, first, cuts);
+            assert_eq!(ends(&plain), ends(&chunk), "{tier:?}, {cuts:x}");
+            let is_long = plain.any_is_long(Tier::Plain, cuts);
+            assert_eq!(chunk.any_is_long(tier, cuts), is_long, "{tier:?}, {cuts:x}");
+        }
+    }
+}
