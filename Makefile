@@ -19,10 +19,10 @@ help: ## List the commands.
 
 .PHONY: train
 train: build ## Train a tokenizer on CORPUS (default: Python's standard library), compare it, show it.
-	@jeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
+	@zeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
 	@echo; echo "On short samples (ratio: bytes a token, more is better; diff: tokens saved against the first; best at what it was trained on):"
-	@jeton eval -t gpt2 -t cl100k_base -t $(OUT)
-	@echo; jeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"
+	@zeton eval -t gpt2 -t cl100k_base -t $(OUT)
+	@echo; zeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"
 
 .PHONY: test
 test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share of the accelerator's.
@@ -52,8 +52,8 @@ check: dev rtl ## Formatting, lints and types, in both languages.
 	cargo clippy --workspace --all-targets --release -- -D warnings
 	ruff format --check .
 	ruff check .
-	mypy python/jeton tests bench scripts examples/pronounce
-	python -m mypy.stubtest jeton._engine --ignore-disjoint-bases
+	mypy python/zeton tests bench scripts examples/pronounce
+	python -m mypy.stubtest zeton._engine --ignore-disjoint-bases
 
 .PHONY: bench
 bench: dev $(VENV)/bench ## Measure every encoder there is beside ours, for hours (BENCH=--quick: to try it).

@@ -22,13 +22,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import jeton
-from jeton import accel
-from jeton.accel.build import sources
+import zeton
 from texts import SEPARATOR, data
+from zeton import accel
+from zeton.accel.build import sources
 
 if TYPE_CHECKING:
-    from jeton.accel.sim import SimTransport
+    from zeton.accel.sim import SimTransport
 
 RESULTS = Path(__file__).parent / "results" / "accel.json"
 
@@ -123,7 +123,7 @@ def all_cells(only: str) -> list[Cell]:
     """List the cells whose names have all words."""
     files = sorted((data() / "dev").glob("*/*.txt"))
     if not files:
-        sys.exit("set JETON_DATA to a folder with dev/*/*.txt and gen_adversarial.py")
+        sys.exit("set ZETON_DATA to a folder with dev/*/*.txt and gen_adversarial.py")
     names = [f"{file.parent.name}/{file.stem}" for file in files]
     cells = [Cell("real", name, regime) for regime in REGIMES for name in names]
     parts = [f"part {at}" for at in range(HOSTILE_TEXTS // HOSTILE_CELL)]
@@ -201,13 +201,13 @@ def run(card: Card, cells: list[Cell], jobs: int) -> Iterator[Record]:
 def device_of(card: Card) -> accel.Device:
     parameters: dict[str, Any] = dict(card.parameters)
     device = accel.open("sim", card.config, **parameters)
-    device.load(jeton.pretrained(card.vocab))
+    device.load(zeton.pretrained(card.vocab))
     return device
 
 
 def measure(card: Card, cell: Cell) -> Record:
     """Encode the texts of a cell, compare all ids with the software's, and count."""
-    device, tokenizer = device_of(card), jeton.pretrained(card.vocab)
+    device, tokenizer = device_of(card), zeton.pretrained(card.vocab)
     texts = texts_of(cell)
     transport = cast("SimTransport", device.transport)
     device.reset()

@@ -46,9 +46,9 @@ class Peer:
     """Takes the name of a vocabulary and the folder of its files, which `prepare` wrote."""
 
 
-def load_jeton(vocab: str, folder: Path) -> Encoder:
-    jeton = import_module("jeton")
-    tok = jeton.pretrained(vocab) if vocab in PUBLISHED else jeton.load(folder / f"{vocab}.jeton")
+def load_zeton(vocab: str, folder: Path) -> Encoder:
+    zeton = import_module("zeton")
+    tok = zeton.pretrained(vocab) if vocab in PUBLISHED else zeton.load(folder / f"{vocab}.zeton")
     return Encoder(
         tok.encode,
         tok.encode_array,
@@ -180,7 +180,7 @@ def load_rs_bpe(vocab: str, _: Path) -> Encoder:
 
 
 PEERS = {
-    "jeton": Peer("jeton", "jeton", load_jeton),
+    "zeton": Peer("zeton", "zeton", load_zeton),
     "tiktoken": Peer("tiktoken", "tiktoken", load_tiktoken),
     "fastokens": Peer("fastokens", "fastokens", load_fastokens),
     "gigatoken": Peer("gigatoken", "gigatoken", load_gigatoken),

@@ -30,7 +30,7 @@ KIMI = (
 class Vocab:
     title: str
     pattern: str = ""
-    """Empty where jeton has it: a published pattern, or the default, which is nanochat's."""
+    """Empty where zeton has it: a published pattern, or the default, which is nanochat's."""
     plain: str = ""
     """The same without possessive quantifiers, where it has any; some peers know no others."""
     gigatoken: str | None = None

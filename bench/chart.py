@@ -45,8 +45,8 @@ def svg(results: Results) -> str:
 def bar(x: int, y: int, peer: str, cell: dict[str, Record], scale: float) -> list[str]:
     """Draw a peer's bar with its value, or the word that says why there is none."""
     times = over(cell, peer)
-    color = {"jeton": OURS, "tiktoken": ORACLE}.get(peer, OTHER)
-    name = text(x, y + BAR - 3, peer, bold=peer == "jeton")
+    color = {"zeton": OURS, "tiktoken": ORACLE}.get(peer, OTHER)
+    name = text(x, y + BAR - 3, peer, bold=peer == "zeton")
     if times is None:
         status = cell[peer]["status"] if peer in cell else "-"
         return [name, text(x + NAME, y + BAR - 3, "-" if status == "ok" else status, fill=PALE)]

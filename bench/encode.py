@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-import jeton
+import zeton
 from texts import groups, table
 
 ROUNDS = 5
@@ -27,7 +27,7 @@ def compare(
     return [*(f"{rate:.1f}" for rate in rates), f"{median(b / a for a, b in rounds):.2f}"]
 
 
-def measure(tok: jeton.Tokenizer, texts: list[str]) -> list[str]:
+def measure(tok: zeton.Tokenizer, texts: list[str]) -> list[str]:
     """Compare on one large text, text by text, and backwards."""
     encoding = tok.as_tiktoken()
     whole = "\n".join(texts)
@@ -35,18 +35,18 @@ def measure(tok: jeton.Tokenizer, texts: list[str]) -> list[str]:
     if ids != encoding.encode_ordinary(whole):
         sys.exit(f"{tok} differs from tiktoken on {whole[:40]!r}…")
 
-    def by_jeton() -> list[list[int]]:
+    def by_zeton() -> list[list[int]]:
         return [tok.encode(text) for text in texts]
 
     def by_tiktoken() -> list[list[int]]:
         return [encoding.encode_ordinary(text) for text in texts]
 
-    if by_jeton() != by_tiktoken() or tok.decode(ids) != encoding.decode(ids):
+    if by_zeton() != by_tiktoken() or tok.decode(ids) != encoding.decode(ids):
         sys.exit(f"{tok} differs from tiktoken text by text or in decoding")
     megabytes = len(whole.encode()) / 1e6
     return [
         *compare(megabytes, lambda: tok.encode(whole), lambda: encoding.encode_ordinary(whole)),
-        *compare(megabytes, by_jeton, by_tiktoken),
+        *compare(megabytes, by_zeton, by_tiktoken),
         *compare(megabytes, lambda: tok.decode(ids), lambda: encoding.decode(ids)),
     ]
 
@@ -54,8 +54,8 @@ def measure(tok: jeton.Tokenizer, texts: list[str]) -> list[str]:
 def main(arguments: list[str]) -> None:
     texts = groups(arguments)
     everything = [text for group in texts.values() for text in group]
-    tokenizers = {name: jeton.pretrained(name) for name in ("gpt2", "cl100k_base", "o200k_base")}
-    tokenizers["own 32k"] = jeton.train(everything, OWN_VOCAB_SIZE)
+    tokenizers = {name: zeton.pretrained(name) for name in ("gpt2", "cl100k_base", "o200k_base")}
+    tokenizers["own 32k"] = zeton.train(everything, OWN_VOCAB_SIZE)
     rows = [
         [name, group, *measure(tok, many)]
         for name, tok in tokenizers.items()
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> None:
     ]
     head = ["vocabulary", "texts"]
     for job in ("one text", "text by text", "decode"):
-        head += [f"{job}: jeton", "tiktoken", "ratio"]
+        head += [f"{job}: zeton", "tiktoken", "ratio"]
     table(head, rows)
 
 

@@ -25,11 +25,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Protocol
 
-import jeton
-from jeton.accel import AcceleratorError, Device, configuration, nodes
-from jeton.accel.bar import BarServer, BarTransport
-from jeton.accel.card_server import CardServer
-from jeton.accel.faults import (
+import zeton
+from zeton.accel import AcceleratorError, Device, configuration, nodes
+from zeton.accel.bar import BarServer, BarTransport
+from zeton.accel.card_server import CardServer
+from zeton.accel.faults import (
     NODE_FAULTS,
     TRANSPORT_FAULTS,
     WIRE_FAULTS,
@@ -37,13 +37,13 @@ from jeton.accel.faults import (
     FaultyTransport,
     FaultyWire,
 )
-from jeton.accel.names import open_transport
-from jeton.accel.nodes import NodesTransport
-from jeton.accel.tcp import TcpTransport
-from jeton.cli.samples import SAMPLES
+from zeton.accel.names import open_transport
+from zeton.accel.nodes import NodesTransport
+from zeton.accel.tcp import TcpTransport
+from zeton.cli.samples import SAMPLES
 
 if TYPE_CHECKING:
-    from jeton.accel.transport import Transport
+    from zeton.accel.transport import Transport
 
 RESULTS = Path(__file__).parent / "results" / "faults.json"
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
@@ -96,9 +96,9 @@ def main() -> None:
     options = parse()
     draw = random.Random(options.seed)  # noqa: S311
     texts = [text.decode() for text in SAMPLES.values()]
-    tokenizers = [jeton.train(texts, 1500), jeton.train(texts[::2], 900)]
+    tokenizers = [zeton.train(texts, 1500), zeton.train(texts[::2], 900)]
     records: list[Record] = []
-    with TemporaryDirectory(prefix="jeton-faults-") as folder, ExitStack() as stack:
+    with TemporaryDirectory(prefix="zeton-faults-") as folder, ExitStack() as stack:
         every = [stack.enter_context(way(Path(folder))) for way in ways(options.card)]
         for way in every:
             way.device.load(tokenizers[0])
@@ -197,7 +197,7 @@ def fake_card(folder: Path, card: str) -> Iterator[str]:
         for key, value in asdict(SHAPE).items()
         for part in (f"--{key.replace('_', '-')}", str(value))
     ]
-    command = [sys.executable, "-m", "jeton", "accel", "fake-card", str(folder), "--card", card]
+    command = [sys.executable, "-m", "zeton", "accel", "fake-card", str(folder), "--card", card]
     with subprocess.Popen([*command, *shape], stdout=subprocess.DEVNULL) as process:
         try:
             while not (folder / "card_user").exists() and process.poll() is None:
@@ -210,7 +210,7 @@ def fake_card(folder: Path, card: str) -> Iterator[str]:
 # ---- a fault ----
 
 
-def injected(way: Way, named: str, seed: int, tokenizers: list[jeton.Tokenizer]) -> Record:
+def injected(way: Way, named: str, seed: int, tokenizers: list[zeton.Tokenizer]) -> Record:
     """Inject a fault while texts are encoded; heal it, reset the card, and encode again."""
     draw = random.Random(seed)  # noqa: S311
     faults, latest = way.faults[named]
@@ -246,7 +246,7 @@ def injected(way: Way, named: str, seed: int, tokenizers: list[jeton.Tokenizer])
 def encoded(
     device: Device,
     draw: random.Random,
-    tokenizer: jeton.Tokenizer,
+    tokenizer: zeton.Tokenizer,
     *,
     loading: bool = False,
     verifying: bool = False,

@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-import jeton
-from jeton import search
+import zeton
 from texts import given, table
+from zeton import search
 
 Ids: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.generic]]"
 
@@ -87,7 +87,7 @@ def main() -> None:
     wanted = questions(text)
     expected = [occurrences(text, each) for each in wanted]
     for name in ("gpt2", "cl100k_base"):
-        tok = jeton.pretrained(name)
+        tok = zeton.pretrained(name)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "ids.npy")
             dtype = np.uint16 if tok.vocab_size <= 1 << 16 else np.uint32
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def measured(
-    tok: jeton.Tokenizer, ids: Ids, text: bytes, wanted: dict[bytes, int]
+    tok: zeton.Tokenizer, ids: Ids, text: bytes, wanted: dict[bytes, int]
 ) -> list[list[str]]:
     """Measure single phrases, many at once, and decoding all."""
     rows = []

@@ -30,7 +30,7 @@ from fpga_flow import (
     write_records,
 )
 from fpga_rates import measure_rates
-from jeton.accel.configuration import configuration
+from zeton.accel.configuration import configuration
 
 RESULTS = Path(__file__).parent / "results" / "fpga.json"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import fpga_rates
 from fpga import SMALL, VOCABS
 from fpga_flow import Record, rtl_state, write_records
-from jeton import accel
-from jeton.accel.sim import SimTransport
+from zeton import accel
+from zeton.accel.sim import SimTransport
 
 RESULTS = Path(__file__).parent / "results" / "fpga-batches.json"
 

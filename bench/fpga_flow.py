@@ -20,8 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
-from jeton.accel.build import sources
-from jeton.accel.configuration import Configuration
+from zeton.accel.build import sources
+from zeton.accel.configuration import Configuration
 
 ROOT = Path(__file__).parent.parent
 FPGA = ROOT / "fpga"

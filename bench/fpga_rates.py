@@ -4,12 +4,12 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import jeton
+import zeton
 from fpga_flow import Record
-from jeton import accel
-from jeton.accel.configuration import Configuration
-from jeton.accel.sim import SimTransport
 from texts import data
+from zeton import accel
+from zeton.accel.configuration import Configuration
+from zeton.accel.sim import SimTransport
 
 LANGUAGES = {
     "English": ("en/books", "en/reviews", "en/wikitext2"),
@@ -23,18 +23,18 @@ blank where no line ends within so many bytes more."""
 
 
 @cache
-def vocabulary(name: str) -> jeton.Tokenizer:
+def vocabulary(name: str) -> zeton.Tokenizer:
     """Return a pretrained tokenizer, or with a number behind it, its first so many tokens.
 
     >>> vocabulary("cl100k_base/4096").vocab_size
     4096
     """
     whole, _, count = name.partition("/")
-    tokenizer = jeton.pretrained(whole)
+    tokenizer = zeton.pretrained(whole)
     if not count:
         return tokenizer
     first = {tokenizer.token_bytes(id_): id_ for id_ in range(int(count))}
-    return jeton.Tokenizer(first, pattern=tokenizer.pattern)
+    return zeton.Tokenizer(first, pattern=tokenizer.pattern)
 
 
 def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
@@ -44,7 +44,7 @@ def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
     for name in files:
         path = Path(data(), "dev", f"{name}.txt")
         if not path.is_file():
-            sys.exit("set JETON_DATA to a folder with dev/*/*.txt")
+            sys.exit("set ZETON_DATA to a folder with dev/*/*.txt")
         content = path.read_bytes()[: most // len(files)].decode(errors="ignore").encode()
         start = 0
         while start < len(content):

@@ -30,9 +30,9 @@ from fpga_flow import (
     write_records,
 )
 from fpga_rates import measure_rates
-from jeton.accel import build
-from jeton.accel.configuration import Configuration
-from jeton.charts import number
+from zeton.accel import build
+from zeton.accel.configuration import Configuration
+from zeton.charts import number
 
 RESULTS = Path(__file__).parent / "results" / "fpga-sweep.json"
 SEED = 1

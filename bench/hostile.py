@@ -5,7 +5,7 @@ import random
 import sys
 import time
 
-import jeton
+import zeton
 from texts import groups, table
 
 SIZE = 1_000_000
@@ -34,7 +34,7 @@ def main() -> None:
     cases = {"English": english[:SIZE]} | hostile()
     rows = []
     for name in ("gpt2", "cl100k_base", "o200k_base"):
-        tok = jeton.pretrained(name)
+        tok = zeton.pretrained(name)
         times = []
         for text in cases.values():
             if tok.decode(tok.encode(text)) != text:

@@ -1,4 +1,4 @@
-"""How long a program waits for `import jeton` and its surfaces, in fresh interpreters."""
+"""How long a program waits for `import zeton` and its surfaces, in fresh interpreters."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from statistics import median
 from texts import table
 
 ROUNDS = 21
-MODULES = ["jeton", "jeton.tiktoken", "jeton.rustbpe", "jeton.chat", "jeton.nanochat", "tiktoken"]
+MODULES = ["zeton", "zeton.tiktoken", "zeton.rustbpe", "zeton.chat", "zeton.nanochat", "tiktoken"]
 
 
 def seconds(code: str) -> float:

@@ -1,4 +1,4 @@
-"""Kills `jeton train` at random moments and runs it again: the file must have the same bytes."""
+"""Kills `zeton train` at random moments and runs it again: the file must have the same bytes."""
 
 import argparse
 import json
@@ -11,11 +11,11 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from jeton import corpus
 from texts import given
+from zeton import corpus
 
 PHASES = ("counting", "learning", "saving")
-NAME = "tok.jeton"
+NAME = "tok.zeton"
 PAUSE = 0.0005
 """Seconds between two looks at the folder: saving takes only some milliseconds."""
 
@@ -25,7 +25,7 @@ def main() -> None:
     chance = random.Random(options.seed)  # noqa: S311
     hits: Counter[str] = Counter()
     wrong = 0
-    with TemporaryDirectory(prefix="jeton-kill-") as folder:
+    with TemporaryDirectory(prefix="zeton-kill-") as folder:
         whole = Training(Path(folder, "whole"), options.files, options)
         lasts = whole.run_to_its_end()
         expected = whole.out.read_bytes()
@@ -76,7 +76,7 @@ class Training:
         self.journal = folder / f"{NAME}.journal"
         self.corpus_end = [len(corpus.files(files)), 0]
         self.command = [
-            *(sys.executable, "-m", "jeton", "train", *map(str, files), "--out", str(self.out)),
+            *(sys.executable, "-m", "zeton", "train", *map(str, files), "--out", str(self.out)),
             *("--vocab-size", options.vocab_size, "--part", options.part),
             *("--memory", options.memory, "--quiet"),
         ]

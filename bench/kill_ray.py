@@ -1,4 +1,4 @@
-"""Kills `jeton train --engine ray`, or one of its workers, at random moments: the same bytes."""
+"""Kills `zeton train --engine ray`, or one of its workers, at random moments: the same bytes."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from texts import given
 
 AIMS = ("worker", "driver")
-NAME = "tok.jeton"
+NAME = "tok.zeton"
 PAUSE = 0.005
 BUSY = b"ray::_outcome"
 """What Ray calls a process that does a unit."""
@@ -27,8 +27,8 @@ def main() -> None:
     chance = random.Random(options.seed)  # noqa: S311
     hits: Counter[str] = Counter()
     wrong = 0
-    with TemporaryDirectory(prefix="jeton-kill-", ignore_cleanup_errors=True) as folder:
-        expected = local(Path(folder, "local.jeton"), options)
+    with TemporaryDirectory(prefix="zeton-kill-", ignore_cleanup_errors=True) as folder:
+        expected = local(Path(folder, "local.zeton"), options)
         whole = Training(Path(folder, "whole"), options)
         span = whole.finish(whole.start())
         wrong += whole.out.read_bytes() != expected
@@ -77,7 +77,7 @@ def parse() -> argparse.Namespace:
 
 def command(out: Path, options: argparse.Namespace) -> list[str]:
     return [
-        *(sys.executable, "-m", "jeton", "train", *map(str, options.files), "--out", str(out)),
+        *(sys.executable, "-m", "zeton", "train", *map(str, options.files), "--out", str(out)),
         *("--vocab-size", options.vocab_size, "--part", options.part, "--quiet"),
     ]
 

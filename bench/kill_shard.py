@@ -1,4 +1,4 @@
-"""Kills `jeton shard` at random moments and runs it again: all files must have the same bytes."""
+"""Kills `zeton shard` at random moments and runs it again: all files must have the same bytes."""
 
 import argparse
 import random
@@ -28,7 +28,7 @@ def main() -> None:
     chance = random.Random(options.seed)  # noqa: S311
     hits: Counter[str] = Counter()
     wrong = 0
-    with TemporaryDirectory(prefix="jeton-kill-", dir=options.folder) as folder:
+    with TemporaryDirectory(prefix="zeton-kill-", dir=options.folder) as folder:
         whole = {}
         ways = [options.only] if options.only else list(WAYS)
         for number, way in enumerate(ways):
@@ -81,7 +81,7 @@ def parse() -> argparse.Namespace:
 
 def command(out: Path, way: str, options: argparse.Namespace) -> list[str]:
     return [
-        *(sys.executable, "-m", "jeton", "shard", *map(str, options.files), "--out", str(out)),
+        *(sys.executable, "-m", "zeton", "shard", *map(str, options.files), "--out", str(out)),
         *("--tokenizer", "gpt2", "--texts-end-with", r"\x1e", "--eos", "<|endoftext|>"),
         *("--shard-size", "3M", "--part", options.part, "--quiet", *WAYS[way]),
         *(("--engine", "ray", "--workers", "2") if options.engine == "ray" else ()),

@@ -22,9 +22,9 @@ import chart
 import report
 from adapters import PEERS, THREADS
 from cells import Cell, choose, ids_file, text_file
-from jeton import _engine
 from prepare import FULL, QUICK, prepare_texts, prepare_vocab
 from records import Record, Results, read, write
+from zeton import _engine
 
 BENCH = Path(__file__).parent
 RESULTS = BENCH / "results"
@@ -51,7 +51,7 @@ def main() -> None:
         "engine": sha256(Path(_engine.__file__).read_bytes()).hexdigest()[:12],
         "records": [],
     }
-    with TemporaryDirectory(prefix="jeton-bench-") as folder:
+    with TemporaryDirectory(prefix="zeton-bench-") as folder:
         run = Run(Path(folder), peers, options.timeout)
         if options.more:
             run.go_on(read(RESULTS / "latest.json"), results)

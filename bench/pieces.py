@@ -3,14 +3,14 @@
 import sys
 from collections import Counter
 
-import jeton
+import zeton
 from texts import groups, table
 
 BOUNDS = [4, 8, 13, 16, 32, 64, 128]
 
 
 def main(arguments: list[str]) -> None:
-    tok = jeton.pretrained("cl100k_base")
+    tok = zeton.pretrained("cl100k_base")
     rows = []
     for group, texts in groups(arguments).items():
         lengths = Counter(len(piece) for text in texts for piece in tok.split(text))

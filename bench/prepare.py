@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import jeton
+import zeton
 from cells import GROUPS, HELLO, OWN_SIZE, PUBLISHED, VOCABS
 from hostile import hostile
-from jeton.tiktoken.originals import LETTERS, bpe_file
 from texts import SEPARATOR, groups
+from zeton.tiktoken.originals import LETTERS, bpe_file
 
 SEED = 1
 
@@ -34,7 +34,7 @@ def prepare_texts(folder: Path, sizes: Sizes) -> list[str]:
     rest = []
     texts_by_group = groups([])
     if missing := GROUPS.keys() - texts_by_group.keys():
-        sys.exit(f"JETON_DATA has no texts in dev/{', dev/'.join(sorted(missing))}")
+        sys.exit(f"ZETON_DATA has no texts in dev/{', dev/'.join(sorted(missing))}")
     for group in GROUPS:
         texts = texts_by_group[group]
         chance = random.Random(SEED)  # noqa: S311
@@ -72,18 +72,18 @@ def prepare_vocab(folder: Path, name: str, rest: list[str]) -> None:
     """Write a vocabulary in the formats that peers read, its own trained on what is left over."""
     vocab = VOCABS[name]
     if name in PUBLISHED:
-        tok = jeton.pretrained(name)
+        tok = zeton.pretrained(name)
     else:
-        tok = jeton.train(rest, OWN_SIZE, pattern=vocab.pattern or None)
+        tok = zeton.train(rest, OWN_SIZE, pattern=vocab.pattern or None)
     plain = vocab.plain or tok.pattern
-    tok.save(folder / f"{name}.jeton")
+    tok.save(folder / f"{name}.zeton")
     (folder / f"{name}.pattern").write_text(tok.pattern)
     (folder / f"{name}.plain").write_text(plain)
     (folder / f"{name}.tiktoken").write_bytes(bpe_file(tok.ranks()))
     (folder / f"{name}.json").write_text(json.dumps(tokenizer_json(tok, plain)))
 
 
-def tokenizer_json(tok: jeton.Tokenizer, pattern: str) -> dict[str, object]:
+def tokenizer_json(tok: zeton.Tokenizer, pattern: str) -> dict[str, object]:
     """Return what Hugging Face's library reads: a byte-level BPE behind a split by a pattern."""
     bytes_as_letters = {
         "type": "ByteLevel",

@@ -75,6 +75,6 @@ def best_peer(cell: dict[str, Record], name: str) -> str | None:
     medians = {
         peer: median(figures(record, name))
         for peer, record in cell.items()
-        if peer != "jeton" and figures(record, name)
+        if peer != "zeton" and figures(record, name)
     }
     return min(medians, key=medians.__getitem__) if medians else None

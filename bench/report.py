@@ -51,7 +51,7 @@ def _lines(results: Results) -> Iterator[str]:
 
 def _rounds(results: Results) -> str:
     """Return how many rounds the cells have."""
-    counts = [len(figures(each, "first")) for each in results["records"] if each["peer"] == "jeton"]
+    counts = [len(figures(each, "first")) for each in results["records"] if each["peer"] == "zeton"]
     least, most = min(counts, default=0), max(counts, default=0)
     return f"{most} rounds" if least == most else f"{least} to {most} rounds"
 
@@ -82,7 +82,7 @@ def _table(
     if not rows:
         yield "Not measured in this run.\n"
         return
-    yield from markdown(["vocabulary", "texts", "ids", *PEERS] + ["jeton ÷ best"] * best, rows)
+    yield from markdown(["vocabulary", "texts", "ids", *PEERS] + ["zeton ÷ best"] * best, rows)
     yield ""
 
 
@@ -127,7 +127,7 @@ def _against_best(records: dict[str, Record], name: str) -> str:
     peer = best_peer(records, name)
     if peer is None:
         return "-"
-    times = ratio(figures(records.get("jeton"), name), figures(records[peer], name))
+    times = ratio(figures(records.get("zeton"), name), figures(records[peer], name))
     return "-" if times is None else f"{times:.2f} {peer}"
 
 
@@ -143,7 +143,7 @@ def readme(results: Results) -> str:
 
 
 def _twice(records: dict[str, Record]) -> str:
-    ours = figures(records.get("jeton"), "first")
+    ours = figures(records.get("zeton"), "first")
     over_tiktoken = ratio(ours, figures(records.get("tiktoken"), "first"))
     if over_tiktoken is None:
         return "-"

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import jeton
-from jeton import Rules, rules
+import zeton
 from texts import SEPARATOR, data, table
+from zeton import Rules, rules
 
 SIZES = {"logs": [1024, 3072]}
 """The corpus of logs has pairs for no more."""
@@ -100,7 +100,7 @@ def measured(
     held_bytes = sum(len(text.encode()) for text in held_out)
     ways = {"cl100k": Rules(base="cl100k"), "o200k": Rules(base="o200k"), "rules": made}
     for name, given in ways.items():
-        tok = jeton.train(train, size, rules=given, exact_size=True)
+        tok = zeton.train(train, size, rules=given, exact_size=True)
         start = time.process_time()
         tokens = sum(tok.count(text) for text in held_out)
         row[name] = held_bytes / tokens

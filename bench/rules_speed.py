@@ -13,11 +13,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-import jeton
-from jeton import Rules, reference_rules
-from jeton.corpus import texts
-from jeton.rules import Isolate
+import zeton
 from texts import given, table
+from zeton import Rules, reference_rules
+from zeton.corpus import texts
+from zeton.rules import Isolate
 
 ROUNDS = 3
 TEXT_BYTES = 20_000_000
@@ -32,9 +32,9 @@ def main() -> None:
     (file,) = given(parser.parse_args().file[:1], "large/enwik8.txt.xz")
     _, content = next(iter(texts([file])))
     text = content[:TEXT_BYTES].decode("utf-8", "ignore")
-    measured = {"pattern": jeton.pretrained("cl100k_base")}
+    measured = {"pattern": zeton.pretrained("cl100k_base")}
     for name, rules in kinds(text).items():
-        measured[name] = jeton.Tokenizer(measured["pattern"].ranks(), rules=rules)
+        measured[name] = zeton.Tokenizer(measured["pattern"].ranks(), rules=rules)
         verify(measured[name], rules, text[:VERIFIED_CHARACTERS])
     took = dict.fromkeys(measured, float("inf"))
     for _ in range(ROUNDS):
@@ -73,7 +73,7 @@ def kinds(text: str) -> dict[str, Rules]:
     }
 
 
-def verify(tok: jeton.Tokenizer, rules: Rules, text: str) -> None:
+def verify(tok: zeton.Tokenizer, rules: Rules, text: str) -> None:
     """End here if a text is not encoded as the specification says."""
     expected = reference_rules.encode(text, tok.ranks(), json.loads(rules.spelled))
     if tok.encode(text) != expected:

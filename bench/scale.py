@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jeton
-from jeton.accel.configuration import Configuration, configuration
-from jeton.accel.device import Device
-from jeton.accel.sim import SimTransport
-from jeton.accel.transport import Words
-from jeton.accel.words import BATCH, FRAME_BYTES, Vocab, deal, read_words
+import zeton
 from texts import SEPARATOR, data
+from zeton.accel.configuration import Configuration, configuration
+from zeton.accel.device import Device
+from zeton.accel.sim import SimTransport
+from zeton.accel.transport import Words
+from zeton.accel.words import BATCH, FRAME_BYTES, Vocab, deal, read_words
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "accelerator-scale.md"
@@ -93,7 +93,7 @@ def measured() -> Record:
     """Return, by group, what a core of the host does beside a card: MB a CPU second."""
     import numpy as np  # noqa: PLC0415
 
-    tokenizer = jeton.pretrained("cl100k_base")
+    tokenizer = zeton.pretrained("cl100k_base")
     transport = Recorder(configuration("default"))
     device = Device(transport)
     device.load(tokenizer)
@@ -359,7 +359,7 @@ def software() -> dict[str, float]:
     found = {}
     for record in records:
         key = (record["task"], record["vocab"], record["form"], record["peer"])
-        if key == ("large", "cl100k_base", "array", "jeton") and record["texts"] in GROUPS:
+        if key == ("large", "cl100k_base", "array", "zeton") and record["texts"] in GROUPS:
             found[record["texts"]] = record["bytes"] / 1e6 / min(record["figures"]["first"])
     return found
 

@@ -17,9 +17,9 @@ from statistics import median
 import numpy as np
 import regex
 
-import jeton
-from jeton.search import Finder, FinderMany
+import zeton
 from texts import groups, table
+from zeton.search import Finder, FinderMany
 
 SIZE = 100_000_000
 NEEDLES = {
@@ -167,7 +167,7 @@ def worst(usual: float, rounds: int) -> None:
 
 def arrays(text: bytes, rounds: int) -> None:
     """Print how fast sequences of ids are found, in bytes of the array."""
-    some = jeton.pretrained("gpt2").encode_array(text[:20_000_000].decode(errors="replace"))
+    some = zeton.pretrained("gpt2").encode_array(text[:20_000_000].decode(errors="replace"))
     ids = np.tile(np.asarray(some), 6)
     chance = random.Random(2)  # noqa: S311
     rows = []

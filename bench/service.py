@@ -1,4 +1,4 @@
-"""`jeton accel serve` under load: every id verified, nothing lost, latency, memory, throughput.
+"""`zeton accel serve` under load: every id verified, nothing lost, latency, memory, throughput.
 
 First the card alone encodes, then the service does for many clients, some of which are killed, then
 the card alone again: shares are of the mean of both. In the end the service is killed and started
@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jeton
-from jeton import accel
-from jeton.accel.service import AsyncClient
+import zeton
 from texts import groups
+from zeton import accel
+from zeton.accel.service import AsyncClient
 
 RESULTS = Path(__file__).parent / "results" / "service.json"
 VOCAB = 4096
@@ -93,8 +93,8 @@ async def measure(options: argparse.Namespace, folder: Path) -> Record:
     corpus = [text for texts in groups([]).values() for text in texts]
     chosen = random.Random(1)  # noqa: S311 - no secret.
     chosen.shuffle(corpus)
-    tokenizer = jeton.train([shortened(text) for text in corpus[:200]], VOCAB)
-    tokenizer.save(folder / "bench.jeton")
+    tokenizer = zeton.train([shortened(text) for text in corpus[:200]], VOCAB)
+    tokenizer.save(folder / "bench.zeton")
     texts = [part.encode() for part in parts_of(corpus[200:], chosen)]
     request = (options.texts[0], options.texts[1])
     load = Load(texts, tokenizer.encode_batch(texts), texts_of_request=request)
@@ -138,7 +138,7 @@ def parts_of(corpus: list[str], chosen: random.Random) -> Iterator[str]:
 
 
 def bare_rates(
-    options: argparse.Namespace, tokenizer: jeton.Tokenizer, load: Load
+    options: argparse.Namespace, tokenizer: zeton.Tokenizer, load: Load
 ) -> tuple[float, float]:
     """Return the MB/s of the card by itself, by the clock and by CPU time."""
     if options.card == "software":
@@ -168,8 +168,8 @@ async def service(
     """Start the service as a process, and end it by SIGTERM."""
     started = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "jeton", "accel", "serve"),
-        *("-t", str(folder / "bench.jeton"), "--card", options.card, "--config", options.config),
+        *("-m", "zeton", "accel", "serve"),
+        *("-t", str(folder / "bench.zeton"), "--card", options.card, "--config", options.config),
         *("--listen", f"unix:{folder / 'socket'}"),
         stderr=asyncio.subprocess.PIPE,
     )
@@ -244,7 +244,7 @@ async def loaded(options: argparse.Namespace, folder: Path, load: Load) -> Recor
             last = await values(monitor)
             load.ended.set()
             await asking
-    busy, used = "jeton_card_busy_seconds_total", "process_cpu_seconds_total"
+    busy, used = "zeton_card_busy_seconds_total", "process_cpu_seconds_total"
     return {
         "clients": options.clients,
         "seconds": round(elapsed, 1),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import jeton
+import zeton
 from texts import groups
 
 ROUNDS = 3
@@ -45,8 +45,8 @@ def first_seen(text: str, name: str) -> dict[str, float]:
         took = {}
         for call in ("count", "encode_array"):
             code = (
-                "import jeton, sys, time; text = sys.stdin.read(); "
-                f"tok = jeton.pretrained({name!r}); tok.encode_array('warm up'); "
+                "import zeton, sys, time; text = sys.stdin.read(); "
+                f"tok = zeton.pretrained({name!r}); tok.encode_array('warm up'); "
                 f"start = time.process_time(); tok.{call}(text, threads=1); "
                 "print(time.process_time() - start)"
             )
@@ -58,7 +58,7 @@ def first_seen(text: str, name: str) -> dict[str, float]:
     return {"count, first seen, times encode_array": statistics.median(ratios)}
 
 
-def counting(tok: jeton.Tokenizer, text: str) -> dict[str, float]:
+def counting(tok: zeton.Tokenizer, text: str) -> dict[str, float]:
     """Measure counting against encoding once both have met the text."""
     verify(tok.count(text) == len(tok.encode_array(text)))
     ratios = [
@@ -68,7 +68,7 @@ def counting(tok: jeton.Tokenizer, text: str) -> dict[str, float]:
     return {"count, warm, times encode_array": statistics.median(ratios)}
 
 
-def cutting(tok: jeton.Tokenizer, text: str, whole: str) -> dict[str, float]:
+def cutting(tok: zeton.Tokenizer, text: str, whole: str) -> dict[str, float]:
     """Measure counting to a limit and cutting."""
     head, tail = tok.truncate(text, 8000), tok.truncate(text, 8000, "start")
     verify(text.startswith(head))
@@ -86,7 +86,7 @@ def cutting(tok: jeton.Tokenizer, text: str, whole: str) -> dict[str, float]:
     }
 
 
-def streaming(tok: jeton.Tokenizer, text: str) -> dict[str, float]:
+def streaming(tok: zeton.Tokenizer, text: str) -> dict[str, float]:
     """Measure the streams."""
     ids = tok.encode(text)
     batches = [ids[at : at + 1000] for at in range(0, len(ids), 1000)]
@@ -116,7 +116,7 @@ def main() -> None:
     """Print all figures as JSON."""
     results: dict[str, Any] = {}
     for name in ("cl100k_base", "o200k_base"):
-        tok = jeton.pretrained(name)
+        tok = zeton.pretrained(name)
         for kind, texts in groups(sys.argv[1:]).items():
             text = "\n\n".join(texts)[:TEXT_CHARACTERS]
             whole = text * (100_000_000 // len(text))

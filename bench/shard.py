@@ -1,4 +1,4 @@
-"""Measures `jeton shard` beside the encoder alone, in time and memory, with all ids compared."""
+"""Measures `zeton shard` beside the encoder alone, in time and memory, with all ids compared."""
 
 import argparse
 import hashlib
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-import jeton
-from jeton import shards
+import zeton
 from texts import data, table
+from zeton import shards
 
 ROTATIONS = 10
 LETTERS = string.ascii_lowercase
@@ -32,7 +32,7 @@ def main() -> None:
         print(json.dumps(WORKERS[options.worker](options)))
         return
     rows = []
-    with TemporaryDirectory(prefix="jeton-shard-", dir=options.folder) as folder:
+    with TemporaryDirectory(prefix="zeton-shard-", dir=options.folder) as folder:
         for name, file in corpora(Path(folder), options):
             rows += measure(name, file, Path(folder, "out"), options)
     head = [
@@ -61,7 +61,7 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     options.file = options.file or data() / "large" / "enwik8.txt.xz"
     if not options.file.exists():
-        sys.exit(f"{options.file} is not there; name a text, or set JETON_DATA")
+        sys.exit(f"{options.file} is not there; name a text, or set ZETON_DATA")
     return options
 
 
@@ -119,7 +119,7 @@ def run(worker: str, file: Path, out: Path, options: argparse.Namespace) -> dict
 
 def encode(options: argparse.Namespace) -> dict[str, Any]:
     """Time the encoder on the whole text, and once more when it has met all pieces."""
-    tok = jeton.pretrained(options.tokenizer)
+    tok = zeton.pretrained(options.tokenizer)
     text = options.file.read_bytes()
     tok.encode_array(WARM)
     times = [timed(lambda: tok.encode_array(text, threads=options.threads)) for _ in range(2)]
@@ -131,7 +131,7 @@ def encode(options: argparse.Namespace) -> dict[str, Any]:
 
 def write(options: argparse.Namespace) -> dict[str, Any]:
     """Time the writing of shards, and once more; tell the peak of memory."""
-    tok = jeton.pretrained(options.tokenizer)
+    tok = zeton.pretrained(options.tokenizer)
     tok.encode_array(WARM)
     out, threads = options.out, options.threads
     first = timed(lambda: shards.write([options.file], tok, out, threads=threads))
@@ -146,7 +146,7 @@ def write(options: argparse.Namespace) -> dict[str, Any]:
 
 def command(options: argparse.Namespace) -> dict[str, Any]:
     """Time the whole command, from nothing."""
-    arguments = [sys.executable, "-m", "jeton", "shard", str(options.file), "-o", str(options.out)]
+    arguments = [sys.executable, "-m", "zeton", "shard", str(options.file), "-o", str(options.out)]
     arguments += ["-t", options.tokenizer, "--threads", str(options.threads), "--quiet"]
     took = timed(lambda: subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True))
     return {"first": took, "again": took}

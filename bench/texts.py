@@ -14,12 +14,12 @@ LINE = re.compile(rb"\n(?=[A-Za-z])")
 
 
 def groups(arguments: list[str]) -> dict[str, list[str]]:
-    """Return texts by group: the files named, or those of JETON_DATA by folder."""
+    """Return texts by group: the files named, or those of ZETON_DATA by folder."""
     if arguments:
         return {Path(name).name: [Path(name).read_text()] for name in arguments}
     folder = data() / "dev"
     if not folder.is_dir():
-        sys.exit("name files to measure on, or set JETON_DATA to a folder with dev/*/*.txt")
+        sys.exit("name files to measure on, or set ZETON_DATA to a folder with dev/*/*.txt")
     files: dict[str, list[str]] = {}
     for file in sorted(folder.glob("*/*.txt")):
         files.setdefault(file.parent.name, []).extend(file.read_bytes().decode().split(SEPARATOR))
@@ -29,14 +29,14 @@ def groups(arguments: list[str]) -> dict[str, list[str]]:
 def data() -> Path:
     """Return the folder of texts, which need not be there."""
     default = Path(__file__).parent.parent.parent / "shared" / "data"
-    return Path(os.environ.get("JETON_DATA", default))
+    return Path(os.environ.get("ZETON_DATA", default))
 
 
 def given(files: list[Path], *default: str) -> list[Path]:
     """Return the files named, or those of the data, which must be there."""
     found = files or [data() / name for name in default]
     if missing := [str(file) for file in found if not file.exists()]:
-        sys.exit(f"{', '.join(missing)} is not there; name files, or set JETON_DATA")
+        sys.exit(f"{', '.join(missing)} is not there; name files, or set ZETON_DATA")
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import jeton
+import zeton
 from cells import GROUPS
 from prepare import FULL, prepare_texts
 from texts import SEPARATOR, table
@@ -30,7 +30,7 @@ def main() -> None:
         folder, group, threads = options.measure
         print(json.dumps(measure(Path(folder), group, int(threads))))
         return
-    with TemporaryDirectory(prefix="jeton-threads-") as name:
+    with TemporaryDirectory(prefix="zeton-threads-") as name:
         prepare_texts(Path(name), FULL)
         rows = [[title, *compare(name, group, options.rounds)] for group, title in GROUPS.items()]
     table(["texts", "one thread", "two", "ratio", "again: one thread", "two", "ratio"], rows)
@@ -56,7 +56,7 @@ def ask(folder: str, group: str, threads: int) -> dict[str, float]:
 
 def measure(folder: Path, group: str, threads: int) -> dict[str, float]:
     """Return MB a second for a batch that this process has not seen, and for it again."""
-    tok = jeton.pretrained(VOCAB)
+    tok = zeton.pretrained(VOCAB)
     before = (folder / f"{group}.before").read_bytes().decode()
     starts = range(0, len(before), BEFORE_SMALL)
     tok.encode_batch_array([before[at : at + BEFORE_SMALL] for at in starts], threads=threads)

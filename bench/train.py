@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import jeton
 import train_report as report
+import zeton
 from cells import Cell
 from peers import RESULTS, cores, machine, say, start_worker, versions
 from prepare import SEED
@@ -83,7 +83,7 @@ def main() -> None:
         "versions": versions({peer: peer for peer in TRAINERS}),
         "records": [],
     }
-    with TemporaryDirectory(prefix="jeton-bench-") as folder:
+    with TemporaryDirectory(prefix="zeton-bench-") as folder:
         run = Run(Path(folder), plan, options.timeout)
         run.prepare(options.only or list(report.TASKS))
         for number in range(1, options.rounds + 1):
@@ -109,7 +109,7 @@ def parse() -> argparse.Namespace:
     if strange := set(options.only) - set(report.TASKS):
         parser.error(f"{', '.join(sorted(strange))} is none of {', '.join(report.TASKS)}")
     if missing := [str(name) for name in NEEDED if not (data() / name).exists()]:
-        sys.exit(f"{data()} has no {', '.join(missing)}; set JETON_DATA to a folder that has")
+        sys.exit(f"{data()} has no {', '.join(missing)}; set ZETON_DATA to a folder that has")
     return options
 
 
@@ -130,7 +130,7 @@ class Run:
         """Choose the cells, and write the texts that they need."""
         plan, vocab, large = self.plan, str(self.plan.vocab), str(self.plan.vocab_large)
         whole = str(plan.sizes[-1])
-        ours = ["jeton"]
+        ours = ["zeton"]
         if "strings" in tasks:
             texts = [("en", vocab), ("enwik8", vocab), ("enwik8", large), ("multi", vocab)]
             self.cells |= {Cell("strings", size, name): list(TRAINERS) for name, size in texts}
@@ -142,7 +142,7 @@ class Run:
         if "budget" in tasks or "sizes" in tasks:
             say(f"write a corpus of {plan.sizes[-1] / MB:.0f} MB")
             write_corpus(self.folder, plan)
-            self.measure(Cell("pieces", "", whole), "jeton", "the corpus")
+            self.measure(Cell("pieces", "", whole), "zeton", "the corpus")
         if "budget" in tasks:
             budgets = (plan.budget, NO_BUDGET)
             self.cells |= {Cell("budget", vocab, whole, form): ours for form in budgets}
@@ -186,7 +186,7 @@ class Run:
             "folder": str(self.folder),
             "files": [file.name for file in files],
             "learned": self.learned(cell, peer).name,
-            "pattern": jeton.DEFAULT_PATTERN,
+            "pattern": zeton.DEFAULT_PATTERN,
             "cores": used,
         }
         environment = os.environ | {
@@ -208,9 +208,9 @@ class Run:
     def reference(self, cell: Cell) -> Path | None:
         match cell.task:
             case "threads":
-                return self.learned(replace(cell, form="1"), "jeton")
+                return self.learned(replace(cell, form="1"), "zeton")
             case "budget":
-                return self.learned(replace(cell, form=NO_BUDGET), "jeton")
+                return self.learned(replace(cell, form=NO_BUDGET), "zeton")
             case "sizes" if int(cell.texts) > self.plan.rustbpe_max:
                 return None
             case _:

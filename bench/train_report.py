@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from statistics import median
 
 import chart
-from jeton.charts import STYLE, lines
 from records import Record, Results, figures, ratio
 from report import markdown, spread
+from zeton.charts import STYLE, lines
 
 TASKS = {
     "strings": "From a list of texts, one core",
@@ -49,7 +49,7 @@ def _strings(results: Results, records: list[Record]) -> Iterator[str]:
     peers = list(results["versions"])
     for name, title in (("cpu", "CPU seconds"), ("memory", "MB above the texts")):
         yield f"{title}:\n"
-        head = ["texts", "MB", "vocabulary", *peers, "rustbpe ÷ jeton"]
+        head = ["texts", "MB", "vocabulary", *peers, "rustbpe ÷ zeton"]
         yield from markdown(head, _strings_rows(records, peers, name))
         yield ""
     yield "\\* other merges than rustbpe's"
@@ -59,7 +59,7 @@ def _strings_rows(records: list[Record], peers: list[str], name: str) -> Iterato
     for texts, vocab in dict.fromkeys((record["texts"], record["vocab"]) for record in records):
         row = {r["peer"]: r for r in records if (r["texts"], r["vocab"]) == (texts, vocab)}
         first = next(iter(row.values()))
-        times = ratio(figures(row.get("jeton"), name), figures(row.get("rustbpe"), name))
+        times = ratio(figures(row.get("zeton"), name), figures(row.get("rustbpe"), name))
         yield [
             *(TITLES[texts], f"{first['bytes'] / 1e6:.1f}", f"{int(vocab):,}"),
             *(_entry(row.get(peer), name) for peer in peers),
@@ -103,10 +103,10 @@ def _sizes(_: Results, records: list[Record]) -> Iterator[str]:
     rows = []
     for size in dict.fromkeys(record["texts"] for record in records):
         row = {record["peer"]: record for record in records if record["texts"] == size}
-        ours, theirs = row.get("jeton"), row.get("rustbpe")
+        ours, theirs = row.get("zeton"), row.get("rustbpe")
         entries = [_entry(record, name) for name in ("cpu", "memory") for record in (ours, theirs)]
         rows.append([f"{int(size) / 1e6:,.4g}", *entries])
-    named = ["jeton, files", "rustbpe, strings"]
+    named = ["zeton, files", "rustbpe, strings"]
     head = [f"{what}, {peer}" for what in ("CPU s", "MB above before") for peer in named]
     yield from markdown(["MB of text", *head], rows)
 
@@ -145,10 +145,10 @@ def svg(results: Results) -> str:
         f"<style>{style}</style>",
         f'<path d="M0 0H{width}V{height}H0Z" style="fill: #ffffff; stroke: none"/>',
         chart.text(MARGIN, 24, "Training by the size of the corpus, one core", bold=True),
-        chart.text(MARGIN, 44, "jeton from files, rustbpe from strings; memory above before"),
+        chart.text(MARGIN, 44, "zeton from files, rustbpe from strings; memory above before"),
     ]
     for column, (name, unit) in enumerate((("cpu", "CPU seconds"), ("memory", "MB"))):
-        series = {peer: _series(results, peer, name) for peer in ("jeton", "rustbpe")}
+        series = {peer: _series(results, peer, name) for peer in ("zeton", "rustbpe")}
         picture = lines(unit, series, x="MB of text", y=unit, log_y=True)
         across = MARGIN + column * (PICTURE_WIDTH + MARGIN)
         place = f'x="{across}" y="{TOP}" width="{PICTURE_WIDTH}" height="{PICTURE_HEIGHT}"'

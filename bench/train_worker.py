@@ -36,11 +36,11 @@ class Trainer:
     """The tokens that were learned, in order."""
 
 
-def train_jeton(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - a tokenizer.
-    return import_module("jeton").train(texts, size, pattern=pattern)
+def train_zeton(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - a tokenizer.
+    return import_module("zeton").train(texts, size, pattern=pattern)
 
 
-def tokens_of_jeton(tok: Any) -> list[bytes]:  # noqa: ANN401 - as above.
+def tokens_of_zeton(tok: Any) -> list[bytes]:  # noqa: ANN401 - as above.
     return [tok.token_bytes(rank) for rank in range(256, tok.vocab_size)]
 
 
@@ -73,7 +73,7 @@ def train_tokenizers(texts: list[str], size: int, _: str) -> Any:  # noqa: ANN40
 
 
 def tokens_of_tokenizers(tok: Any) -> list[bytes]:  # noqa: ANN401 - as above.
-    spelled = import_module("jeton.tiktoken.originals").LETTERS.items()
+    spelled = import_module("zeton.tiktoken.originals").LETTERS.items()
     known = {letter: byte for byte, letter in spelled}
     vocab = tok.get_vocab()
     return [bytes(map(known.__getitem__, token)) for token in sorted(vocab, key=vocab.get)[256:]]
@@ -88,7 +88,7 @@ def train_gigatoken(texts: list[str], size: int, pattern: str) -> Any:  # noqa: 
 
 
 TRAINERS = {
-    "jeton": Trainer("jeton.training", train_jeton, tokens_of_jeton),
+    "zeton": Trainer("zeton.training", train_zeton, tokens_of_zeton),
     "rustbpe": Trainer("rustbpe", train_rustbpe, tokens_of_rustbpe),
     "tokenizers": Trainer("tokenizers", train_tokenizers, tokens_of_tokenizers),
     "gigatoken": Trainer(
@@ -138,17 +138,17 @@ def prepare(
 
     if cell.task in ("threads", "pieces"):
         return prepare_count(cell, files, pattern)
-    if job["peer"] == "jeton" and cell.task in ("budget", "sizes"):
-        jeton = import_module("jeton")
-        saved = folder / f"{job['learned']}.jeton"
+    if job["peer"] == "zeton" and cell.task in ("budget", "sizes"):
+        zeton = import_module("zeton")
+        saved = folder / f"{job['learned']}.zeton"
 
         def train() -> Any:  # noqa: ANN401 - as above.
             memory = cell.form or None
-            return jeton.train_files(
+            return zeton.train_files(
                 files, int(cell.vocab), pattern=pattern, memory=memory, folder=folder
             )
 
-        return train, lambda tok: learned(jeton.load(tok.save(saved)))
+        return train, lambda tok: learned(zeton.load(tok.save(saved)))
     texts = read_texts(files)
     return lambda: trainer.train(texts, int(cell.vocab), pattern), learned
 
@@ -156,16 +156,16 @@ def prepare(
 def prepare_count(
     cell: Cell, files: list[Path], pattern: str
 ) -> tuple[Run, Callable[[Any], Iterator[str]]]:
-    jeton = import_module("jeton")
+    zeton = import_module("zeton")
 
-    def common(counts: Any) -> Iterator[str]:  # noqa: ANN401 - jeton's Counts.
+    def common(counts: Any) -> Iterator[str]:  # noqa: ANN401 - zeton's Counts.
         return (f"{count} {piece.hex()}" for piece, count in counts.most_common(COMPARED))
 
     if cell.task == "pieces":
         folder = files[0].parent
-        return lambda: jeton.count_files(files, pattern=pattern, folder=folder), common
+        return lambda: zeton.count_files(files, pattern=pattern, folder=folder), common
     texts, threads = read_texts(files), int(cell.form)
-    return lambda: jeton.count_corpus(texts, pattern=pattern, threads=threads), common
+    return lambda: zeton.count_corpus(texts, pattern=pattern, threads=threads), common
 
 
 def read_texts(files: list[Path]) -> list[str]:

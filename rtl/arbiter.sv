@@ -5,7 +5,7 @@
 // `want` says who will have something to ask in the next cycle; the grant holds for that cycle, and
 // who is granted must have asked by then. An asker that keeps wanting is granted within COUNT cycles,
 // those not counted in which somebody else has the `hold` of what is granted.
-// Part of `merge` in python/jeton/reference.py only in that pairs are looked up.
+// Part of `merge` in python/zeton/reference.py only in that pairs are looked up.
 
 `default_nettype none
 

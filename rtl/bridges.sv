@@ -2,7 +2,7 @@
 //
 //   two characters  -->  two hashes  -->  table of bits  -->  cut      one character per cycle, latency 5
 //
-// `cuts` and `crosses` in crates/jeton/src/merge/bridges.rs. One bit by hash for the two points (tokens that hold both
+// `cuts` and `crosses` in crates/zeton/src/merge/bridges.rs. One bit by hash for the two points (tokens that hold both
 // characters whole), one for the bytes left and right of the border (those that hold one in part): a bit that is set by
 // accident costs a cut, never an id. Stages move with `advance`; what is read stays as long as they do not.
 // Table 3, in words of 32 bits, written while idle.

@@ -4,7 +4,7 @@
 //   text  -->  window of four  -->  character  -->  block  -->  class      one byte per cycle, latency 11
 //                                           \-->  bridges  -->  cut
 //
-// `read_char` in crates/jeton/src/unicode/mod.rs: a byte at which no valid sequence starts is a character of its own,
+// `read_char` in crates/zeton/src/unicode/mod.rs: a byte at which no valid sequence starts is a character of its own,
 // of the class of bad bytes. To know that takes the three bytes that follow: a byte leaves the window when they are
 // there, or the end of its text is. The end follows the last byte as an item of its own: a text takes a cycle more
 // than its bytes. Tables 0 (blocks of 128 points), 1 (their classes), 3 (bridges) and 5 (options), written while idle.

@@ -3,7 +3,7 @@
 //   bytes, records  -->  byte → id  -->  load          one byte per cycle, latency 2
 //                    \-> raw words                     while units and room are there
 //
-// The loop over pieces in `encode` of python/jeton/reference.py. A part of more than SLOTS bytes needs
+// The loop over pieces in `encode` of python/zeton/reference.py. A part of more than SLOTS bytes needs
 // a wide unit; if none is free it leaves raw rather than hold up the text, and the host merges it.
 // A shorter one takes a wide unit only when no other is free.
 

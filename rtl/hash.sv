@@ -1,6 +1,6 @@
 // The linear hash functions of all tables: bit i of function h is the parity of its input and row(h, i).
 //
-// Constants at elaboration, no logic of their own. `python/jeton/accel` computes the same rows.
+// Constants at elaboration, no logic of their own. `python/zeton/accel` computes the same rows.
 // Functions 0 to 3 are the banks of `pairs`, 8 and 9 are those of `bridges`.
 
 `default_nettype none

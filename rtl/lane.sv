@@ -4,7 +4,7 @@
 //                                     |      ^
 //                                     +-> pairs
 //
-// The function `encode` of python/jeton/reference.py. What a unit cannot hold leaves raw, in its place,
+// The function `encode` of python/zeton/reference.py. What a unit cannot hold leaves raw, in its place,
 // for the host to merge. Words: {end of text, kind, payload}; docs/accelerator.md has the formats.
 
 `default_nettype none

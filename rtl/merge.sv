@@ -4,7 +4,7 @@
 //                |
 //                +---->  drain                          about 9 cycles a merge, one piece at a time
 //
-// The function `merge` of python/jeton/reference.py. A slot holds an id and the rank of the pair that
+// The function `merge` of python/zeton/reference.py. A slot holds an id and the rank of the pair that
 // begins there, which is the id that the pair would become, and whether that pair is no token.
 //
 // `best` is the lowest rank, the leftmost on a tie. After a merge a tree, one level a cycle, finds

@@ -8,7 +8,7 @@
 //
 // An answer has no register after `select`: those who hear it have one each, close to them.
 //
-// The line `vocab.get(left + right)` of `merge` in python/jeton/reference.py: ids stand for bytes,
+// The line `vocab.get(left + right)` of `merge` in python/zeton/reference.py: ids stand for bytes,
 // and the merged id is the rank.
 //
 // A key is a pair (left, right). Bank b holds it at index right_high ^ H_b(left, right_low), with the

@@ -3,7 +3,7 @@
 //   bytes    -->  count  -->  bytes        one byte per cycle, latency 1
 //   records  -->         -->  records      one per cycle, no earlier than their last byte
 //
-// `cuts` in crates/jeton/src/merge/bridges.rs: the ids of a piece are those of its parts. A part of more than PART_MAX
+// `cuts` in crates/zeton/src/merge/bridges.rs: the ids of a piece are those of its parts. A part of more than PART_MAX
 // bytes becomes RAW records of at most 64 bytes and a CLOSE, beside which a byte passes that ends nothing. What `split`
 // spilled passes likewise.
 

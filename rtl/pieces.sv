@@ -2,7 +2,7 @@
 //
 //   text  -->  classify  -->  split  -->  bytes, records  -->  parts  -->  bytes, records      one byte per cycle
 //
-// `split` in python/jeton/reference.py. What leaves: bytes, and records that say what they are, in the same order; the
+// `split` in python/zeton/reference.py. What leaves: bytes, and records that say what they are, in the same order; the
 // bytes of a record follow whether or not records are taken. Tables 0, 1, 2, 3 and 5, written while idle.
 
 `default_nettype none

@@ -3,7 +3,7 @@
 //   items  -->  step  -->  actions  -->  skid  -->  cuts  -->  bytes      one byte per cycle, latency 5
 //                ^__state                               \-->  records    one per cycle
 //
-// `scan` in crates/jeton/src/split/scalar.rs: a piece ends at mark 0, at mark 1, before this character; then mark 0 is
+// `scan` in crates/zeton/src/split/scalar.rs: a piece ends at mark 0, at mark 1, before this character; then mark 0 is
 // set after it, mark 1 before it. The end of a text is one more step. Of two cuts in a step, the second waits for a
 // step without any; a third takes a cycle more. Steps go on until they are told that cuts wait, not while that is found.
 //

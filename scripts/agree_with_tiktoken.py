@@ -1,4 +1,4 @@
-"""Call tiktoken and jeton.tiktoken alike, many times, and name every difference.
+"""Call tiktoken and zeton.tiktoken alike, many times, and name every difference.
 
     python scripts/agree_with_tiktoken.py [CALLS] [SEED]
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-import jeton.tiktoken
+import zeton.tiktoken
 from calls import Caller, agree, custom, outcome, published
 from conftest import patterns
 
@@ -24,7 +24,7 @@ EACH = 250
 def main(count: int, seed: int) -> int:
     """Make so many calls; return how many differed."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated.
-    names = jeton.tiktoken.list_encoding_names()
+    names = zeton.tiktoken.list_encoding_names()
     pairs = [published(name) for name in names]
     done: Counter[str] = Counter()
     differences = errors = 0

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = Path("rtl/registers.rdl")
 BLOCK = Path("rtl/generated")
 PAGE = Path("docs/accelerator-registers.md")
-NAMES = Path("python/jeton/accel/registers.py")
+NAMES = Path("python/zeton/accel/registers.py")
 
 PAGE_START = """\
 # The accelerator's registers

@@ -2,19 +2,19 @@
 
 usage: build_vocabs.py FOLDER    (a folder with r50k_base.tiktoken, p50k_base.tiktoken, …)
 
-Writes python/jeton/vocabs/NAME.jeton. Refuses a file that is not the published one.
+Writes python/zeton/vocabs/NAME.zeton. Refuses a file that is not the published one.
 """
 
 import sys
 from pathlib import Path
 
-import jeton
-from jeton._engine import from_ranks
-from jeton.tiktoken.load import load_tiktoken_bpe
-from jeton.tiktoken.originals import DIGESTS
+import zeton
+from zeton._engine import from_ranks
+from zeton.tiktoken.load import load_tiktoken_bpe
+from zeton.tiktoken.originals import DIGESTS
 
 ROOT = Path(__file__).parent.parent
-VOCABS = ROOT / "python" / "jeton" / "vocabs"
+VOCABS = ROOT / "python" / "zeton" / "vocabs"
 
 CL100K_SPECIALS = {
     "<|endoftext|>": 100257,
@@ -49,8 +49,8 @@ def main(folder: Path) -> None:
         ranks = load_tiktoken_bpe(source, digest)
         notes = {"source": f"OpenAI, {source.name}", "source.sha256": digest}
         engine = from_ranks(ranks, known[pattern], list(specials.items()), notes)
-        (VOCABS / f"{name}.jeton").write_bytes(engine.to_file())
-        print(f"{name}.jeton: {len(ranks)} tokens")
+        (VOCABS / f"{name}.zeton").write_bytes(engine.to_file())
+        print(f"{name}.zeton: {len(ranks)} tokens")
 
 
 if __name__ == "__main__":
@@ -58,5 +58,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     try:
         main(Path(sys.argv[1]))
-    except jeton.Error as error:
+    except zeton.Error as error:
         sys.exit(str(error))

@@ -1,7 +1,7 @@
 """Boots a Linux guest in QEMU whose PCI function is a card, and encodes in it by the same driver.
 
 The function is ivshmem: its BAR is memory that the guest and this process map, and a simulated card
-is served through it (`jeton.accel.bar`). The guest's root is this Python, packed into memory. It
+is served through it (`zeton.accel.bar`). The guest's root is this Python, packed into memory. It
 needs `qemu-system-x86_64` and a kernel, as Debian's `linux-image-cloud-amd64` has.
 """
 
@@ -21,11 +21,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-import jeton
-from jeton.accel import configuration
-from jeton.accel.bar import BAR_BYTES, BarServer
-from jeton.accel.names import open_transport
-from jeton.cli.samples import SAMPLES
+import zeton
+from zeton.accel import configuration
+from zeton.accel.bar import BAR_BYTES, BarServer
+from zeton.accel.names import open_transport
+from zeton.cli.samples import SAMPLES
 
 PACKAGES = ("numpy", "numpy.libs", "click", "tqdm")
 LEFT_OUT = {"test", "tests", "idlelib", "ensurepip", "tkinter", "lib2to3", "site-packages", "rtl"}
@@ -42,17 +42,17 @@ for kind, folder in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"),
     libc.mount(kind.encode(), folder.encode(), kind.encode(), 0, None)
 try:
     sys.path[:0] = {path!r}
-    os.environ["JETON_CACHE"] = "/tmp"
+    os.environ["ZETON_CACHE"] = "/tmp"
     # A file is read into a buffer of the largest size.
     Path("/proc/sys/vm/overcommit_memory").write_text("1")
-    import jeton
-    from jeton import accel
-    from jeton.cli.samples import SAMPLES
+    import zeton
+    from zeton import accel
+    from zeton.cli.samples import SAMPLES
 
     functions = Path("/sys/bus/pci/devices").iterdir()
     (card,) = (each for each in functions if (each / "device").read_text() == "0x1110\\n")
     (card / "enable").write_text("1")
-    tok = jeton.load("/tok.jeton")
+    tok = zeton.load("/tok.zeton")
     with accel.open(f"pci:{{card}}/resource2") as device:
         device.load(tok)
         texts = [*SAMPLES.values(), b"", b" " * 700 + b"x", bytes(range(256))]
@@ -78,11 +78,11 @@ def main() -> None:
     qemu = shutil.which("qemu-system-x86_64")
     if qemu is None:
         sys.exit("qemu-system-x86_64 is not here; install Debian's qemu-system-x86")
-    with TemporaryDirectory(prefix="jeton-guest-") as name:
+    with TemporaryDirectory(prefix="zeton-guest-") as name:
         folder = Path(name)
-        tok = jeton.train([text.decode() for text in SAMPLES.values()], 1500)
-        tok.save(folder / "tok.jeton")
-        (folder / "initramfs").write_bytes(packed(folder / "tok.jeton"))
+        tok = zeton.train([text.decode() for text in SAMPLES.values()], 1500)
+        tok.save(folder / "tok.zeton")
+        (folder / "initramfs").write_bytes(packed(folder / "tok.zeton"))
         card = open_transport(options.card, configuration("small", **SHAPE))
         start = time.monotonic()
         with BarServer(card, folder / "bar"):
@@ -106,7 +106,7 @@ def main() -> None:
 def packed(tokenizer: Path) -> bytes:
     """Return an initramfs with this Python, the package, its needs, and a first process."""
     files = dict(sorted(root_files()))
-    path = [str(Path(jeton.__file__).parent.parent), *site_folders()]
+    path = [str(Path(zeton.__file__).parent.parent), *site_folders()]
     init = INIT.format(python=os.path.realpath(sys.executable), path=path)
     made = bytearray()
     folders = {parent for file in files for parent in Path(file).parents} | {Path("/dev")}
@@ -114,7 +114,7 @@ def packed(tokenizer: Path) -> bytes:
         made += entry(str(folder), b"", stat.S_IFDIR | 0o755, at)
     for at, (place, source) in enumerate(files.items(), len(folders)):
         made += entry(place, source.read_bytes(), stat.S_IFREG | 0o755, at)
-    made += entry("/tok.jeton", tokenizer.read_bytes(), stat.S_IFREG | 0o644, 1 << 20)
+    made += entry("/tok.zeton", tokenizer.read_bytes(), stat.S_IFREG | 0o644, 1 << 20)
     made += entry("/init", init.encode(), stat.S_IFREG | 0o755, (1 << 20) + 1)
     made += entry("/TRAILER!!!", b"", 0, 0)
     return gzip.compress(bytes(made), 1)
@@ -130,7 +130,7 @@ def root_files() -> Iterator[tuple[str, Path]]:
     python = Path(os.path.realpath(sys.executable))
     libraries = [python]
     site = Path(site_folders()[0])
-    trees = [Path(sysconfig.get_path("stdlib")), Path(jeton.__file__).parent]
+    trees = [Path(sysconfig.get_path("stdlib")), Path(zeton.__file__).parent]
     for tree in (*trees, *(site / package for package in PACKAGES)):
         for parent, folders, names in os.walk(tree):
             folders[:] = [name for name in folders if name not in LEFT_OUT]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tiktoken
 
-import jeton
-import jeton.tiktoken
+import zeton
+import zeton.tiktoken
 
 ALPHABET = "aAsStlvVeErR ſéÉǅʰ中日\u0301Ⓐ1½٣ \t\n\r\u00a0\u3000'’/!_<|>😀\0\ufffd"
 WORDS = [
@@ -32,8 +32,8 @@ Calls = Iterator[tuple[str, object, dict[str, Any]]]
 
 def published(name: str) -> Pair:
     """Make both encodings of a published vocabulary."""
-    theirs = jeton.pretrained(name).as_tiktoken(name)
-    return theirs, jeton.tiktoken.get_encoding(name)
+    theirs = zeton.pretrained(name).as_tiktoken(name)
+    return theirs, zeton.tiktoken.get_encoding(name)
 
 
 def custom(rng: random.Random, patterns: list[str]) -> Pair:
@@ -49,7 +49,7 @@ def custom(rng: random.Random, patterns: list[str]) -> Pair:
         "mergeable_ranks": tokens,
         "special_tokens": {name: first + at for at, name in enumerate(names)},
     }
-    return tiktoken.Encoding("custom", **parts), jeton.tiktoken.Encoding("custom", **parts)
+    return tiktoken.Encoding("custom", **parts), zeton.tiktoken.Encoding("custom", **parts)
 
 
 class Caller:

@@ -11,27 +11,27 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-import jeton
-from jeton import reference
-from jeton.reference import Vocab
+import zeton
+from zeton import reference
+from zeton.reference import Vocab
 
 # Tests, and the processes that they start, never touch the user's own cache folder. Those that run
 # beside each other share one of their own.
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    CACHE = tempfile.TemporaryDirectory(prefix="jeton-tests-")
-    os.environ["JETON_CACHE"] = CACHE.name
+    CACHE = tempfile.TemporaryDirectory(prefix="zeton-tests-")
+    os.environ["ZETON_CACHE"] = CACHE.name
 
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "tests" / "vectors"
-SHARED = Path(os.environ.get("JETON_DATA", ROOT.parent / "shared" / "data"))
+SHARED = Path(os.environ.get("ZETON_DATA", ROOT.parent / "shared" / "data"))
 
 settings.register_profile(
-    "jeton",
+    "zeton",
     deadline=None,
     max_examples=200,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("jeton")
+settings.load_profile("zeton")
 
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared texts are not here")
 
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Any other module that cannot be imported is an error.
     """
     if find_spec("torch") is None or find_spec("safetensors") is None:
-        config.option.ignore = [*(config.option.ignore or []), str(ROOT / "python/jeton/seq2seq")]
+        config.option.ignore = [*(config.option.ignore or []), str(ROOT / "python/zeton/seq2seq")]
 
 
 @cache
@@ -64,11 +64,11 @@ def vocab_with(tokens: list[bytes]) -> Vocab:
 # Every engine: text and pattern to pieces, piece and vocabulary to ids. A new one is one line each.
 SPLITS: dict[str, Callable[[str, str], list[bytes]]] = {
     "reference": reference.split,
-    "engine": lambda text, pattern: jeton.Tokenizer(BYTES, pattern=pattern).split(text),
+    "engine": lambda text, pattern: zeton.Tokenizer(BYTES, pattern=pattern).split(text),
 }
 MERGES: dict[str, Callable[[bytes, Vocab], list[int]]] = {
     "reference": reference.merge,
-    "engine": lambda piece, vocab: jeton.Tokenizer(vocab, pattern="(?s).+").encode(piece),
+    "engine": lambda piece, vocab: zeton.Tokenizer(vocab, pattern="(?s).+").encode(piece),
 }
 
 

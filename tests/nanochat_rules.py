@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from conftest import odd_text
-from jeton.chat import CHATML, NANOCHAT
+from zeton.chat import CHATML, NANOCHAT
 
 Chat = list[dict[str, Any]]
 

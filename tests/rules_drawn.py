@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from jeton import Rules
-from jeton.rules import Group, Isolate, Lexicon
+from zeton import Rules
+from zeton.rules import Group, Isolate, Lexicon
 
 # Letters with and without case, marks, digits, signs, spaces, scripts with and without spaces.
 LETTERS = "aAbBsStTlLǅéÉʰ_ªſ"

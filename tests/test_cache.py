@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-import jeton
-from jeton import cache
-from jeton._engine import IMAGE_ENGINE, from_file, from_image, write_image
-from jeton.pretrained import VOCABS
+import zeton
+from zeton import cache
+from zeton._engine import IMAGE_ENGINE, from_file, from_image, write_image
+from zeton.pretrained import VOCABS
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no images on this system")
 
-FILES = sorted(VOCABS.glob("*.jeton"))
-SMALL = VOCABS / "r50k_base.jeton"
+FILES = sorted(VOCABS.glob("*.zeton"))
+SMALL = VOCABS / "r50k_base.zeton"
 TEXT = "The quick brown fox, 中文字符 ไทย émoji 😀!\n\n  x = [1234567]; don't " * 20
 IDS = from_file(SMALL.read_bytes()).encode(TEXT)
 
@@ -30,7 +30,7 @@ IDS = from_file(SMALL.read_bytes()).encode(TEXT)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give a cache folder of the test's own, which is not there yet."""
     path = tmp_path / "cache"
-    monkeypatch.setenv("JETON_CACHE", str(path))
+    monkeypatch.setenv("ZETON_CACHE", str(path))
     yield path
     if path.is_dir() and not path.is_symlink():
         path.chmod(0o700)
@@ -58,9 +58,9 @@ def reads_image(folder: Path, content: bytes | None = None) -> bool:
 def test_ids_are_the_same_with_and_without_an_image(file: Path, folder: Path) -> None:
     content = file.read_bytes()
     plain = from_file(content)
-    first = jeton.load(file)
+    first = zeton.load(file)
     assert reads_image(folder, content)
-    again = jeton.load(file)
+    again = zeton.load(file)
     draw = random.Random(1)
     for _ in range(60):
         length = draw.randrange(400)
@@ -71,7 +71,7 @@ def test_ids_are_the_same_with_and_without_an_image(file: Path, folder: Path) ->
         assert first.encode(text) == again.encode(text) == ids
         assert again.decode_bytes(ids) == text
     assert again.encode(TEXT) == first.encode(TEXT) == plain.encode(TEXT)
-    assert again == first == jeton.Tokenizer._of(plain)
+    assert again == first == zeton.Tokenizer._of(plain)
     assert again.ranks() == plain.ranks()
     assert again.merges() == plain.merges()
     assert again.specials == plain.specials
@@ -79,28 +79,28 @@ def test_ids_are_the_same_with_and_without_an_image(file: Path, folder: Path) ->
     assert again.to_file() == content
 
 
-@pytest.mark.parametrize("name", jeton.pretrained_names())
+@pytest.mark.parametrize("name", zeton.pretrained_names())
 def test_pretrained_uses_images(name: str, folder: Path) -> None:
-    jeton.pretrained.cache_clear()
-    first = jeton.pretrained(name)
+    zeton.pretrained.cache_clear()
+    first = zeton.pretrained(name)
     assert len(images(folder)) == 1
     before = images(folder)[0].stat()
-    jeton.pretrained.cache_clear()
-    assert jeton.pretrained(name).encode(TEXT, "all") == first.encode(TEXT, "all")
+    zeton.pretrained.cache_clear()
+    assert zeton.pretrained(name).encode(TEXT, "all") == first.encode(TEXT, "all")
     assert images(folder)[0].stat().st_mtime_ns == before.st_mtime_ns
-    jeton.pretrained.cache_clear()
+    zeton.pretrained.cache_clear()
 
 
 def test_a_small_tokenizer_has_no_image(folder: Path, tmp_path: Path) -> None:
     ranks = {bytes([byte]): byte for byte in range(256)}
-    jeton.load(jeton.Tokenizer(ranks).save(tmp_path / "small.jeton"))
+    zeton.load(zeton.Tokenizer(ranks).save(tmp_path / "small.zeton"))
     assert not folder.exists()
 
 
 def test_the_folder_and_its_images_are_for_the_user_alone(folder: Path) -> None:
     mask = os.umask(0)
     try:
-        jeton.load(SMALL)
+        zeton.load(SMALL)
     finally:
         os.umask(mask)
     (image,) = images(folder)
@@ -120,14 +120,14 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def loads_right(folder: Path, damaged: bytes) -> None:
     """Put a damaged image in place; a load is right all the same, and makes the image anew."""
-    jeton.load(SMALL)
+    zeton.load(SMALL)
     (path,) = images(folder)
     other = path.with_name("other")
     other.write_bytes(damaged)
     other.chmod(0o600)
     other.rename(path)
     assert not reads_image(folder)
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     assert reads_image(folder)
     assert images(folder) == [path]
 
@@ -158,24 +158,24 @@ def test_a_flipped_bit_is_seen(folder: Path, image: bytes, tmp_path: Path) -> No
 
 
 def test_an_image_of_another_file_is_not_used(folder: Path) -> None:
-    content = (VOCABS / "p50k_base.jeton").read_bytes()
-    jeton.load(SMALL)
+    content = (VOCABS / "p50k_base.zeton").read_bytes()
+    zeton.load(SMALL)
     (path,) = images(folder)
     path.rename(folder / path.name.replace(SMALL.read_bytes()[-32:].hex(), content[-32:].hex()))
     assert not reads_image(folder, content)
-    assert jeton.load(VOCABS / "p50k_base.jeton").to_file() == content
+    assert zeton.load(VOCABS / "p50k_base.zeton").to_file() == content
 
 
 def test_a_damaged_file_is_refused_image_or_not(folder: Path, tmp_path: Path) -> None:
-    jeton.load(SMALL)
+    zeton.load(SMALL)
     assert reads_image(folder)
     content = bytearray(SMALL.read_bytes())
     for at in (0, 9, 30, 1000, len(content) // 2, len(content) - 100):
         content[at] ^= 1
-        path = tmp_path / "damaged.jeton"
+        path = tmp_path / "damaged.zeton"
         path.write_bytes(content)
-        with pytest.raises(jeton.errors.FormatError):
-            jeton.load(path)
+        with pytest.raises(zeton.errors.FormatError):
+            zeton.load(path)
         content[at] ^= 1
 
 
@@ -207,32 +207,32 @@ def a_pipe(_: Path, image: Path) -> None:
 def test_what_others_could_have_written_is_not_used(
     spoil: Callable[[Path, Path], None], folder: Path
 ) -> None:
-    jeton.load(SMALL)
+    zeton.load(SMALL)
     (path,) = images(folder)
     assert reads_image(folder)
     spoil(folder, path)
     assert not reads_image(folder)
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
 
 
 def test_a_foreign_image_or_folder_is_not_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jeton.load(SMALL)
+    zeton.load(SMALL)
     assert reads_image(folder)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: user + 1)
     assert not reads_image(folder)
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
 
 
 @pytest.mark.skipif("os.geteuid() != 0", reason="only root gives files away")
 @pytest.mark.parametrize("which", ["folder", "image"])
 def test_what_was_given_away_is_not_used(which: str, folder: Path) -> None:
-    jeton.load(SMALL)
+    zeton.load(SMALL)
     os.chown(folder if which == "folder" else images(folder)[0], 12345, -1)
     assert not reads_image(folder)
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     os.chown(folder, os.geteuid(), -1)
 
 
@@ -240,10 +240,10 @@ def test_does_without_a_folder(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write_text("a file")
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     for path in (folder / "below", "/dev/null/x", "/proc/nothing", "\0"):
         monkeypatch.setattr(cache, "cache_folder", lambda path=path: Path(path))
-        assert jeton.load(SMALL).encode(TEXT) == IDS
+        assert zeton.load(SMALL).encode(TEXT) == IDS
     assert folder.read_text() == "a file"
     assert images(tmp_path) == [folder]
 
@@ -255,7 +255,7 @@ def test_does_without_an_image_that_cannot_be_written(
         raise OSError("no space left")
 
     monkeypatch.setattr(cache, "write_image", refuse)
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     assert images(folder) == []
 
 
@@ -265,7 +265,7 @@ def test_what_is_interrupted_leaves_nothing(folder: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(cache, "write_image", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        jeton.load(SMALL)
+        zeton.load(SMALL)
     assert images(folder) == []
 
 
@@ -273,42 +273,42 @@ def test_what_is_interrupted_leaves_nothing(folder: Path, monkeypatch: pytest.Mo
 def test_can_be_turned_off(
     off: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("JETON_CACHE", off)
+    monkeypatch.setenv("ZETON_CACHE", off)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.cache_folder() is None
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     assert images(tmp_path) == []
     assert not folder.exists()
 
 
 def test_knows_where_the_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("JETON_CACHE", "/own")
+    monkeypatch.setenv("ZETON_CACHE", "/own")
     assert cache.cache_folder() == Path("/own")
-    monkeypatch.delenv("JETON_CACHE")
+    monkeypatch.delenv("ZETON_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    assert cache.cache_folder() == Path("/cache/jeton")
+    assert cache.cache_folder() == Path("/cache/zeton")
     for unset in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", unset)
-        assert cache.cache_folder() == tmp_path / ".cache/jeton"
+        assert cache.cache_folder() == tmp_path / ".cache/zeton"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert cache.cache_folder() == tmp_path / "Library/Caches/jeton"
+    assert cache.cache_folder() == tmp_path / "Library/Caches/zeton"
     # Nothing is made in another's home, or where there is none.
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     assert cache.cache_folder() is None
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
     assert cache.cache_folder() is None
-    monkeypatch.setenv("JETON_CACHE", "~/images")
+    monkeypatch.setenv("ZETON_CACHE", "~/images")
     assert cache.cache_folder() == tmp_path / "nowhere/images"
 
 
 def test_an_image_of_another_engine_is_ignored_and_one_day_removed(folder: Path) -> None:
-    jeton.load(SMALL)
+    zeton.load(SMALL)
     (path,) = images(folder)
     other = path.with_name(path.name.replace(IMAGE_ENGINE, "0.0.9-0123456789abcdef"))
     path.rename(other)
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     assert images(folder) == sorted([path, other]), "another version may be in use"
     path.unlink()
     week = time.time() - 8 * 24 * 3600
@@ -322,7 +322,7 @@ def test_an_image_of_another_engine_is_ignored_and_one_day_removed(folder: Path)
     for file in own:
         file.write_bytes(b"something of the user's")
         os.utime(file, (week, week))
-    assert jeton.load(SMALL).encode(TEXT) == IDS
+    assert zeton.load(SMALL).encode(TEXT) == IDS
     assert images(folder) == sorted([path, made, *own])
 
 
@@ -330,7 +330,7 @@ def test_the_oldest_images_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(cache, "IMAGES_MAX", 2)
     names = [file.read_bytes()[-32:].hex() for file in FILES]
     for at, file in enumerate(FILES):
-        jeton.load(file)
+        zeton.load(file)
         assert {path.name[:64] for path in images(folder)} == set(names[max(0, at - 1) : at + 1])
         for path in images(folder):
             hour = 3600 * (len(FILES) - names.index(path.name[:64]))
@@ -338,12 +338,12 @@ def test_the_oldest_images_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(cache, "IMAGES_BYTES_MAX", 1)
     shutil.rmtree(folder)
     for file, name in zip(FILES[:2], names, strict=False):
-        jeton.load(file)
+        zeton.load(file)
         assert [path.name[:64] for path in images(folder)] == [name]
 
 
 def load_and_encode(_: int) -> list[int]:
-    return jeton.load(SMALL).encode(TEXT)
+    return zeton.load(SMALL).encode(TEXT)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -355,8 +355,8 @@ def test_processes_load_at_once(method: str, folder: Path) -> None:
 
 
 def test_a_mapped_image_outlives_its_file_and_its_tokenizer_a_fork(folder: Path) -> None:
-    jeton.load(SMALL)
-    tok = jeton.load(SMALL)
+    zeton.load(SMALL)
+    tok = zeton.load(SMALL)
     shutil.rmtree(folder)
     assert tok.encode(TEXT) == IDS
     with multiprocessing.get_context("fork").Pool(1, lambda: None) as pool:
@@ -375,7 +375,7 @@ def test_opens_no_socket_and_asks_for_nothing(folder: Path) -> None:
     code = (
         "import sys\n"
         "sys.addaudithook(lambda event, _: event.startswith('socket') and sys.exit(3))\n"
-        f"import jeton; print(len(jeton.load({str(SMALL)!r}).encode('hello world')))"
+        f"import zeton; print(len(zeton.load({str(SMALL)!r}).encode('hello world')))"
     )
     for _ in range(2):
         done = subprocess.run(

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
 import nanochat_rules
+import zeton
 from conftest import odd_text, vocab_with
-from jeton.chat import CHATML, NANOCHAT, Part, Rendered, Role, Span, Template
-from jeton.errors import ChatError
 from nanochat_rules import SPECIALS, Chat, contents, message, texts
+from zeton.chat import CHATML, NANOCHAT, Part, Rendered, Role, Span, Template
+from zeton.errors import ChatError
 
 IDS = {name: 1000 + at for at, name in enumerate(SPECIALS)}
 TOKENS = [b"\n\n", b"lo", b"low", b"hi", b"user", b"assistant", b".\n\n"]
-TOK = jeton.Tokenizer(vocab_with(TOKENS), specials=IDS)
+TOK = zeton.Tokenizer(vocab_with(TOKENS), specials=IDS)
 
 # Every rule at once: roles without marks, parts with and without marks, joins anywhere.
 FREE = Template(
@@ -106,7 +106,7 @@ def test_a_mark_with_a_special_that_is_not_listed_is_refused() -> None:
 
 
 def test_a_tokenizer_behind_another_surface_is_taken() -> None:
-    enc = jeton.tiktoken.Encoding._of("own", TOK)
+    enc = zeton.tiktoken.Encoding._of("own", TOK)
     chat = [asked("hi"), answered("low")]
     assert NANOCHAT.render(chat, enc) == NANOCHAT.render(chat, TOK)  # type: ignore[arg-type]
 
@@ -435,7 +435,7 @@ def test_a_template_travels_in_the_file(tmp_path: Path) -> None:
     tok = NANOCHAT.kept_in(TOK)
     assert tok == TOK
     assert tok.made_by.items() > TOK.made_by.items()
-    assert Template.of(jeton.load(tok.save(tmp_path))) == NANOCHAT
+    assert Template.of(zeton.load(tok.save(tmp_path))) == NANOCHAT
     assert Template.of(CHATML.kept_in(tok)) == CHATML
 
 
@@ -580,7 +580,7 @@ def test_huge_limits_are_limits() -> None:
 
 
 def test_refuses_a_tokenizer_without_the_specials() -> None:
-    bare = jeton.Tokenizer(vocab_with([]), specials={"<|bos|>": 256})
+    bare = zeton.Tokenizer(vocab_with([]), specials={"<|bos|>": 256})
     refusal = 'the tokenizer has no special "<|user_start|>"; the template "nanochat" needs it'
     for use in (NANOCHAT.bind, NANOCHAT.kept_in):
         with pytest.raises(ChatError) as caught:
@@ -590,7 +590,7 @@ def test_refuses_a_tokenizer_without_the_specials() -> None:
 
 @pytest.mark.parametrize("use", [NANOCHAT.bind, NANOCHAT.kept_in, Template.of])
 def test_refuses_what_is_no_tokenizer(use: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError, match=r"tok is a jeton\.Tokenizer, not str"):
+    with pytest.raises(TypeError, match=r"tok is a zeton\.Tokenizer, not str"):
         use("gpt2")
 
 

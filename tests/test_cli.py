@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 
-from jeton import Rules
+from zeton import Rules
 
 CORPUS = (
     """\
@@ -30,22 +30,22 @@ odd_names = pytest.mark.skipif(os.name == "nt", reason="Windows does not allow s
 Run = subprocess.CompletedProcess[bytes]
 
 
-def jeton(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> Run:
-    command = [sys.executable, "-m", "jeton", *map(str, arguments)]
+def zeton(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> Run:
+    command = [sys.executable, "-m", "zeton", *map(str, arguments)]
     return subprocess.run(command, input=stdin, capture_output=True, cwd=folder, check=False)
 
 
 def output(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> str:
-    run = jeton(*arguments, stdin=stdin, folder=folder)
+    run = zeton(*arguments, stdin=stdin, folder=folder)
     assert (run.returncode, run.stderr) == (0, b"")
     return run.stdout.decode()
 
 
 def refusal(*arguments: object, stdin: bytes = b"", folder: Path | None = None) -> str:
-    run = jeton(*arguments, stdin=stdin, folder=folder)
+    run = zeton(*arguments, stdin=stdin, folder=folder)
     assert (run.returncode, run.stdout) == (2, b"")
     line = run.stderr.decode()
-    assert line.startswith("jeton: ")
+    assert line.startswith("zeton: ")
     assert line.splitlines() == [line.removesuffix(os.linesep)]
     return line
 
@@ -57,13 +57,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "corpus.txt").write_text(CORPUS)
     (folder / "bytes").write_bytes(NOT_UTF_8)
     saved = output("train", "corpus.txt", "-n", 300, "--special", "<|end|>", folder=folder)
-    assert saved == f"{Path('tokenizer', 'tokenizer.jeton')}: 300 tokens\n"
+    assert saved == f"{Path('tokenizer', 'tokenizer.zeton')}: 300 tokens\n"
     return folder
 
 
 class TestMain:
     def test_prints_its_version(self) -> None:
-        assert re.fullmatch(r"jeton \d+\.\d+\S*\n", output("--version"))
+        assert re.fullmatch(r"zeton \d+\.\d+\S*\n", output("--version"))
 
     def test_lists_the_commands_in_the_order_of_the_data(self) -> None:
         names = re.findall(r"^  ([a-z]+)  ", output("--help").split("Commands:")[1], re.MULTILINE)
@@ -72,7 +72,7 @@ class TestMain:
 
     @pytest.mark.parametrize("arguments", [["--help"], ["count", "-t", "gpt2"]], ids=str)
     def test_help_and_count_import_neither_numpy_nor_tqdm(self, arguments: list[str]) -> None:
-        command = [sys.executable, "-X", "importtime", "-m", "jeton", *arguments]
+        command = [sys.executable, "-X", "importtime", "-m", "zeton", *arguments]
         run = subprocess.run(command, input=b"hello", capture_output=True, check=True)
         imports = run.stderr
         assert b"click" in imports
@@ -80,11 +80,11 @@ class TestMain:
         assert b"tqdm" not in imports
 
     def test_refuses_an_unknown_command(self) -> None:
-        assert jeton("tokenize").returncode == 2
+        assert zeton("tokenize").returncode == 2
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
     def test_says_in_one_line_that_it_was_stopped(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "jeton", "encode", "bytes", "-"]
+        command = [sys.executable, "-m", "zeton", "encode", "bytes", "-"]
         with subprocess.Popen(
             command,
             cwd=folder,
@@ -95,10 +95,10 @@ class TestMain:
             pipe(run.stdout).readline()  # The first file is done: now it waits for the second.
             run.send_signal(signal.SIGINT)
             assert run.wait() == 130
-            assert pipe(run.stderr).read() == b"jeton: stopped\n"
+            assert pipe(run.stderr).read() == b"zeton: stopped\n"
 
     def test_ends_quietly_when_nobody_reads_on(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "jeton", "encode", *["corpus.txt"] * 200]
+        command = [sys.executable, "-m", "zeton", "encode", *["corpus.txt"] * 200]
         with subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as run:
@@ -110,7 +110,7 @@ class TestMain:
 class TestTokenizer:
     def test_says_what_to_do_where_none_was_trained(self, tmp_path: Path) -> None:
         line = refusal("encode", folder=tmp_path)
-        assert "`jeton train`" in line
+        assert "`zeton train`" in line
         assert "-t cl100k_base" in line
 
     def test_lists_the_names_for_an_unknown_one(self, tmp_path: Path) -> None:
@@ -118,20 +118,20 @@ class TestTokenizer:
 
     def test_is_a_file_or_the_folder_around_it(self, folder: Path) -> None:
         by_folder = output("encode", "corpus.txt", "-t", folder / "tokenizer", folder=folder)
-        file = folder / "tokenizer" / "tokenizer.jeton"
+        file = folder / "tokenizer" / "tokenizer.zeton"
         assert output("encode", "corpus.txt", "-t", file, folder=folder) == by_folder
 
     def test_refuses_a_damaged_file(self, folder: Path, tmp_path: Path) -> None:
-        whole = (folder / "tokenizer" / "tokenizer.jeton").read_bytes()
-        damaged = tmp_path / "damaged.jeton"
+        whole = (folder / "tokenizer" / "tokenizer.zeton").read_bytes()
+        damaged = tmp_path / "damaged.zeton"
         for content in (whole[: len(whole) // 2], b"", b"not a tokenizer\n"):
             damaged.write_bytes(content)
             refusal("encode", "-t", damaged)
 
 
 class TestTrain:
-    def test_saves_to_a_file_that_ends_in_jeton(self, folder: Path, tmp_path: Path) -> None:
-        out = tmp_path / "new" / "small.jeton"
+    def test_saves_to_a_file_that_ends_in_zeton(self, folder: Path, tmp_path: Path) -> None:
+        out = tmp_path / "new" / "small.zeton"
         summary = json.loads(output("train", folder / "corpus.txt", "-n", 280, "-o", out, "--json"))
         assert summary["path"] == str(out)
         assert summary["vocab_size"] == 280
@@ -172,13 +172,13 @@ class TestTrain:
         corpus = folder / "corpus.txt"
         (tmp_path / "a.toml").write_text("\ndigit = 3\n")
         line = refusal("train", corpus, "--rules", "a.toml", folder=tmp_path)
-        assert line == "jeton: a.toml: line 2: digit is no rule; did you mean digits?\n"
+        assert line == "zeton: a.toml: line 2: digit is no rule; did you mean digits?\n"
         assert "there are no rules 'cod'" in refusal("train", corpus, "--rules", "cod")
         both = ("--rules", "code", "--pattern", "(?s).")
         assert "both pattern and rules" in refusal("train", corpus, *both, folder=tmp_path)
 
     def test_says_that_it_trains_on_the_standard_library(self, tmp_path: Path) -> None:
-        run = jeton("train", "-n", 260, folder=tmp_path)
+        run = zeton("train", "-n", 260, folder=tmp_path)
         assert run.returncode == 0
         assert run.stdout.endswith(b": 260 tokens\n")
         assert len(run.stderr.splitlines()) == 1
@@ -186,16 +186,16 @@ class TestTrain:
 
     def test_says_in_one_line_that_the_corpus_is_small(self, tmp_path: Path) -> None:
         (tmp_path / "small.txt").write_text("abab")
-        run = jeton("train", "small.txt", "-n", 300, folder=tmp_path)
+        run = zeton("train", "small.txt", "-n", 300, folder=tmp_path)
         assert run.returncode == 0
-        assert re.fullmatch(rb"jeton: .*\b300\b.*\b258\b.*\n", run.stderr)
+        assert re.fullmatch(rb"zeton: .*\b300\b.*\b258\b.*\n", run.stderr)
         assert output("train", "small.txt", "-n", 300, "--quiet", folder=tmp_path)
         refusal("train", "small.txt", "-n", 300, "--exact-size", folder=tmp_path)
 
     def test_refuses_a_place_to_save_that_is_none(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("abab")
         message = refusal("train", "a.txt", "-n", 257, "-o", "a.txt", folder=tmp_path)
-        assert message == "jeton: a.txt is a file; give a folder, or a name that ends in .jeton\n"
+        assert message == "zeton: a.txt is a file; give a folder, or a name that ends in .zeton\n"
         assert (tmp_path / "a.txt").read_text() == "abab"
 
     def test_refuses_a_missing_file(self, tmp_path: Path) -> None:
@@ -207,10 +207,10 @@ class TestTrain:
 
     def test_several_sizes_are_saved_apart(self, folder: Path, tmp_path: Path) -> None:
         saved = output("train", folder / "corpus.txt", "-n", "270,280", folder=tmp_path)
-        names = [Path(f"tokenizer-{size}", "tokenizer.jeton") for size in (270, 280)]
+        names = [Path(f"tokenizer-{size}", "tokenizer.zeton") for size in (270, 280)]
         assert saved == f"{names[0]}: 270 tokens\n{names[1]}: 280 tokens\n"
-        output("train", folder / "corpus.txt", "-n", "270,280", "-o", "a.jeton", folder=tmp_path)
-        assert (tmp_path / "a-280.jeton").read_bytes() == (tmp_path / names[1]).read_bytes()
+        output("train", folder / "corpus.txt", "-n", "270,280", "-o", "a.zeton", folder=tmp_path)
+        assert (tmp_path / "a-280.zeton").read_bytes() == (tmp_path / names[1]).read_bytes()
 
     def test_goes_on_from_a_tokenizer_and_keeps_bounds(self, folder: Path, tmp_path: Path) -> None:
         corpus, initial = folder / "corpus.txt", folder / "tokenizer"
@@ -226,7 +226,7 @@ class TestTrain:
         (tmp_path / "a.jsonl").write_text("".join(texts))
         refusal("train", "a.jsonl", "-n", 260, folder=tmp_path)
         options = ("--on-error", "skip", "--min-count", 500, "--held-out", 0.5)
-        run = jeton("train", "a.jsonl", "-n", 257, *options, folder=tmp_path)
+        run = zeton("train", "a.jsonl", "-n", 257, *options, folder=tmp_path)
         assert run.returncode == 0
         said = run.stderr.decode()
         assert "skipped 2000 lines; first: a.jsonl, line 2 is not JSON" in said
@@ -257,11 +257,11 @@ class TestTrain:
         (tmp_path / "a.txt").write_text("ab ab ab")
         (tmp_path / "b.txt").write_text("xy")
         weights = ("--weight", "b.*=9")
-        output("train", "a.txt", "b.txt", "-n", 257, *weights, "-o", "w.jeton", folder=tmp_path)
+        output("train", "a.txt", "b.txt", "-n", 257, *weights, "-o", "w.zeton", folder=tmp_path)
         assert json.loads(
-            output("encode", "--text", "xy", "-t", "w.jeton", "--json", folder=tmp_path)
+            output("encode", "--text", "xy", "-t", "w.zeton", "--json", folder=tmp_path)
         ) == [256]
-        run = jeton("train", "a.txt", "--weight", "b.txt", folder=tmp_path)
+        run = zeton("train", "a.txt", "--weight", "b.txt", folder=tmp_path)
         assert run.returncode == 2
         assert "no file" in refusal("train", "a.txt", "--weight", "c*=2", folder=tmp_path)
 
@@ -277,9 +277,9 @@ class TestLearn:
             out = f"{name}.counts"
             saved = output("train", f"{name}.txt", "--count-only", "-o", out, folder=tmp_path)
             assert re.fullmatch(rf"{name}\.counts: \d+ pieces\n", saved)
-        output("learn", "a.counts", "b.counts", "-n", 290, "-o", "one.jeton", folder=tmp_path)
-        output("train", "a.txt", "b.txt", "-n", 290, "-o", "other.jeton", folder=tmp_path)
-        assert (tmp_path / "one.jeton").read_bytes() == (tmp_path / "other.jeton").read_bytes()
+        output("learn", "a.counts", "b.counts", "-n", 290, "-o", "one.zeton", folder=tmp_path)
+        output("train", "a.txt", "b.txt", "-n", 290, "-o", "other.zeton", folder=tmp_path)
+        assert (tmp_path / "one.zeton").read_bytes() == (tmp_path / "other.zeton").read_bytes()
 
     def test_counting_refuses_what_it_cannot_do(self, folder: Path, tmp_path: Path) -> None:
         count = ("train", folder / "corpus.txt", "--count-only")
@@ -294,20 +294,20 @@ class TestLearn:
         message = refusal("learn", folder / "corpus.txt", folder=tmp_path)
         assert "this is not a counts file" in message
         assert "missing.counts" in refusal("learn", "missing.counts", folder=tmp_path)
-        assert jeton("learn", folder=tmp_path).returncode == 2
+        assert zeton("learn", folder=tmp_path).returncode == 2
 
 
 class TestEncodeAndDecode:
     @pytest.mark.parametrize("form", [[], ["--json"]])
     def test_every_byte_comes_back(self, folder: Path, form: list[str]) -> None:
         content = NOT_UTF_8 + bytes(range(256)) + CORPUS.encode()
-        ids = jeton("encode", *form, stdin=content, folder=folder).stdout
-        assert jeton("decode", stdin=ids, folder=folder).stdout == content
+        ids = zeton("encode", *form, stdin=content, folder=folder).stdout
+        assert zeton("decode", stdin=ids, folder=folder).stdout == content
 
     def test_a_file_is_a_line(self, folder: Path) -> None:
         both = output("encode", "corpus.txt", "bytes", folder=folder)
         assert len(both.splitlines()) == 2
-        decoded = jeton("decode", stdin=both.encode(), folder=folder).stdout
+        decoded = zeton("decode", stdin=both.encode(), folder=folder).stdout
         assert decoded == CORPUS.encode() + NOT_UTF_8
 
     def test_a_dash_is_standard_input(self, folder: Path) -> None:
@@ -355,7 +355,7 @@ class TestEncodeAndDecode:
         refusal("encode", ".", folder=folder)
 
     def test_refuses_a_file_and_a_text(self, folder: Path) -> None:
-        assert jeton("encode", "corpus.txt", "--text", "a", folder=folder).returncode == 2
+        assert zeton("encode", "corpus.txt", "--text", "a", folder=folder).returncode == 2
 
     @pytest.mark.parametrize("number", ["300000", "4294967296", "99999999999999999999"])
     def test_refuses_an_unknown_id_in_one_line(self, folder: Path, number: str) -> None:
@@ -395,7 +395,7 @@ class TestTruncateAndChunk:
 
     def test_prints_what_fits_as_it_is(self) -> None:
         text = "one two three\nfour\xff".encode("latin-1")
-        run = jeton("truncate", "-n", 3, *self.GPT2, stdin=text)
+        run = zeton("truncate", "-n", 3, *self.GPT2, stdin=text)
         assert (run.stdout, run.stderr) == (b"one two three", b"")
         assert output("truncate", "-n", 9, *self.GPT2, "--at", "line", stdin=b"a\nb") == "a\nb"
         assert output("truncate", "-n", 2, "--side", "start", *self.GPT2, stdin=b"a b c") == " b c"
@@ -421,10 +421,10 @@ class TestTruncateAndChunk:
 
 class TestEvaluate:
     def test_has_a_row_a_file_and_columns_a_tokenizer(self, folder: Path) -> None:
-        names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.jeton")
+        names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.zeton")
         table = output("eval", "corpus.txt", "bytes", *names, folder=folder).splitlines()
         assert len({len(line) for line in table}) == 1
-        assert table[0].split() == ["tokenizer", "tokenizer/tokenizer.jeton"]
+        assert table[0].split() == ["tokenizer", "tokenizer/tokenizer.zeton"]
         assert table[1].split() == ["text", "bytes", *["tokens", "ratio"] * 2, "diff"]
         assert [line.split()[0] for line in table[2:]] == ["corpus.txt", "bytes", "total"]
         for line in table[2:]:
@@ -471,7 +471,7 @@ class TestEvaluate:
         assert COLOR.sub("", shown).split() == plain.replace("*", "").split()
 
     def test_does_not_color_a_tie(self, folder: Path) -> None:
-        names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.jeton")
+        names = ("-t", "tokenizer", "-t", "tokenizer/tokenizer.zeton")
         assert "\x1b" not in output("eval", *names, "--color", "always", folder=folder)
 
     @pytest.mark.parametrize(("no_color", "colored"), [("", True), ("1", False)])
@@ -496,7 +496,7 @@ class TestEvaluate:
         ]
 
     def test_refuses_json_and_markdown_at_once(self, folder: Path) -> None:
-        run = jeton("eval", "--json", "--markdown", folder=folder)
+        run = zeton("eval", "--json", "--markdown", folder=folder)
         assert (run.returncode, run.stdout) == (2, b"")
         assert b"Give --json or --markdown, not both." in run.stderr
 
@@ -620,7 +620,7 @@ def on_a_terminal(*arguments: str, folder: Path, no_color: str) -> Iterator[byte
     """Run the command on a terminal of its own, and yield what it shows there."""
     pty = pytest.importorskip("pty", reason="Windows has no pseudo-terminals")
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "jeton", *arguments]
+    command = [sys.executable, "-m", "zeton", *arguments]
     environment = {**os.environ, "NO_COLOR": no_color}
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs) as run:
         os.close(theirs)

@@ -1,4 +1,4 @@
-"""`jeton accel` as a user meets it: ids on stdout, rates on stderr."""
+"""`zeton accel` as a user meets it: ids on stdout, rates on stderr."""
 
 import dataclasses
 import json
@@ -14,8 +14,8 @@ import pytest
 
 from accelerator.cards import SHAPE, needs_tools, trained
 from conftest import ROOT
-from jeton.accel import CONFIGURATIONS, Configuration
-from jeton.cli.accel import PARAMETERS, accel
+from zeton.accel import CONFIGURATIONS, Configuration
+from zeton.cli.accel import PARAMETERS, accel
 
 NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat <|x|> " + b"z" * 100
 CARD = [
@@ -26,8 +26,8 @@ CARD = [
 
 
 def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "jeton", "accel", *map(str, arguments)]
-    environment = os.environ | {"JETON_CACHE": str(ROOT / "target" / "models")}
+    command = [sys.executable, "-m", "zeton", "accel", *map(str, arguments)]
+    environment = os.environ | {"ZETON_CACHE": str(ROOT / "target" / "models")}
     return subprocess.run(command, input=stdin, capture_output=True, check=False, env=environment)
 
 
@@ -48,14 +48,14 @@ def refusal(*arguments: object) -> str:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("accel")
-    trained().save(folder / "tok.jeton")
+    trained().save(folder / "tok.zeton")
     (folder / "one").write_bytes(NOT_UTF_8)
     (folder / "two").write_text("the second 中文")
     return folder
 
 
 def test_encodes_files_as_the_tokenizer_does(folder: Path) -> None:
-    options = ("-t", folder / "tok.jeton", "--card", "reference", "--config", "small")
+    options = ("-t", folder / "tok.zeton", "--card", "reference", "--config", "small")
     ids, said = done("encode", folder / "one", folder / "two", *options)
     expected = [trained().encode(NOT_UTF_8), trained().encode("the second 中文")]
     assert [list(map(int, line.split())) for line in ids.splitlines()] == expected
@@ -66,14 +66,14 @@ def test_encodes_files_as_the_tokenizer_does(folder: Path) -> None:
 
 
 def test_encodes_standard_input_with_specials_into_json(folder: Path) -> None:
-    options = ("-t", folder / "tok.jeton", "--card", "reference", "--config", "small", "--json")
+    options = ("-t", folder / "tok.zeton", "--card", "reference", "--config", "small", "--json")
     ids, _ = done("encode", *options, "--special", "<|x|>", stdin=NOT_UTF_8)
     assert json.loads(ids) == trained().encode(NOT_UTF_8, specials=["<|x|>"])
 
 
 @needs_tools
 def test_says_both_rates_of_the_simulated_card(folder: Path) -> None:
-    options = ("-t", folder / "tok.jeton", *CARD, "--clock", 250)
+    options = ("-t", folder / "tok.zeton", *CARD, "--clock", 250)
     ids, said = done("encode", folder / "one", *options)
     assert list(map(int, ids.split())) == trained().encode(NOT_UTF_8)
     rates = re.fullmatch(
@@ -87,7 +87,7 @@ def test_says_both_rates_of_the_simulated_card(folder: Path) -> None:
 
 
 def test_says_which_cards_there_are_and_what_fits(folder: Path) -> None:
-    said, silent = done("info", "-t", folder / "tok.jeton", "-t", "o200k_base")
+    said, silent = done("info", "-t", folder / "tok.zeton", "-t", "o200k_base")
     lines = said.splitlines()
     assert silent == ""
     assert [line.split()[0] for line in lines[:3]] == list(CONFIGURATIONS)
@@ -98,22 +98,22 @@ def test_says_which_cards_there_are_and_what_fits(folder: Path) -> None:
 
 
 def test_says_the_same_in_json(folder: Path) -> None:
-    said = json.loads(done("info", "-t", folder / "tok.jeton", "--json")[0])
+    said = json.loads(done("info", "-t", folder / "tok.zeton", "--json")[0])
     assert Configuration(**said["cards"]["default"]) == CONFIGURATIONS["default"]
     assert said["tokenizers"] == {
-        str(folder / "tok.jeton"): {"default": None, "large": None, "small": None}
+        str(folder / "tok.zeton"): {"default": None, "large": None, "small": None}
     }
 
 
 def test_refuses_in_one_line(folder: Path) -> None:
-    tokenizer = ("-t", folder / "tok.jeton")
+    tokenizer = ("-t", folder / "tok.zeton")
     said = refusal("encode", folder / "one", *tokenizer, "--config", "huge")
-    assert said == "jeton: there is no configuration 'huge'; there are default, large, small"
+    assert said == "zeton: there is no configuration 'huge'; there are default, large, small"
     said = refusal("encode", folder / "one", *tokenizer, "--card", "reference", "--slots", 24)
-    assert said == "jeton: slots is 24; give a power of two"
+    assert said == "zeton: slots is 24; give a power of two"
     options = ("--card", "reference", "--config", "small")
     said = refusal("encode", folder / "one", "-t", "gpt2", *options)
-    assert said.startswith("jeton: its largest id is 50,255, which takes 16 bits")
+    assert said.startswith("zeton: its largest id is 50,255, which takes 16 bits")
     assert said.endswith("; --config default holds it")
     assert "nowhere" in refusal("encode", folder / "nowhere", *tokenizer, *options)
 
@@ -124,10 +124,10 @@ def test_every_parameter_has_an_option() -> None:
 
 
 def commands_in_docs() -> Iterator[list[str]]:
-    """Yield the words of every `jeton accel` that the pages show, lines that go on included."""
+    """Yield the words of every `zeton accel` that the pages show, lines that go on included."""
     for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]:
         text = page.read_text().replace("\\\n", "")
-        for line in re.findall(r"^(?:[A-Z_]+=\S+ )*jeton accel (.+)$", text, re.MULTILINE):
+        for line in re.findall(r"^(?:[A-Z_]+=\S+ )*zeton accel (.+)$", text, re.MULTILINE):
             yield shlex.split(line, comments=True)
 
 

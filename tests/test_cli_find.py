@@ -1,4 +1,4 @@
-"""`jeton find` as a user meets it, and its search of lines and shards against a naive one."""
+"""`zeton find` as a user meets it, and its search of lines and shards against a naive one."""
 
 import gzip
 import json
@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import jeton
-from jeton import shards
-from jeton.errors import FormatError, SearchError, ShardError
-from jeton.id_files import Dtype
-from jeton.search import lines, stored
-from jeton.search.needles import Needles
-from test_cli import jeton as run
+import zeton
 from test_cli import output, refusal
+from test_cli import zeton as run
+from zeton import shards
+from zeton.errors import FormatError, SearchError, ShardError
+from zeton.id_files import Dtype
+from zeton.search import lines, stored
+from zeton.search.needles import Needles
 
 TEXTS = [
     "The cat sat on the mat.\nA concatenated Cat!\n",
@@ -92,12 +92,12 @@ def test_lines_are_those_of_a_naive_search(
 
 
 @cache
-def tokenizer() -> jeton.Tokenizer:
+def tokenizer() -> zeton.Tokenizer:
     """Train on what the texts are made of."""
-    return jeton.train(["ab ab aA ba é中 a-b"] * 3, 266, specials=["<|end|>"])
+    return zeton.train(["ab ab aA ba é中 a-b"] * 3, 266, specials=["<|end|>"])
 
 
-def written(folder: Path, texts: list[str], format: str, **options: object) -> jeton.Tokenizer:  # noqa: A002
+def written(folder: Path, texts: list[str], format: str, **options: object) -> zeton.Tokenizer:  # noqa: A002
     """Make shards of texts, one a line."""
     tok = tokenizer()
     source = folder / "texts.jsonl"
@@ -106,7 +106,7 @@ def written(folder: Path, texts: list[str], format: str, **options: object) -> j
     return tok
 
 
-def found_in(path: Path, tok: jeton.Tokenizer, needles: Needles) -> Iterator[tuple[int, ...]]:
+def found_in(path: Path, tok: zeton.Tokenizer, needles: Needles) -> Iterator[tuple[int, ...]]:
     """Find needles in shards: text, start and end in bytes, needle."""
     for source in stored.stored(path, tok):
         for place in stored.places_in(source, needles):
@@ -144,7 +144,7 @@ def test_places_in_shards_are_those_of_a_naive_search(
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored, "DECODED_IDS", block)
-        patch.setattr("jeton.search.occurrences.BLOCK_IDS", block)
+        patch.setattr("zeton.search.occurrences.BLOCK_IDS", block)
         assert sorted(found_in(folder / "out", tok, needles)) == sorted(expected)
 
 
@@ -170,7 +170,7 @@ def test_a_needle_across_two_shards_is_found_where_it_begins(
 
 
 def test_bare_files_of_ids_are_opened_by_what_they_are(tmp_path: Path) -> None:
-    tok = jeton.train(["ab ab"], 257)
+    tok = zeton.train(["ab ab"], 257)
     ids = tok.encode("xab yab")
     needles = Needles((b"ab",))
 
@@ -202,7 +202,7 @@ def test_bare_files_of_ids_are_opened_by_what_they_are(tmp_path: Path) -> None:
 def test_refuses_another_tokenizer_and_a_needle_with_a_line_break(tmp_path: Path) -> None:
     written(tmp_path, ["ab"], "bin")
     with pytest.raises(ShardError, match="was made with another tokenizer"):
-        list(stored.stored(tmp_path / "out", jeton.pretrained("gpt2")))
+        list(stored.stored(tmp_path / "out", zeton.pretrained("gpt2")))
     with pytest.raises(SearchError, match="holds a line break, which is found in ids only"):
         list(lines.lines_of([b"a\nb"], Needles((b"a\nb",))))
     with pytest.raises(SearchError, match="there is no needle"):
@@ -217,7 +217,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("find")
     for number, text in enumerate(TEXTS):
         (folder / f"{number}.txt").write_text(text)
-    jeton.train(TEXTS * 3, 290, specials=["<|end|>"]).save(folder / "tokenizer")
+    zeton.train(TEXTS * 3, 290, specials=["<|end|>"]).save(folder / "tokenizer")
     texts = [f"{number}.txt" for number in range(len(TEXTS))]
     output("shard", *texts, "-o", "out", "--eos", "<|end|>", folder=folder)
     (folder / "needles").write_text("cat\r\n\nthe mat\nzebra\ncat\n")
@@ -271,7 +271,7 @@ def test_prints_lines_beside(folder: Path) -> None:
 
 
 def test_prints_places_of_shards(folder: Path) -> None:
-    tok = jeton.load(folder / "tokenizer")
+    tok = zeton.load(folder / "tokenizer")
     found = output("find", "cat", "out", "-C", 2, folder=folder).splitlines()
     assert len(found) == 4
     file = Path("out", "train_000000.bin")
@@ -286,7 +286,7 @@ def test_prints_places_of_shards(folder: Path) -> None:
 
 
 def test_prints_the_number_of_an_id_where_there_are_no_texts(folder: Path) -> None:
-    tok = jeton.load(folder / "tokenizer")
+    tok = zeton.load(folder / "tokenizer")
     ids = tok.encode("a cat")
     np.array(ids, np.uint16).tofile(folder / "bare.bin")
     first = tok.token_at("a cat", 2).number
@@ -326,7 +326,7 @@ def test_needles_of_json_lines_may_have_line_breaks(folder: Path, options: tuple
     (folder / "q.jsonl").write_text("".join(objects))
     of = ("--needles", "q.jsonl", "--field", "question")
     found = run("find", *of, *options, "out", folder=folder)
-    assert found.stderr.decode().strip() == "jeton: 1 of 2 needles are there"
+    assert found.stderr.decode().strip() == "zeton: 1 of 2 needles are there"
     assert found.stdout.decode().startswith("1\there,\\nbut\t")
     assert "is found in ids only" in refusal("find", *of, "0.txt", folder=folder)
     assert "text" in refusal("find", "--needles", "q.jsonl", "out", folder=folder)
@@ -360,7 +360,7 @@ def test_prints_json(folder: Path) -> None:
 def test_tells_which_of_many_needles_there_are(folder: Path, options: tuple[str, ...]) -> None:
     found = run("find", *options, "--needles", "needles", "out", "0.txt", "--max", 1, folder=folder)
     assert found.returncode == 0
-    assert found.stderr.decode().strip() == "jeton: 2 of 3 needles are there"
+    assert found.stderr.decode().strip() == "zeton: 2 of 3 needles are there"
     lines = [line.split("\t") for line in found.stdout.decode().splitlines()]
     counts = {"cat": 9, "the mat": 2} if options else {"cat": 6, "the mat": 2}
     assert {needle: int(count) for count, needle, _ in lines} == counts

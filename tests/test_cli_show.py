@@ -1,4 +1,4 @@
-"""`jeton show --rules`, `--merges` and `--json` as a user meets them."""
+"""`zeton show --rules`, `--merges` and `--json` as a user meets them."""
 
 import json
 import re
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import jeton
+import zeton
 from conftest import BYTES
-from jeton.cli.table import width
 from test_cli import COLOR, output
+from zeton.cli.table import width
 
 LOW = {b"lo": 256, b"low": 257, b"er": 258, b" low": 259, b"whole": 260}
 
@@ -18,7 +18,7 @@ LOW = {b"lo": 256, b"low": 257, b"er": 258, b" low": 259, b"whole": 260}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tokenizer of few tokens."""
     folder = tmp_path_factory.mktemp("show")
-    jeton.Tokenizer(BYTES | LOW, specials={"<|end|>": 261}).save(folder / "tokenizer")
+    zeton.Tokenizer(BYTES | LOW, specials={"<|end|>": 261}).save(folder / "tokenizer")
     return folder
 
 
@@ -116,5 +116,5 @@ class TestMerges:
 
 def test_prints_json(folder: Path) -> None:
     told = json.loads(output("show", "--json", "lower low", folder=folder))
-    assert told == jeton.load(folder / "tokenizer").explain(b"lower low").to_dict()
+    assert told == zeton.load(folder / "tokenizer").explain(b"lower low").to_dict()
     assert told["unit"] == "byte"

@@ -17,12 +17,12 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import odd_text, patterns
-from jeton import corpus
-from jeton.corpus import Part, Position, Reader, Skipped, kinds, reader
-from jeton.counting import Counting
-from jeton.errors import CorpusError, FileError, MissingFileError
+from zeton import corpus
+from zeton.corpus import Part, Position, Reader, Skipped, kinds, reader
+from zeton.counting import Counting
+from zeton.errors import CorpusError, FileError, MissingFileError
 
 TEXTS = ["the theme of the thesis", "naïve café — 中文", "then\n\nthe end\n"]
 
@@ -51,16 +51,16 @@ KINDS = ["plain", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.xz", "a.parqu
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_file_trains_the_same(folder: Path, kind: str) -> None:
-    expected = jeton.train(TEXTS, 264)
-    assert jeton.train_files([folder / kind], 264) == expected
-    assert jeton.train_files([folder / kind], 264).made_by == expected.made_by
+    expected = zeton.train(TEXTS, 264)
+    assert zeton.train_files([folder / kind], 264) == expected
+    assert zeton.train_files([folder / kind], 264).made_by == expected.made_by
     assert [text.decode() for _, text in corpus.texts([folder / kind])] == TEXTS
 
 
 def test_paths_may_be_mixed_and_a_path_may_stand_alone(folder: Path) -> None:
-    both = jeton.train_files([folder / "plain", str(folder / "a.jsonl")], 264)
-    assert both == jeton.train(TEXTS * 2, 264)
-    assert jeton.train_files(str(folder / "plain"), 264) == jeton.train(TEXTS, 264)
+    both = zeton.train_files([folder / "plain", str(folder / "a.jsonl")], 264)
+    assert both == zeton.train(TEXTS * 2, 264)
+    assert zeton.train_files(str(folder / "plain"), 264) == zeton.train(TEXTS, 264)
 
 
 def test_a_glob_stands_for_the_files_it_matches_sorted_and_once(tmp_path: Path) -> None:
@@ -110,15 +110,15 @@ def test_a_folder_leaves_out_hidden_and_binary_files(folder: Path) -> None:
     (folder / "plain" / ".hidden").write_text("zzzzzz")
     (folder / "plain" / "image.png").write_bytes(b"\x89PNG\r\n\0\0zzzzzz")
     (folder / "plain" / "a.tar.gz").write_bytes(gzip.compress(b"name\0\0zzzzzz"))
-    assert jeton.train_files([folder / "plain"], 264) == jeton.train(TEXTS, 264)
+    assert zeton.train_files([folder / "plain"], 264) == zeton.train(TEXTS, 264)
 
 
 def test_another_field_may_be_named(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text('{"content": "the theme of the thesis"}\n')
-    assert jeton.train_files([file], 260, field="content") == jeton.train(TEXTS[:1], 260)
-    with pytest.raises(jeton.errors.CorpusError, match=r"line 1 has no field 'text'"):
-        jeton.train_files([file], 260)
+    assert zeton.train_files([file], 260, field="content") == zeton.train(TEXTS[:1], 260)
+    with pytest.raises(zeton.errors.CorpusError, match=r"line 1 has no field 'text'"):
+        zeton.train_files([file], 260)
 
 
 @given(texts=st.lists(odd_text, min_size=1, max_size=30))
@@ -132,13 +132,13 @@ def test_a_long_text_in_parts_is_counted_as_a_whole(
     pattern = patterns()[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "READ_BYTES", 7)
-        found = jeton.train_files([file], 256, pattern=pattern)
-    assert found.made_by == jeton.train([whole], 256, pattern=pattern).made_by
+        found = zeton.train_files([file], 256, pattern=pattern)
+    assert found.made_by == zeton.train([whole], 256, pattern=pattern).made_by
 
 
 def refusal(path: Path) -> str:
-    with pytest.raises(jeton.Error) as error:
-        jeton.train_files([path], 264)
+    with pytest.raises(zeton.Error) as error:
+        zeton.train_files([path], 264)
     assert len(str(error.value).splitlines()) == 1
     return str(error.value)
 
@@ -276,7 +276,7 @@ def test_a_text_that_is_read_on_has_the_pieces_of_the_whole(
     cut = Counting(pattern, 1, None).last_safe_cut
 
     def pieces(texts: list[str | bytes]) -> list[tuple[bytes, int]]:
-        return jeton.count_corpus(texts, pattern=pattern).most_common(10**9)
+        return zeton.count_corpus(texts, pattern=pattern).most_common(10**9)
 
     whole = pieces([file.read_bytes()])
     parts = list(Reader([file], cut=cut))
@@ -514,13 +514,13 @@ def test_refuses_a_weight_for_no_file_and_one_that_is_no_count() -> None:
 
 
 def test_what_is_certainly_no_text_is_refused(tmp_path: Path) -> None:
-    counts = jeton.count_corpus(["a b"]).save(tmp_path / "a.counts")
-    tok = jeton.train(["abab"], 257).save(tmp_path / "a.jeton")
+    counts = zeton.count_corpus(["a b"]).save(tmp_path / "a.counts")
+    tok = zeton.train(["abab"], 257).save(tmp_path / "a.zeton")
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(b"text"))
     for file, what in ((counts, "counts"), (tok, "a tokenizer"), (packed, "gzip")):
-        with pytest.raises(jeton.errors.CorpusError, match=f"is not text but {what}"):
-            jeton.train_files([file], 300)
+        with pytest.raises(zeton.errors.CorpusError, match=f"is not text but {what}"):
+            zeton.train_files([file], 300)
 
 
 def test_a_weight_names_a_path_a_folder_or_a_glob(tmp_path: Path) -> None:
@@ -528,5 +528,5 @@ def test_a_weight_names_a_path_a_folder_or_a_glob(tmp_path: Path) -> None:
     assert corpus.weights_of(files, {str(tmp_path / "en"): 3}) == [3, 3, 1]
     assert corpus.weights_of(files, {"b.txt": 5, f"{tmp_path}/en/": 3}) == [3, 5, 1]
     assert corpus.weights_of(files, {"*/c.*": 2}) == [1, 1, 2]
-    with pytest.raises(jeton.errors.CorpusError, match="of a weight before it"):
+    with pytest.raises(zeton.errors.CorpusError, match="of a weight before it"):
         corpus.weights_of(files, {"*": 3, "b.txt": 5})

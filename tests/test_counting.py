@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import odd_text
-from jeton import reference
+from zeton import reference
 
 texts_of_words = st.lists(st.one_of(st.text("ab ", max_size=200), odd_text), max_size=6)
 
 
-def pieces(counts: jeton.Counts) -> dict[bytes, int]:
+def pieces(counts: zeton.Counts) -> dict[bytes, int]:
     return dict(counts.most_common(10**9))
 
 
@@ -29,7 +29,7 @@ def many_words(seed: int, words: int = 60_000) -> str:
 @given(texts=texts_of_words, threads=st.integers(1, 3))
 @settings(max_examples=50)
 def test_counts_are_the_references(texts: list[str], threads: int) -> None:
-    counts = jeton.count_corpus(texts, threads=threads)
+    counts = zeton.count_corpus(texts, threads=threads)
     assert pieces(counts) == dict(reference.count(texts))
     assert counts.texts == len(texts)
     assert counts.corpus_bytes == sum(len(piece) * n for piece, n in pieces(counts).items())
@@ -37,96 +37,96 @@ def test_counts_are_the_references(texts: list[str], threads: int) -> None:
 
 def test_counts_that_do_not_fit_go_to_files_and_are_the_same(tmp_path: Path) -> None:
     texts = [many_words(seed) for seed in range(4)]
-    expected = jeton.count_corpus(texts, memory="4GB").save(tmp_path / "all.counts").read_bytes()
+    expected = zeton.count_corpus(texts, memory="4GB").save(tmp_path / "all.counts").read_bytes()
     for memory in ("1MB", "8MB", 1):
-        counts = jeton.count_corpus(texts, memory=memory, folder=tmp_path, threads=2)
+        counts = zeton.count_corpus(texts, memory=memory, folder=tmp_path, threads=2)
         assert counts.save(tmp_path / "small.counts").read_bytes() == expected
         assert sorted(file.name for file in tmp_path.iterdir()) == ["all.counts", "small.counts"]
 
 
 def test_the_order_of_the_most_common_is_by_count_then_bytes() -> None:
-    counts = jeton.count_corpus(["b b b a a c c c"])
+    counts = zeton.count_corpus(["b b b a a c c c"])
     assert counts.most_common(3) == [(b" c", 3), (b" a", 2), (b" b", 2)]
 
 
 def test_a_text_counts_as_often_as_its_weight() -> None:
-    counts = jeton.count_corpus(["a a", "b", "a"], weights=iter([3, 1, 2**32 - 1]))
+    counts = zeton.count_corpus(["a a", "b", "a"], weights=iter([3, 1, 2**32 - 1]))
     assert pieces(counts) == {b"a": 2**32 + 2, b" a": 3, b"b": 1}
 
 
 def test_counts_go_beyond_32_bits() -> None:
     weight = 2**32 - 1
-    counts = jeton.count_corpus(["ab"] * 5, weights=[weight] * 5)
+    counts = zeton.count_corpus(["ab"] * 5, weights=[weight] * 5)
     assert pieces(counts) == {b"ab": 5 * weight}
-    assert jeton.learn(counts, 257).merges() == {(97, 98): 256}
+    assert zeton.learn(counts, 257).merges() == {(97, 98): 256}
 
 
 @pytest.mark.parametrize("weight", [0, -1, 2**32])
 def test_refuses_a_weight_that_is_none(weight: int) -> None:
-    with pytest.raises(jeton.errors.TrainError, match="it must be from 1 to"):
-        jeton.count_corpus(["a"], weights=[weight])
+    with pytest.raises(zeton.errors.TrainError, match="it must be from 1 to"):
+        zeton.count_corpus(["a"], weights=[weight])
 
 
 def test_refuses_weights_that_are_no_numbers_or_too_few() -> None:
     with pytest.raises(TypeError, match="a weight is an int, not float"):
-        jeton.count_corpus(["a"], weights=[0.5])  # type: ignore[list-item]
-    with pytest.raises(jeton.errors.TrainError, match="fewer weights than texts"):
-        jeton.count_corpus(["a", "b"], weights=[1])
+        zeton.count_corpus(["a"], weights=[0.5])  # type: ignore[list-item]
+    with pytest.raises(zeton.errors.TrainError, match="fewer weights than texts"):
+        zeton.count_corpus(["a", "b"], weights=[1])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, 7.0])
 def test_refuses_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(jeton.errors.TrainError, match="it is a share"):
-        jeton.count_corpus(["a"], held_out=share)
+    with pytest.raises(zeton.errors.TrainError, match="it is a share"):
+        zeton.count_corpus(["a"], held_out=share)
 
 
 def test_what_is_held_out_is_counted_apart() -> None:
     texts = [many_words(seed, 3000) for seed in range(20)]
-    counts = jeton.count_corpus(texts, held_out=0.2)
+    counts = zeton.count_corpus(texts, held_out=0.2)
     held_out = counts.held_out
     assert held_out is not None
     both = Counter(pieces(counts)) + Counter(pieces(held_out))
     assert both == reference.count(texts)
     share = held_out.corpus_bytes / (counts.corpus_bytes + held_out.corpus_bytes)
     assert 0.1 < share < 0.3
-    again = jeton.count_corpus(reversed(texts), held_out=0.2, threads=1)
+    again = zeton.count_corpus(reversed(texts), held_out=0.2, threads=1)
     assert pieces(again) == pieces(counts)
-    assert jeton.count_corpus(texts).held_out is None
+    assert zeton.count_corpus(texts).held_out is None
 
 
 def test_counts_files_merge_to_the_counts_of_all_texts(tmp_path: Path) -> None:
     texts = [many_words(seed, 500) for seed in range(6)]
-    whole = jeton.count_corpus(texts).save(tmp_path / "whole.counts")
-    parts = [jeton.count_corpus(texts[at::3]).save(tmp_path / f"{at}.counts") for at in range(3)]
-    merged = jeton.Counts.load(*parts)
+    whole = zeton.count_corpus(texts).save(tmp_path / "whole.counts")
+    parts = [zeton.count_corpus(texts[at::3]).save(tmp_path / f"{at}.counts") for at in range(3)]
+    merged = zeton.Counts.load(*parts)
     assert merged.texts == 6
     assert merged.save(tmp_path / "merged.counts").read_bytes() == whole.read_bytes()
-    assert jeton.learn(merged, 400) == jeton.train(texts, 400)
+    assert zeton.learn(merged, 400) == zeton.train(texts, 400)
 
 
 def test_what_is_no_counts_file_is_refused_by_name(tmp_path: Path) -> None:
-    good = jeton.count_corpus(["a b c"]).save(tmp_path / "good.counts")
+    good = zeton.count_corpus(["a b c"]).save(tmp_path / "good.counts")
     content = good.read_bytes()
     bad = tmp_path / "bad.counts"
-    for damaged in (b"", b"jeton", content[:-1], content + b"x", content[:-5] + b"12345"):
+    for damaged in (b"", b"zeton", content[:-1], content + b"x", content[:-5] + b"12345"):
         bad.write_bytes(damaged)
-        with pytest.raises(jeton.errors.FormatError, match=r"bad\.counts: "):
-            jeton.Counts.load(good, bad)
-    with pytest.raises(jeton.errors.MissingFileError, match=r"none\.counts"):
-        jeton.Counts.load(tmp_path / "none.counts")
-    with pytest.raises(jeton.Error, match="no counts files"):
-        jeton.Counts.load()
-    other = jeton.count_corpus(["a b"], pattern=r"\w+|\W").save(tmp_path / "other.counts")
-    with pytest.raises(jeton.errors.TrainError, match="two patterns"):
-        jeton.Counts.load(good, other)
+        with pytest.raises(zeton.errors.FormatError, match=r"bad\.counts: "):
+            zeton.Counts.load(good, bad)
+    with pytest.raises(zeton.errors.MissingFileError, match=r"none\.counts"):
+        zeton.Counts.load(tmp_path / "none.counts")
+    with pytest.raises(zeton.Error, match="no counts files"):
+        zeton.Counts.load()
+    other = zeton.count_corpus(["a b"], pattern=r"\w+|\W").save(tmp_path / "other.counts")
+    with pytest.raises(zeton.errors.TrainError, match="two patterns"):
+        zeton.Counts.load(good, other)
 
 
 def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    counts = jeton.count_corpus(["a b c"])
-    with pytest.raises(jeton.errors.FileError):
+    counts = zeton.count_corpus(["a b c"])
+    with pytest.raises(zeton.errors.FileError):
         counts.save(tmp_path / "none" / "a.counts")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(jeton.errors.FileError):
+    with pytest.raises(zeton.errors.FileError):
         counts.save(tmp_path / "folder")
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
 
@@ -139,7 +139,7 @@ def test_texts_are_read_while_others_are_counted() -> None:
             readers.add(threading.get_ident())
             yield "some text"
 
-    jeton.count_corpus(texts())
+    zeton.count_corpus(texts())
     assert readers
     assert threading.get_ident() not in readers
 
@@ -150,17 +150,17 @@ def test_a_reader_ends_with_the_counting_that_it_was_for() -> None:
             yield None
 
     with pytest.raises(TypeError, match="a text is str or bytes"):
-        jeton.count_corpus(texts())  # type: ignore[arg-type]
+        zeton.count_corpus(texts())  # type: ignore[arg-type]
     end = time.monotonic() + 10
-    while any(thread.name == "jeton reads ahead" for thread in threading.enumerate()):
+    while any(thread.name == "zeton reads ahead" for thread in threading.enumerate()):
         assert time.monotonic() < end, "the thread goes on"
         time.sleep(0.01)
 
 
 def test_progress_tells_a_program_how_far_it_is() -> None:
-    told: list[jeton.Progress] = []
+    told: list[zeton.Progress] = []
     texts = [many_words(seed, 20_000) for seed in range(3)]
-    jeton.count_corpus(texts, progress=told.append)
+    zeton.count_corpus(texts, progress=told.append)
     assert [now.stage for now in told] == ["count"] * len(told)
     last = told[-1]
     assert last.texts == 3
@@ -173,22 +173,22 @@ def test_progress_tells_a_program_how_far_it_is() -> None:
 
 def test_many_counts_files_are_merged(tmp_path: Path) -> None:
     files = [
-        jeton.count_corpus([f"text {number}"]).save(tmp_path / f"{number}.counts")
+        zeton.count_corpus([f"text {number}"]).save(tmp_path / f"{number}.counts")
         for number in range(70)
     ]
-    merged = jeton.Counts.load(*files)
+    merged = zeton.Counts.load(*files)
     assert merged.texts == 70
     assert dict(merged.most_common(1000))[b"text"] == 70
 
 
 def test_counts_with_a_share_held_out_are_not_saved(tmp_path: Path) -> None:
-    counts = jeton.count_corpus(["a b c"], held_out=0.5)
-    with pytest.raises(jeton.errors.TrainError, match="held out"):
+    counts = zeton.count_corpus(["a b c"], held_out=0.5)
+    with pytest.raises(zeton.errors.TrainError, match="held out"):
         counts.save(tmp_path / "a.counts")
 
 
 def test_weights_that_alternate_are_counted_together() -> None:
-    counts = jeton.count_corpus(["a", "b"] * 1000, weights=[1, 2] * 1000)
+    counts = zeton.count_corpus(["a", "b"] * 1000, weights=[1, 2] * 1000)
     assert pieces(counts) == {b"a": 1000, b"b": 2000}
 
 
@@ -196,11 +196,11 @@ def test_a_file_that_is_given_twice_is_remarked_once(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text("some text")
     said: list[str] = []
-    once = jeton.count_files([tmp_path], remark=said.append)
+    once = zeton.count_files([tmp_path], remark=said.append)
     assert said == []
     a = tmp_path / "a.txt"
-    twice = jeton.count_files([tmp_path, a], weights={"a.txt": 3}, remark=said.append)
+    twice = zeton.count_files([tmp_path, a], weights={"a.txt": 3}, remark=said.append)
     assert said == [f"{a} is given 2 times and counts 6 times"]
     assert twice.corpus_bytes == once.corpus_bytes + 5 * 9
-    jeton.count_files([tmp_path, tmp_path, tmp_path / "." / "a.txt"], remark=said.append)
+    zeton.count_files([tmp_path, tmp_path, tmp_path / "." / "a.txt"], remark=said.append)
     assert said[1:] == [f"{a} is given 3 times and counts 3 times; doubled as well: 2"]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES, family_patterns, odd_bytes, odd_text, vocab_with, vocabs
-from jeton.cutting import Border, Side
-from jeton.reference import Vocab
+from zeton.cutting import Border, Side
+from zeton.reference import Vocab
 
-TOK = jeton.pretrained("cl100k_base")
+TOK = zeton.pretrained("cl100k_base")
 SPECIALS = {"<|a": 5000, "<|a|>": 5001}
 
 patterns_of_all_kinds = st.one_of(
@@ -37,7 +37,7 @@ def cuts(text: str) -> list[int]:
 
 @given(vocab=vocabs(), pattern=patterns_of_all_kinds, text=texts, limit=st.integers(0, 12))
 def test_counting_to_a_limit_is_counting(vocab: Vocab, pattern: str, text: str, limit: int) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
+    tok = zeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
     for specials in (None, "all"):
         count = len(tok.encode(text, specials=specials))
         assert tok.count(text, specials=specials) == count
@@ -50,7 +50,7 @@ def test_counting_to_a_limit_is_counting(vocab: Vocab, pattern: str, text: str, 
 def test_truncate_leaves_the_longest_that_fits(
     vocab: Vocab, pattern: str, text: str, n: int
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
+    tok = zeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
     for specials in (None, "all"):
 
         def fits(part: str) -> bool:
@@ -90,7 +90,7 @@ def test_bytes_are_cut_between_characters_as_well(text: bytes, n: int) -> None:
 def test_chunks_fit_and_joined_are_the_text(
     *, vocab: Vocab, pattern: str, text: str, n: int, overlap: int, at: Border
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    tok = zeton.Tokenizer(vocab, pattern=pattern)
     chunks = tok.chunk(text, n, overlap, at)
     done = 0
     for chunk in chunks:
@@ -135,14 +135,14 @@ def test_a_run_without_a_place_to_cut_is_filled(kind: str, side: Side) -> None:
 
 def test_the_middle_of_a_text_with_specials_fits() -> None:
     vocab = vocab_with([b"<|", b"xy", b"xyz"])
-    tok = jeton.Tokenizer(vocab, pattern=r"\w+|\W+", specials={"<|x": 900})
+    tok = zeton.Tokenizer(vocab, pattern=r"\w+|\W+", specials={"<|x": 900})
     cut = tok.truncate("<|x a b c yz", 2, "middle", specials="all")
     assert tok.count(cut, specials="all") == 2
 
 
 @pytest.mark.parametrize("at", ["grapheme", "word", "piece"])
 def test_the_start_of_a_long_text_is_cut_at_its_own_borders(at: Border) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern="(?s:.{1,3})")
+    tok = zeton.Tokenizer(BYTES, pattern="(?s:.{1,3})")
     text = "é1a" * 2000 + "🇩🇪" * 30
     for n in (7, 8, 100):
         tail = tok.truncate(text, n, "start", at)
@@ -153,7 +153,7 @@ def test_the_start_of_a_long_text_is_cut_at_its_own_borders(at: Border) -> None:
 
 
 def test_borders_that_depend_on_far_text_are_found() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern="(?s:.)")
+    tok = zeton.Tokenizer(BYTES, pattern="(?s:.)")
     far = "1" * 2000
     assert not tok.truncate(f"One etc. {far} lower. End", 12, at="sentence")
     assert tok.truncate("One\n\n" + " " * 400 + "two three\n", 12, at="paragraph") == "One\n\n"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import odd_text
 
-TOK = jeton.pretrained("cl100k_base")
+TOK = zeton.pretrained("cl100k_base")
 ENCODING = TOK.as_tiktoken()
 some_ids = st.lists(
     st.one_of(st.integers(0, 100255), st.sampled_from([100257, 100276])), max_size=20
@@ -56,12 +56,12 @@ def test_a_large_batch_decodes_on_threads() -> None:
 @pytest.mark.parametrize("unknown", [100256, 100277, -1, 2**32, 2**200])
 def test_refuses_an_unknown_id_naming_it_and_the_range(unknown: int) -> None:
     for call in (TOK.decode, TOK.decode_bytes, lambda ids: TOK.decode_batch([ids])):
-        with pytest.raises(jeton.errors.IdError, match="ids are below 100277") as refusal:
+        with pytest.raises(zeton.errors.IdError, match="ids are below 100277") as refusal:
             call([0, unknown])
         assert isinstance(refusal.value, KeyError)
         if unknown < 2**127:
             assert f"id {unknown} is not in the vocabulary" in str(refusal.value)
-    with pytest.raises(jeton.errors.IdError):
+    with pytest.raises(zeton.errors.IdError):
         TOK.token_bytes(unknown)
 
 
@@ -174,13 +174,13 @@ def test_refuses_what_holds_no_ids(refused: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["u4", "i4", "u8", "i8"])
 def test_refuses_an_unknown_id_in_an_array(dtype: str) -> None:
-    with pytest.raises(jeton.errors.IdError, match="id 100256 is not in the vocabulary"):
+    with pytest.raises(zeton.errors.IdError, match="id 100256 is not in the vocabulary"):
         TOK.decode(np.array([97] * 500 + [100_256], dtype))
 
 
 @pytest.mark.parametrize("number", [-1, 2**32, 2**32 + 97])
 def test_refuses_a_number_in_an_array_that_no_id_has(number: int) -> None:
-    with pytest.raises(jeton.errors.IdError, match=f"id {number} is not in the vocabulary"):
+    with pytest.raises(zeton.errors.IdError, match=f"id {number} is not in the vocabulary"):
         TOK.decode(np.array([97, number]))
 
 

@@ -21,7 +21,7 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         pytest.importorskip(package, reason=f"{package} is not installed; `make {package}` does it")
     monkeypatch.chdir(tmp_path)
     # A page may set it; it is set back afterwards.
-    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZETON_CACHE", str(tmp_path / "cache"))
     text = re.sub(r"^```.*$", "", page.read_text(), flags=re.MULTILINE)
     names = {"__name__": "__main__"}  # As where somebody types them.
     examples = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
@@ -37,5 +37,5 @@ def test_the_pages_name_no_file_that_is_not_there() -> None:
 
 
 def test_the_reference_stays_small() -> None:
-    lines = (ROOT / "python" / "jeton" / "reference.py").read_text().splitlines()
+    lines = (ROOT / "python" / "zeton" / "reference.py").read_text().splitlines()
     assert len(lines) <= 150

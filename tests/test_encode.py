@@ -15,26 +15,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken.load import load_tiktoken_bpe
 
-import jeton
+import zeton
 from conftest import BYTES, SHARED, family_patterns, needs_shared, odd_bytes, odd_text, vocabs
-from jeton import reference
-from jeton.reference import Vocab
+from zeton import reference
+from zeton.reference import Vocab
 
-NAMES = jeton.pretrained_names()
-ENCODINGS = {name: jeton.pretrained(name).as_tiktoken() for name in NAMES}
+NAMES = zeton.pretrained_names()
+ENCODINGS = {name: zeton.pretrained(name).as_tiktoken() for name in NAMES}
 
 
 @given(text=odd_text)
 @pytest.mark.parametrize("name", NAMES)
 def test_ids_are_tiktokens_for_published_vocabularies(name: str, text: str) -> None:
-    assert jeton.pretrained(name).encode(text) == ENCODINGS[name].encode_ordinary(text)
+    assert zeton.pretrained(name).encode(text) == ENCODINGS[name].encode_ordinary(text)
 
 
 @given(vocab=vocabs(), pattern=family_patterns(), text=odd_text)
 def test_ids_are_tiktokens_for_any_vocabulary_and_pattern(
     vocab: Vocab, pattern: str, text: str
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    tok = zeton.Tokenizer(vocab, pattern=pattern)
     ids = tok.encode(text)
     assert ids == tok.as_tiktoken().encode_ordinary(text)
     assert ids == reference.encode(text, vocab, pattern)
@@ -62,14 +62,14 @@ OUTSIDE = {
 def test_ids_are_tiktokens_for_patterns_outside_the_family(
     name: str, vocab: Vocab, text: str
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=OUTSIDE[name])
+    tok = zeton.Tokenizer(vocab, pattern=OUTSIDE[name])
     assert tok.grammar is None
     assert tok.encode(text) == tok.as_tiktoken().encode_ordinary(text)
 
 
 @given(vocab=vocabs(), text=odd_bytes)
 def test_any_bytes_come_back(vocab: Vocab, text: bytes) -> None:
-    tok = jeton.Tokenizer(vocab)
+    tok = zeton.Tokenizer(vocab)
     assert tok.encode(text) == reference.encode(text, vocab)
     assert tok.decode_bytes(tok.encode(text)) == text
     assert tok.encode(bytearray(text)) == tok.encode(memoryview(text)) == tok.encode(text)
@@ -79,8 +79,8 @@ def test_any_bytes_come_back(vocab: Vocab, text: bytes) -> None:
 def test_long_strs_that_are_not_ascii_have_the_ids_of_their_utf8(wide: str) -> None:
     text = ("It was low, the lowest.\n\n  99 bottles " * 3000 + wide) * 3 + "<|endoftext|> "
     utf8 = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-    cl100k = jeton.pretrained("cl100k_base")
-    for tok in (cl100k, jeton.train([text[:1000]], 264, pattern=r"\w+|\W")):
+    cl100k = zeton.pretrained("cl100k_base")
+    for tok in (cl100k, zeton.train([text[:1000]], 264, pattern=r"\w+|\W")):
         assert tok.encode(text) == tok.encode(utf8)
         assert tok.encode_array(text, threads=1).tolist() == tok.encode(utf8)
     specials = ["<|endoftext|>"]
@@ -92,7 +92,7 @@ surrogates = st.text(st.characters(categories=["Cs", "Ll", "Zs"]), max_size=12)
 
 @given(text=surrogates)
 def test_lone_surrogates_are_read_as_tiktoken_reads_them(text: str) -> None:
-    tok = jeton.pretrained("cl100k_base")
+    tok = zeton.pretrained("cl100k_base")
     assert tok.encode(text) == ENCODINGS["cl100k_base"].encode_ordinary(text)
     assert tok.encode(text) == reference.encode(text, tok.ranks(), tok.pattern)
 
@@ -106,7 +106,7 @@ class Derived(str):
 @pytest.mark.parametrize("widest", ["a", "é", "Ā", "’", "\uffff", "😀", "\ud800"])
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 510, 511, 512, 513, 1040, 5000])
 def test_a_str_of_any_width_is_read_as_its_utf8(widest: str, length: int) -> None:
-    tok = jeton.pretrained("cl100k_base")
+    tok = zeton.pretrained("cl100k_base")
     words = "It is a truth, " * (length // 15 + 1)
     for place in {0, length // 2, length}:
         text = words[:place] + widest + words[place:length]
@@ -119,7 +119,7 @@ def test_a_str_of_any_width_is_read_as_its_utf8(widest: str, length: int) -> Non
 def test_a_long_str_keeps_no_utf8() -> None:
     text = "’" * 1000
     size = sys.getsizeof(text)
-    jeton.pretrained("cl100k_base").encode(text)
+    zeton.pretrained("cl100k_base").encode(text)
     assert sys.getsizeof(text) == size
 
 
@@ -130,7 +130,7 @@ SPECIALS = {"<|end|>": 300, "<|end|>x": 301, "<|": 302, "é": 303}
 
 @given(parts=st.lists(st.sampled_from([*SPECIALS, "a", " ", "|>", "end", "\n"]), max_size=12))
 def test_listed_specials_are_found_longest_first(parts: list[str]) -> None:
-    tok = jeton.Tokenizer(BYTES, specials=SPECIALS)
+    tok = zeton.Tokenizer(BYTES, specials=SPECIALS)
     text = "".join(parts)
     for allowed in (SPECIALS, {"<|end|>": 300}, {}):
         expected = reference.encode(text, BYTES, tok.pattern, allowed)
@@ -142,7 +142,7 @@ def test_listed_specials_are_found_longest_first(parts: list[str]) -> None:
 
 
 def test_specials_are_text_unless_listed() -> None:
-    tok = jeton.pretrained("cl100k_base")
+    tok = zeton.pretrained("cl100k_base")
     text = "a<|endoftext|>b <|fim_prefix|>"
     encoding = ENCODINGS["cl100k_base"]
     assert tok.encode(text) == encoding.encode(text, disallowed_special=())
@@ -157,28 +157,28 @@ def test_white_space_before_a_special_is_at_the_end_of_its_stretch() -> None:
     for name in NAMES:
         text = "a  \n <|endoftext|> \n  b  "
         expected = ENCODINGS[name].encode(text, allowed_special="all")
-        assert jeton.pretrained(name).encode(text, specials="all") == expected
+        assert zeton.pretrained(name).encode(text, specials="all") == expected
 
 
 def test_refuses_an_unknown_special() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     for call in (
         lambda: tok.encode("a", specials=["<|nope|>"]),
         lambda: tok.encode("a", prepend="<|nope|>"),
         lambda: tok.encode_batch(["a"], append="<|nope|>"),
         lambda: tok.encode_array("a", specials=["<|nope|>"]),
     ):
-        with pytest.raises(jeton.errors.SpecialError, match=r"nope\|>. is not a special"):
+        with pytest.raises(zeton.errors.SpecialError, match=r"nope\|>. is not a special"):
             call()
 
 
 def test_prepends_and_appends_an_id_or_a_special() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     ids = tok.encode("hi")
     assert tok.encode("hi", prepend="<|endoftext|>") == [50256, *ids]
     assert tok.encode("hi", prepend=50256, append=0) == [50256, *ids, 0]
     assert tok.encode_batch(["hi", ""], append="<|endoftext|>") == [[*ids, 50256], [50256]]
-    with pytest.raises(jeton.errors.IdError, match="id 50257 is not in the vocabulary"):
+    with pytest.raises(zeton.errors.IdError, match="id 50257 is not in the vocabulary"):
         tok.encode("hi", prepend=50257)
 
 
@@ -186,7 +186,7 @@ def test_prepends_and_appends_an_id_or_a_special() -> None:
 
 
 def test_batches_and_arrays_hold_the_same_ids() -> None:
-    tok = jeton.pretrained("o200k_base")
+    tok = zeton.pretrained("o200k_base")
     texts: list[str | bytes] = ["", b"\xff\xfe", "x" * 9999]
     texts += [f"text {i} — naïve 中文 " * (i % 50) for i in range(700)]
     expected = [tok.encode(text) for text in texts]
@@ -206,7 +206,7 @@ def test_batches_and_arrays_hold_the_same_ids() -> None:
 
 
 def test_refuses_what_is_not_text() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     with pytest.raises(TypeError, match="a text is str or bytes, not int"):
         tok.encode(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a list of texts, not one text"):
@@ -214,7 +214,7 @@ def test_refuses_what_is_not_text() -> None:
 
 
 def test_threads_share_a_tokenizer() -> None:
-    tok = jeton.pretrained("cl100k_base")
+    tok = zeton.pretrained("cl100k_base")
     texts = ["the quick brown fox — " * (100 + i) for i in range(8)]
     expected = [tok.encode(text) for text in texts]
     results: list[list[list[int]]] = [[] for _ in texts]
@@ -234,14 +234,14 @@ def test_threads_share_a_tokenizer() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_goes_on_encoding_with_threads() -> None:
     code = """
-import os, jeton
-tok = jeton.pretrained("gpt2")
+import os, zeton
+tok = zeton.pretrained("gpt2")
 texts = ["hello world " * 5000] * 8
 expected = tok.encode_batch(texts, threads=2)
 pid = os.fork()
 if pid == 0:
     same = tok.encode_batch(texts, threads=2) == expected
-    trained = jeton.train(["abc abd " * 50000] * 4, 259, threads=2)
+    trained = zeton.train(["abc abd " * 50000] * 4, 259, threads=2)
     os._exit(0 if same and trained.vocab_size == 259 else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 """
@@ -254,7 +254,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 @needs_shared
 @pytest.mark.parametrize("name", ["gpt2", "p50k_base", "cl100k_base", "o200k_base"])
 def test_ids_are_tiktokens_on_real_texts(name: str) -> None:
-    tok, encoding = jeton.pretrained(name), ENCODINGS[name]
+    tok, encoding = zeton.pretrained(name), ENCODINGS[name]
     for file in sorted(SHARED.glob("dev/*/*.txt")):
         texts = file.read_bytes()[:400_000].decode(errors="ignore").split("\x1e")
         assert tok.encode_batch(texts) == encoding.encode_ordinary_batch(texts), file.name
@@ -269,7 +269,7 @@ def test_ids_are_tiktokens_on_published_vocabularies_of_others() -> None:
         spec = specs[name]
         (file,) = (SHARED / "vocabs").rglob(Path(spec["file"]).name)
         ranks = load_tiktoken_bpe(str(file))
-        tok = jeton.Tokenizer(ranks, pattern=spec["pat_str"], specials=spec["special_tokens"])
+        tok = zeton.Tokenizer(ranks, pattern=spec["pat_str"], specials=spec["special_tokens"])
         assert tok.grammar is not None
         assert tok.encode_batch(texts) == tok.as_tiktoken().encode_ordinary_batch(texts)
         reached = set(tok.merges().values())
@@ -289,7 +289,7 @@ def test_hostile_texts_are_exact(tmp_path: Path) -> None:
     texts = [ast.literal_eval(case["repr"]) for case in cases]
     texts += [file.read_bytes().decode() for file in sorted((tmp_path / "files").glob("*.txt"))]
     for name in ("gpt2", "cl100k_base", "o200k_base"):
-        tok = jeton.pretrained(name)
+        tok = zeton.pretrained(name)
         for text in texts:
             assert tok.encode(text) == ENCODINGS[name].encode_ordinary(text), text[:100]
         for file in (tmp_path / "files").glob("*.bin"):
@@ -301,7 +301,7 @@ def test_hostile_texts_are_exact(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
 def test_one_text_on_many_threads_has_the_same_ids(name: str) -> None:
-    tok = jeton.pretrained(name)
+    tok = zeton.pretrained(name)
     rng = random.Random(name)
     words = [
         "the",
@@ -325,7 +325,7 @@ def test_one_text_on_many_threads_has_the_same_ids(name: str) -> None:
 
 
 def test_a_list_counts_its_references_as_python_does() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     text = "".join(chr(0x4E00 + number) for number in range(20_000))
     ids = tok.encode(text)  # Enough for ints to be ready.
     assert ids == tok.encode_array(text).tolist()
@@ -340,7 +340,7 @@ def test_a_list_counts_its_references_as_python_does() -> None:
 
 
 def test_a_wide_str_keeps_no_utf_8() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     text = "中文" * 1000
     size = sys.getsizeof(text)
     for ids in (tok.encode(text), tok.encode_array(text).tolist(), tok.encode_batch([text])[0]):
@@ -351,8 +351,8 @@ def test_a_wide_str_keeps_no_utf_8() -> None:
 
 def test_arrays_without_numpy_are_an_import_error() -> None:
     code = """
-import sys, jeton
-tok = jeton.pretrained("gpt2")
+import sys, zeton
+tok = zeton.pretrained("gpt2")
 sys.modules["numpy"] = None
 for encode in (tok.encode_array, lambda text: tok.encode_batch_array([text])):
     try:
@@ -366,7 +366,7 @@ assert tok.decode(tok.encode("hello")) == "hello"
 
 
 def test_arrays_are_memory_of_their_own() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     for text in ("", "hello world", "hello world " * 10_000):
         first, second = tok.encode_array(text), tok.encode_array(text)
         assert first.flags.writeable

@@ -2,13 +2,13 @@
 
 import pytest
 
-import jeton
+import zeton
 from conftest import BYTES, vocab_with
-from jeton.evaluation import Row, measure, total
+from zeton.evaluation import Row, measure, total
 
 TOKENIZERS = {
-    "bytes": jeton.Tokenizer(BYTES),
-    "pairs": jeton.Tokenizer(vocab_with([b"ab", b"cd"])),
+    "bytes": zeton.Tokenizer(BYTES),
+    "pairs": zeton.Tokenizer(vocab_with([b"ab", b"cd"])),
 }
 
 

@@ -8,7 +8,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import (
     BYTES,
     odd_bytes,
@@ -16,8 +16,8 @@ from conftest import (
     patterns,
     vocab_with,
 )
-from jeton import reference
-from jeton.explaining import Explanation, Merge
+from zeton import reference
+from zeton.explaining import Explanation, Merge
 
 END = {"<|end|>": 90_000}
 
@@ -79,12 +79,12 @@ def test_names_the_rule_of_the_pattern_that_matched(name: str, text: str) -> Non
     named = regex.compile("|".join(f"(?P<{rule}>{part})" for rule, part in rules.items()))
     text = reference.read(text)
     expected = [(match.lastgroup, match.group().encode()) for match in named.finditer(text)]
-    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    tok = zeton.Tokenizer(BYTES, pattern=pattern)
     assert rules_and_pieces(tok.explain(text)) == expected
 
 
 def test_a_mark_after_a_sign_is_no_word_where_the_pattern_says_so() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern="|".join(RULES["marks"].values()))
+    tok = zeton.Tokenizer(BYTES, pattern="|".join(RULES["marks"].values()))
     assert tok.grammar is not None
     assert [rule for rule, _ in rules_and_pieces(tok.explain("!\u0301 \u0301"))] == [
         "punctuation",
@@ -93,7 +93,7 @@ def test_a_mark_after_a_sign_is_no_word_where_the_pattern_says_so() -> None:
 
 
 def test_knows_no_rules_of_other_patterns() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=r"\w+|\W")
+    tok = zeton.Tokenizer(BYTES, pattern=r"\w+|\W")
     assert rules_and_pieces(tok.explain("a !")) == [
         ("pattern", b"a"),
         ("pattern", b" "),
@@ -106,7 +106,7 @@ def test_names_rules_of_ones_own_by_their_fields() -> None:
         '{"rules":1,"case":"words","keep":["C++"],'
         '"isolate":[{"regex":"\\\\d+-\\\\d+","name":"date"}],"groups":[{"characters":"ACGT","size":3}]}'
     )
-    tok = jeton.Tokenizer(BYTES, pattern=rules)
+    tok = zeton.Tokenizer(BYTES, pattern=rules)
     text = "C++ 12-3 aBc ACGT"
     explanation = tok.explain(text)
     assert explanation.ids == tok.encode(text)
@@ -125,7 +125,7 @@ def test_names_rules_of_ones_own_by_their_fields() -> None:
 @given(spelled=tokens, piece=st.text("abc", max_size=30).map(str.encode))
 def test_merges_as_the_reference_does_step_by_step(spelled: list[bytes], piece: bytes) -> None:
     vocab = vocab_with(spelled)
-    tok = jeton.Tokenizer(vocab, pattern="(?s).+")
+    tok = zeton.Tokenizer(vocab, pattern="(?s).+")
     for each in tok.explain(piece).pieces:
         steps = list(reference.merge_steps(piece, vocab))
         assert list(each.steps()) == steps
@@ -144,7 +144,7 @@ def test_merges_as_the_reference_does_step_by_step(spelled: list[bytes], piece: 
 def test_the_ids_and_pieces_are_those_of_encode_and_split(
     text: str | bytes, spelled: list[bytes]
 ) -> None:
-    tok = jeton.Tokenizer(vocab_with(spelled), specials=END)
+    tok = zeton.Tokenizer(vocab_with(spelled), specials=END)
     explanation = tok.explain(text)
     assert explanation.ids == tok.encode(text)
     assert [piece.content for piece in explanation.pieces] == tok.split(text)
@@ -153,7 +153,7 @@ def test_the_ids_and_pieces_are_those_of_encode_and_split(
 @given(parts=st.lists(st.one_of(st.just("<|end|>"), odd_text), max_size=6))
 def test_places_are_in_characters_of_a_str(parts: list[str]) -> None:
     text = reference.read("".join(parts))
-    explanation = jeton.Tokenizer(BYTES, specials=END).explain(text, specials="all")
+    explanation = zeton.Tokenizer(BYTES, specials=END).explain(text, specials="all")
     assert explanation.unit == "character"
     ends = [0]
     for piece in explanation.pieces:
@@ -167,41 +167,41 @@ def test_places_are_in_characters_of_a_str(parts: list[str]) -> None:
 
 
 def test_places_are_in_bytes_of_bytes() -> None:
-    explanation = jeton.Tokenizer(BYTES).explain("é !\xff".encode("latin-1"))
+    explanation = zeton.Tokenizer(BYTES).explain("é !\xff".encode("latin-1"))
     assert explanation.unit == "byte"
     assert [(piece.start, piece.end) for piece in explanation.pieces] == [(0, 1), (1, 4)]
 
 
 def test_lone_surrogates_are_read_as_encode_reads_them() -> None:
-    tok = jeton.Tokenizer(BYTES)
+    tok = zeton.Tokenizer(BYTES)
     assert tok.explain("a\ud800").ids == tok.encode("a\ud800")
 
 
 def test_a_special_that_is_not_allowed_is_text() -> None:
-    tok = jeton.Tokenizer(BYTES, specials=END)
+    tok = zeton.Tokenizer(BYTES, specials=END)
     assert {piece.rule for piece in tok.explain("<|end|>").pieces} == {"word", "punctuation"}
 
 
 def test_a_token_that_no_merge_reaches_is_taken_whole_and_says_so() -> None:
-    (piece,) = jeton.Tokenizer(BYTES | {b"abc": 256}).explain("abc").pieces
+    (piece,) = zeton.Tokenizer(BYTES | {b"abc": 256}).explain("abc").pieces
     assert (piece.whole, piece.reached, piece.merges, piece.ids) == (True, False, (), (256,))
     assert piece.tokens == (b"abc",)
 
 
 def test_no_merge_reaches_a_special_even_of_one_byte() -> None:
-    (piece,) = jeton.Tokenizer(BYTES, specials={"|": 300}).explain("|", specials="all").pieces
+    (piece,) = zeton.Tokenizer(BYTES, specials={"|": 300}).explain("|", specials="all").pieces
     assert (piece.ids, piece.whole, piece.reached) == ((300,), True, False)
 
 
 def test_a_piece_of_a_megabyte_is_explained() -> None:
-    tok = jeton.Tokenizer(BYTES | {b"ab": 256, b"abab": 257})
+    tok = zeton.Tokenizer(BYTES | {b"ab": 256, b"abab": 257})
     (piece,) = tok.explain("ab" * 500_000).pieces
     assert len(piece.merges) == 750_000
     assert piece.ids == (257,) * 250_000
 
 
 def test_it_is_plain_values_for_json() -> None:
-    tok = jeton.Tokenizer(BYTES | {b"\xc3\xa9": 256, b"\xc3\xa9t": 257}, specials=END)
+    tok = zeton.Tokenizer(BYTES | {b"\xc3\xa9": 256, b"\xc3\xa9t": 257}, specials=END)
     explanation = tok.explain("été<|end|>", specials="all")
     told = json.loads(json.dumps(explanation.to_dict()))
     assert told == explanation.to_dict()
@@ -220,7 +220,7 @@ def test_it_is_plain_values_for_json() -> None:
 
 
 def test_explanations_are_values() -> None:
-    tok = jeton.Tokenizer(BYTES | {b"lo": 256})
+    tok = zeton.Tokenizer(BYTES | {b"lo": 256})
     assert tok.explain("lo") == tok.explain("lo")
     assert tok.explain("lo").pieces[0].merges == (Merge(b"l", b"o", 108, 111, 256, 0),)
     with pytest.raises(AttributeError):

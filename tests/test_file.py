@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-import jeton
+import zeton
 from conftest import BYTES, vocabs
-from jeton import files
-from jeton.reference import Vocab
+from zeton import files
+from zeton.reference import Vocab
 
-TOK = jeton.Tokenizer(BYTES | {b"ab": 256, b"abc": 300}, specials={"<|end|>": 400})
+TOK = zeton.Tokenizer(BYTES | {b"ab": 256, b"abc": 300}, specials={"<|end|>": 400})
 
 
 @given(vocab=vocabs())
 def test_a_file_holds_the_whole_tokenizer(vocab: Vocab) -> None:
-    tok = jeton.Tokenizer(vocab, specials={"<|é|>": 5000})
+    tok = zeton.Tokenizer(vocab, specials={"<|é|>": 5000})
     again = pickle.loads(pickle.dumps(tok))  # noqa: S301
     assert again == tok
     assert again.ranks() == vocab
@@ -32,21 +32,21 @@ def test_a_file_holds_the_whole_tokenizer(vocab: Vocab) -> None:
 
 
 def test_saves_and_loads_a_file_or_a_folder(tmp_path: Path) -> None:
-    assert TOK.save(tmp_path / "a.jeton") == tmp_path / "a.jeton"
-    assert TOK.save(tmp_path / "new" / "folder") == tmp_path / "new" / "folder" / "tokenizer.jeton"
-    for place in ("a.jeton", "new/folder", "new/folder/tokenizer.jeton"):
-        loaded = jeton.load(tmp_path / place)
+    assert TOK.save(tmp_path / "a.zeton") == tmp_path / "a.zeton"
+    assert TOK.save(tmp_path / "new" / "folder") == tmp_path / "new" / "folder" / "tokenizer.zeton"
+    for place in ("a.zeton", "new/folder", "new/folder/tokenizer.zeton"):
+        loaded = zeton.load(tmp_path / place)
         assert loaded == TOK
-        assert loaded.made_by == {"version": jeton.__version__}
+        assert loaded.made_by == {"version": zeton.__version__}
         assert loaded.encode("abcx<|end|>", specials="all") == [300, 120, 400]
 
 
 def test_a_saved_file_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.jeton").write_bytes(b"old")
+    (tmp_path / "tokenizer.zeton").write_bytes(b"old")
     TOK.save(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.jeton"]
-    assert stat.S_IMODE((tmp_path / "tokenizer.jeton").stat().st_mode) & 0o444 == 0o444
-    assert jeton.load(tmp_path) == TOK
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.zeton"]
+    assert stat.S_IMODE((tmp_path / "tokenizer.zeton").stat().st_mode) & 0o444 == 0o444
+    assert zeton.load(tmp_path) == TOK
 
 
 def test_a_save_that_fails_leaves_the_old_file(
@@ -58,44 +58,44 @@ def test_a_save_that_fails_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(jeton.errors.FileError, match="No space left on device"):
-        jeton.Tokenizer(BYTES).save(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.jeton"]
-    assert jeton.load(tmp_path) == TOK
+    with pytest.raises(zeton.errors.FileError, match="No space left on device"):
+        zeton.Tokenizer(BYTES).save(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.zeton"]
+    assert zeton.load(tmp_path) == TOK
 
 
 def test_refuses_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
-    for place in (tmp_path / "a.txt", tmp_path / "a.txt" / "x.jeton", tmp_path / "nul\0.jeton", ""):
-        with pytest.raises(jeton.errors.FileError):
+    for place in (tmp_path / "a.txt", tmp_path / "a.txt" / "x.zeton", tmp_path / "nul\0.zeton", ""):
+        with pytest.raises(zeton.errors.FileError):
             TOK.save(place)
-    (tmp_path / "folder.jeton").mkdir()
-    with pytest.raises(jeton.errors.FileError, match="it is a folder"):
-        TOK.save(tmp_path / "folder.jeton")
+    (tmp_path / "folder.zeton").mkdir()
+    with pytest.raises(zeton.errors.FileError, match="it is a folder"):
+        TOK.save(tmp_path / "folder.zeton")
 
 
 def refusal(path: Path) -> str:
-    with pytest.raises(jeton.Error) as error:
-        jeton.load(path)
+    with pytest.raises(zeton.Error) as error:
+        zeton.load(path)
     assert len(str(error.value).splitlines()) == 1
     return str(error.value)
 
 
 def test_refuses_a_file_that_is_not_there_or_not_one(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="No such file"):
-        jeton.load(tmp_path)
+        zeton.load(tmp_path)
     for path in ("", "nul\0byte"):
-        with pytest.raises(jeton.errors.FileError):
-            jeton.load(path)
-    assert "tokenizer.jeton cannot be read" in refusal(tmp_path)
-    other = tmp_path / "x.jeton"
+        with pytest.raises(zeton.errors.FileError):
+            zeton.load(path)
+    assert "tokenizer.zeton cannot be read" in refusal(tmp_path)
+    other = tmp_path / "x.zeton"
     other.write_bytes(pickle.dumps({"a": 1}))
-    assert refusal(other).endswith("this is not a .jeton file; it does not begin with `jeton`")
+    assert refusal(other).endswith("this is not a .zeton file; it does not begin with `zeton`")
 
 
 def test_refuses_truncation_at_every_byte_and_every_flipped_bit(tmp_path: Path) -> None:
     """The engine's own tests try every bit; here every seventh byte, through the face."""
-    file = tmp_path / "x.jeton"
+    file = tmp_path / "x.zeton"
     content = TOK.to_file()
     for at in range(0, len(content), 7):
         file.write_bytes(content[:at])
@@ -105,17 +105,17 @@ def test_refuses_truncation_at_every_byte_and_every_flipped_bit(tmp_path: Path) 
 
 
 def test_refuses_a_version_from_the_future(tmp_path: Path) -> None:
-    file = tmp_path / "x.jeton"
+    file = tmp_path / "x.zeton"
     content = TOK.to_file()
     file.write_bytes(content[:8] + b"\x07\x00" + content[10:])
-    assert "format version 7 and this jeton reads up to 2; update jeton" in refusal(file)
+    assert "format version 7 and this zeton reads up to 2; update zeton" in refusal(file)
 
 
 def test_refuses_a_file_larger_than_any_tokenizer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     TOK.save(tmp_path)
-    monkeypatch.setattr("jeton.tokenizer.FILE_BYTES_MAX", 100)
+    monkeypatch.setattr("zeton.tokenizer.FILE_BYTES_MAX", 100)
     assert "is larger than 100 bytes" in refusal(tmp_path)
     assert "is larger than 100 bytes" in refusal(Path("/dev/zero"))  # Its size is 0, and no end.
 
@@ -127,8 +127,8 @@ def test_loading_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         pytest.fail("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", no_socket)
-    jeton.load(tmp_path)
-    jeton.pretrained.__wrapped__("gpt2")
+    zeton.load(tmp_path)
+    zeton.pretrained.__wrapped__("gpt2")
 
 
 @pytest.mark.parametrize(
@@ -157,20 +157,20 @@ def test_loading_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_refuses_what_is_no_vocabulary(
     ranks: Vocab, specials: dict[str, int], message: str
 ) -> None:
-    with pytest.raises(jeton.Error, match=message) as error:
-        jeton.Tokenizer(ranks, specials=specials)
+    with pytest.raises(zeton.Error, match=message) as error:
+        zeton.Tokenizer(ranks, specials=specials)
     assert isinstance(error.value, ValueError)
 
 
 def test_copies_are_the_same_and_equality_is_by_content() -> None:
     assert copy.copy(TOK) is TOK
     assert copy.deepcopy({"tok": TOK})["tok"] is TOK
-    same = jeton.Tokenizer(TOK.ranks(), specials=TOK.specials)
+    same = zeton.Tokenizer(TOK.ranks(), specials=TOK.specials)
     assert same == TOK
     assert hash(same) == hash(TOK)
-    assert jeton.Tokenizer(BYTES) != TOK
-    assert jeton.Tokenizer(TOK.ranks(), specials={}) != TOK
-    assert jeton.Tokenizer(TOK.ranks(), pattern="(?s).", specials=TOK.specials) != TOK
+    assert zeton.Tokenizer(BYTES) != TOK
+    assert zeton.Tokenizer(TOK.ranks(), specials={}) != TOK
+    assert zeton.Tokenizer(TOK.ranks(), pattern="(?s).", specials=TOK.specials) != TOK
     assert TOK != "a tokenizer"
 
 
@@ -179,8 +179,8 @@ def test_a_tokenizer_is_frozen_and_says_what_it_is() -> None:
         TOK.pattern = "x"  # type: ignore[misc]
     with pytest.raises(AttributeError):
         TOK.anything = 1  # type: ignore[attr-defined]
-    assert repr(TOK).startswith("<jeton.Tokenizer vocab_size=401, pattern=")
-    with_rules = jeton.Tokenizer(BYTES, rules=jeton.Rules(digits=1))
+    assert repr(TOK).startswith("<zeton.Tokenizer vocab_size=401, pattern=")
+    with_rules = zeton.Tokenizer(BYTES, rules=zeton.Rules(digits=1))
     assert '256, rules=\'{"rules":1,"digits":1}\', specials' in repr(with_rules)
     assert "<|end|>" in repr(TOK)
 
@@ -189,28 +189,28 @@ def test_the_name_of_a_published_vocabulary_is_no_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"jeton\.pretrained\('gpt2'\) has it"):
-        jeton.load("gpt2")
+    with pytest.raises(FileNotFoundError, match=r"zeton\.pretrained\('gpt2'\) has it"):
+        zeton.load("gpt2")
 
 
 def test_what_a_kill_left_behind_goes_when_the_same_file_is_saved_again(tmp_path: Path) -> None:
     killed = (
-        "import os, pathlib, signal, sys, jeton.files as files\n"
+        "import os, pathlib, signal, sys, zeton.files as files\n"
         "def write(name):\n"
         "    name.write_bytes(b'half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         "files.write_whole_by(pathlib.Path(sys.argv[1]), write)\n"
     )
-    target = tmp_path / "tokenizer.jeton"
+    target = tmp_path / "tokenizer.zeton"
     done = subprocess.run([sys.executable, "-c", killed, str(target)], check=False)
     assert done.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
-    assert re.fullmatch(r"\.tokenizer\.jeton\.[0-9a-f]{16}\.tmp", left.name)
-    others = [".tokenizer.jeton.tmp", ".tokenizer.jeton.notes.tmp", left.name[1:], f".a{left.name}"]
+    assert re.fullmatch(r"\.tokenizer\.zeton\.[0-9a-f]{16}\.tmp", left.name)
+    others = [".tokenizer.zeton.tmp", ".tokenizer.zeton.notes.tmp", left.name[1:], f".a{left.name}"]
     for name in others:
         (tmp_path / name).write_text("somebody else's")
     TOK.save(tmp_path)
-    assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.jeton", *others}
+    assert {file.name for file in tmp_path.iterdir()} == {"tokenizer.zeton", *others}
 
 
 def test_what_another_is_writing_stays(tmp_path: Path) -> None:
@@ -220,6 +220,6 @@ def test_what_another_is_writing_stays(tmp_path: Path) -> None:
         TOK.save(tmp_path)  # As another process might, meanwhile.
         name.write_bytes(b"the last one")
 
-    files.write_whole_by(tmp_path / "tokenizer.jeton", write)
-    assert (tmp_path / "tokenizer.jeton").read_bytes() == b"the last one"
+    files.write_whole_by(tmp_path / "tokenizer.zeton", write)
+    assert (tmp_path / "tokenizer.zeton").read_bytes() == b"the last one"
     assert len(list(tmp_path.iterdir())) == 1

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 
-import jeton
+import zeton
 from conftest import BYTES, family_patterns, odd_bytes, odd_text, patterns
-from jeton import reference
-from jeton.grammar import (
+from zeton import reference
+from zeton.grammar import (
     CUT_HERE,
     CUT_MARK_0,
     CUT_MARK_1,
@@ -45,7 +45,7 @@ def run(transducer: Transducer, text: bytes) -> list[bytes]:
 
 @given(pattern=family_patterns(), text=odd_text)
 def test_the_table_alone_splits_as_the_engine(pattern: str, text: str) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    tok = zeton.Tokenizer(BYTES, pattern=pattern)
     if tok.grammar is not None:
         assert run(tok.grammar.transducer, text.encode()) == tok.split(text)
 
@@ -53,14 +53,14 @@ def test_the_table_alone_splits_as_the_engine(pattern: str, text: str) -> None:
 @given(text=odd_bytes)
 @pytest.mark.parametrize("name", patterns())
 def test_the_table_knows_bytes_that_are_not_utf8(name: str, text: bytes) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=patterns()[name])
+    tok = zeton.Tokenizer(BYTES, pattern=patterns()[name])
     assert tok.grammar is not None
     assert run(tok.grammar.transducer, text) == tok.split(text)
 
 
 def test_a_grammar_says_what_a_pattern_means() -> None:
-    nanochat = jeton.Tokenizer(BYTES, pattern=patterns()["nanochat"]).grammar
-    rustbpe = jeton.Tokenizer(BYTES, pattern=patterns()["rustbpe"]).grammar
+    nanochat = zeton.Tokenizer(BYTES, pattern=patterns()["nanochat"]).grammar
+    rustbpe = zeton.Tokenizer(BYTES, pattern=patterns()["rustbpe"]).grammar
     assert nanochat is not None
     assert rustbpe is not None
     assert (nanochat.number_digits_max, rustbpe.number_digits_max) == (2, 3)
@@ -68,4 +68,4 @@ def test_a_grammar_says_what_a_pattern_means() -> None:
     assert nanochat.contractions_place == "piece"
     assert nanochat.transducer.states[0] == "start"
     assert len(nanochat.transducer.states) < 32
-    assert jeton.Tokenizer(BYTES, pattern="(?s).").grammar is None
+    assert zeton.Tokenizer(BYTES, pattern="(?s).").grammar is None

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import jeton
+import zeton
 
-TOK = jeton.pretrained("cl100k_base")
-SMALL = jeton.pretrained("gpt2")
+TOK = zeton.pretrained("cl100k_base")
+SMALL = zeton.pretrained("gpt2")
 TEXT = "naïve 中文 text 1234\n" * 3000
 
 
 @pytest.mark.parametrize("name", ["ids.bin", "ids.npy"])
 @pytest.mark.parametrize("tok", [TOK, SMALL])
-def test_a_file_goes_there_and_back(tok: jeton.Tokenizer, name: str, tmp_path: Path) -> None:
+def test_a_file_goes_there_and_back(tok: zeton.Tokenizer, name: str, tmp_path: Path) -> None:
     source, target, back = tmp_path / "a.txt", tmp_path / name, tmp_path / "back.txt"
     source.write_text(TEXT)
     ids = tok.encode(TEXT)
@@ -30,8 +30,8 @@ def test_a_file_goes_there_and_back(tok: jeton.Tokenizer, name: str, tmp_path: P
 
 
 def test_a_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jeton.id_files.READ_BYTES", 1001)
-    monkeypatch.setattr("jeton.id_files.READ_IDS", 333)
+    monkeypatch.setattr("zeton.id_files.READ_BYTES", 1001)
+    monkeypatch.setattr("zeton.id_files.READ_IDS", 333)
     source, target, back = tmp_path / "a.txt", tmp_path / "ids.npy", tmp_path / "back.txt"
     source.write_bytes(TEXT.encode() + b"\xff<|endoftext|>\xe4")
     TOK.encode_file(source, target, specials="all")
@@ -47,20 +47,20 @@ def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
 
 def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    with pytest.raises(jeton.errors.FormatError, match="need uint32"):
+    with pytest.raises(zeton.errors.FormatError, match="need uint32"):
         TOK.encode_file(tmp_path / "a.txt", tmp_path / "b", "uint16")
-    with pytest.raises(jeton.errors.FormatError, match="ends inside a number"):
+    with pytest.raises(zeton.errors.FormatError, match="ends inside a number"):
         TOK.decode_file(tmp_path / "a.txt", tmp_path / "b")
     np.save(tmp_path / "c.npy", np.zeros((2, 2)))
-    with pytest.raises(jeton.errors.FormatError, match="shape"):
+    with pytest.raises(zeton.errors.FormatError, match="shape"):
         TOK.decode_file(tmp_path / "c.npy", tmp_path / "b")
     TOK.encode_file(tmp_path / "a.txt", tmp_path / "cut.npy")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-4])
-    with pytest.raises(jeton.errors.FormatError, match="0 ids where it says 1"):
+    with pytest.raises(zeton.errors.FormatError, match="0 ids where it says 1"):
         TOK.decode_file(tmp_path / "cut.npy", tmp_path / "b")
-    with pytest.raises(jeton.errors.MissingFileError):
+    with pytest.raises(zeton.errors.MissingFileError):
         TOK.encode_file(tmp_path / "none", tmp_path / "b")
-    with pytest.raises(jeton.errors.FileError, match="name another target"):
+    with pytest.raises(zeton.errors.FileError, match="name another target"):
         TOK.encode_file(tmp_path / "a.txt", tmp_path / "." / "a.txt")
     assert (tmp_path / "a.txt").read_text() == "a"
     assert not (tmp_path / "b").exists()

@@ -2,21 +2,21 @@
 
 import pytest
 
-import jeton
+import zeton
 from conftest import BYTES, patterns
 
 
 @pytest.mark.parametrize("pattern", patterns().values(), ids=patterns())
 def test_published_patterns_run_as_transducers_with_vectors(pattern: str) -> None:
-    info = jeton.Tokenizer(BYTES, pattern=pattern).info
+    info = zeton.Tokenizer(BYTES, pattern=pattern).info
     assert info.split == "transducer"
     assert info.vectors in {"AVX-512", "AVX2", "SSE2", "plain"}
     assert info.why.startswith("of the family")
 
 
 def test_a_pattern_outside_the_family_runs_as_an_automaton() -> None:
-    info = jeton.Tokenizer(BYTES, pattern=r"\w+|\W").info
-    assert info == jeton.Info(
+    info = zeton.Tokenizer(BYTES, pattern=r"\w+|\W").info
+    assert info == zeton.Info(
         split="automaton",
         why=r"outside the family, at `\w+|\W`; it looks at most one character ahead",
         states=3,
@@ -37,6 +37,6 @@ def test_a_pattern_outside_the_family_runs_as_an_automaton() -> None:
     ],
 )
 def test_the_rest_says_why_it_steps_back(pattern: str, why: str) -> None:
-    info = jeton.Tokenizer(BYTES, pattern=pattern).info
+    info = zeton.Tokenizer(BYTES, pattern=pattern).info
     assert info.way == "backtracking"
     assert why in info.why

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-import jeton
-from jeton import jobs
+import zeton
+from zeton import jobs
 
 
 def test_results_come_in_the_order_of_units() -> None:
@@ -30,7 +30,7 @@ def test_units_are_taken_as_they_are_needed() -> None:
 
 
 def test_what_work_raises_is_raised_as_it_is() -> None:
-    error = jeton.errors.CorpusError("a.txt is not text")
+    error = zeton.errors.CorpusError("a.txt is not text")
 
     def work(unit: int) -> int:
         if unit == 2:
@@ -38,14 +38,14 @@ def test_what_work_raises_is_raised_as_it_is() -> None:
         return unit
 
     found: list[int] = []
-    with pytest.raises(jeton.errors.CorpusError) as raised:
+    with pytest.raises(zeton.errors.CorpusError) as raised:
         found.extend(result for _, result in jobs.run(work, [0, 1, 2, 3]))
     assert raised.value is error
 
 
-@pytest.mark.parametrize("name", jeton.errors.__all__)
+@pytest.mark.parametrize("name", zeton.errors.__all__)
 def test_every_refusal_survives_the_way_from_a_worker(name: str) -> None:
-    error = getattr(jeton.errors, name)("what was found")
+    error = getattr(zeton.errors, name)("what was found")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - ours.
     assert type(again) is type(error)
     assert str(again) == str(error) == "what was found"
@@ -53,14 +53,14 @@ def test_every_refusal_survives_the_way_from_a_worker(name: str) -> None:
 
 @pytest.mark.parametrize("engine", ["spark", "", "Ray"])
 def test_refuses_an_engine_that_there_is_not(engine: str) -> None:
-    with pytest.raises(jeton.errors.JobError, match="it must be one of local, ray") as raised:
+    with pytest.raises(zeton.errors.JobError, match="it must be one of local, ray") as raised:
         jobs.run(len, [], engine)
     assert "\n" not in str(raised.value)
 
 
 def test_refuses_workers_that_are_no_number_of_them() -> None:
     for workers in (0, -1, 2**16):
-        with pytest.raises(jeton.errors.JobError, match="workers is"):
+        with pytest.raises(zeton.errors.JobError, match="workers is"):
             jobs.run(len, [], workers=workers)
     with pytest.raises(TypeError, match="workers is an int, not str"):
         jobs.run(len, [], workers="2")  # type: ignore[arg-type]
@@ -70,5 +70,5 @@ def test_without_ray_its_engine_is_refused_with_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(jeton.errors.JobError, match=r"install jeton\[ray\]"):
+    with pytest.raises(zeton.errors.JobError, match=r"install zeton\[ray\]"):
         jobs.run(len, [], "ray")

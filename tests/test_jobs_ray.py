@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-import jeton
 import networks
+import zeton
 from conftest import ROOT
-from jeton import jobs
+from zeton import jobs
 
-pytest.importorskip("ray", reason="Ray is not here; it is the extra jeton[ray]")
+pytest.importorskip("ray", reason="Ray is not here; it is the extra zeton[ray]")
 pytestmark = pytest.mark.skipif(bool(networks.why_not()), reason=networks.why_not() or "can be")
 
 BEFORE_GIVING_UP = 60
@@ -67,7 +67,7 @@ def train(corpus: Path, out: Path, *options: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    out = tmp_path_factory.mktemp("whole") / "tok.jeton"
+    out = tmp_path_factory.mktemp("whole") / "tok.zeton"
     subprocess.run(train(corpus, out), check=True, capture_output=True)
     return out.read_bytes()
 
@@ -76,8 +76,8 @@ UNITS = """
 import json, os, signal, sys, time
 from pathlib import Path
 import ray
-from jeton import errors, jobs
-from jeton.jobs import cluster
+from zeton import errors, jobs
+from zeton.jobs import cluster
 
 folder = Path(sys.argv[1])
 ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=40)
@@ -164,15 +164,15 @@ def test_units_come_in_order_and_a_killed_worker_costs_its_unit_only(
 
 def test_a_cluster_that_is_not_there_is_refused() -> None:
     for address in ("127.0.0.1:9", "127.0.0.1:99999"):
-        with pytest.raises(jeton.errors.JobError, match="is Ray started there"):
+        with pytest.raises(zeton.errors.JobError, match="is Ray started there"):
             list(jobs.run(len, ["a"], "ray", address=address))
 
 
-# `jeton`, but where HANG says so, units begin, say so, and never end: they are killed amidst.
+# `zeton`, but where HANG says so, units begin, say so, and never end: they are killed amidst.
 COMMAND = """
 import os, time
-from jeton import units
-from jeton.cli import main
+from zeton import units
+from zeton.cli import main
 
 class Count(units._Count):
     def __call__(self, unit):
@@ -200,7 +200,7 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     expected: bytes,
     tmp_path: Path,
 ) -> None:
-    out, journal = tmp_path / "tok.jeton", tmp_path / "tok.jeton.journal"
+    out, journal = tmp_path / "tok.zeton", tmp_path / "tok.zeton.journal"
     command = alone.inside(*train(corpus, out, "--engine", "ray", "--workers", "2"))
     process = subprocess.Popen(
         command,
@@ -220,16 +220,16 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     )
     assert b"going on from" in done.stderr
     assert out.read_bytes() == expected
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["begun", "tok.jeton"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["begun", "tok.zeton"]
     assert alone.is_empty(within=20), alone.processes()
 
 
-# `jeton`, but the first unit that two processes meet kills the first of them.
+# `zeton`, but the first unit that two processes meet kills the first of them.
 SHARDING = """
 import os, signal
 from pathlib import Path
-from jeton.cli import main
-from jeton.shards import work, writing
+from zeton.cli import main
+from zeton.shards import work, writing
 
 class Job(work.Job):
     def __call__(self, unit):
@@ -296,7 +296,7 @@ def wait_for(is_there: Callable[[], bool], what: str, process: "subprocess.Popen
 def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
     environment: dict[str, str], corpus: Path, expected: bytes, tmp_path: Path
 ) -> None:
-    out = tmp_path / "tok.jeton"
+    out = tmp_path / "tok.zeton"
     environment |= {
         "RAY_health_check_initial_delay_ms": "0",
         "RAY_health_check_period_ms": "500",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import jeton
+import zeton
 
 WORDS = 400_000
 KILLS = 4
@@ -32,14 +32,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(corpus: Path, out: Path, *options: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "jeton", "train", str(corpus), "-n", "2000", "-o", str(out)),
+        *(sys.executable, "-m", "zeton", "train", str(corpus), "-n", "2000", "-o", str(out)),
         *("--part", "300KB", "--memory", "4MB", *options),
     ]
 
 
 @pytest.fixture(scope="module")
 def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    out = tmp_path_factory.mktemp("whole") / "tok.jeton"
+    out = tmp_path_factory.mktemp("whole") / "tok.zeton"
     subprocess.run(command(corpus, out, "--part", "1GB"), check=True)
     return out.read_bytes()
 
@@ -57,19 +57,19 @@ def wait_for_part(journal: Path, process: "subprocess.Popen[bytes]") -> None:
 
 
 def test_the_whole_run_leaves_no_journal(corpus: Path, expected: bytes, tmp_path: Path) -> None:
-    out = tmp_path / "tok.jeton"
+    out = tmp_path / "tok.zeton"
     done = subprocess.run(command(corpus, out), capture_output=True, check=True)
     assert out.read_bytes() == expected
-    assert b"tok.jeton: 2000 tokens" in done.stdout
-    assert [file.name for file in tmp_path.iterdir()] == ["tok.jeton"]
+    assert b"tok.zeton: 2000 tokens" in done.stdout
+    assert [file.name for file in tmp_path.iterdir()] == ["tok.zeton"]
 
 
 def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
     corpus: Path, expected: bytes, tmp_path: Path
 ) -> None:
     chance = random.Random(os.urandom(8))
-    out = tmp_path / "tok.jeton"
-    journal = tmp_path / "tok.jeton.journal"
+    out = tmp_path / "tok.zeton"
+    journal = tmp_path / "tok.zeton.journal"
     for _ in range(KILLS):
         process = started(command(corpus, out))
         wait_for_part(journal, process)
@@ -85,9 +85,9 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
 
 
 def test_ctrl_c_says_how_to_go_on(corpus: Path, expected: bytes, tmp_path: Path) -> None:
-    out = tmp_path / "tok.jeton"
+    out = tmp_path / "tok.zeton"
     process = started(command(corpus, out))
-    wait_for_part(tmp_path / "tok.jeton.journal", process)
+    wait_for_part(tmp_path / "tok.zeton.journal", process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -99,7 +99,7 @@ def test_ctrl_c_says_how_to_go_on(corpus: Path, expected: bytes, tmp_path: Path)
 def test_the_command_refuses_another_works_journal(
     corpus: Path, expected: bytes, tmp_path: Path
 ) -> None:
-    out, journal = tmp_path / "tok.jeton", tmp_path / "tok.jeton.journal"
+    out, journal = tmp_path / "tok.zeton", tmp_path / "tok.zeton.journal"
     process = started(command(corpus, out))
     wait_for_part(journal, process)
     process.kill()
@@ -119,7 +119,7 @@ def test_the_command_refuses_another_works_journal(
 
 def test_a_journal_of_another_corpus_is_refused_and_stays(corpus: Path, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    jeton.count_files([corpus / "a.txt"], journal=journal, part="300KB")
+    zeton.count_files([corpus / "a.txt"], journal=journal, part="300KB")
     kept = {file.name: file.read_bytes() for file in journal.iterdir()}
     assert "state.json" in kept
     said: list[str] = []
@@ -130,15 +130,15 @@ def test_a_journal_of_another_corpus_is_refused_and_stays(corpus: Path, tmp_path
     }
     for differs, options in others.items():
         message = rf"counted \d\.\d MB of a work that differs in {differs}; .*--anew"
-        with pytest.raises(jeton.errors.TrainError, match=message):
-            jeton.count_files([corpus], journal=journal, remark=said.append, **options)
+        with pytest.raises(zeton.errors.TrainError, match=message):
+            zeton.count_files([corpus], journal=journal, remark=said.append, **options)
         assert {file.name: file.read_bytes() for file in journal.iterdir()} == kept
-    counts = jeton.count_files(
+    counts = zeton.count_files(
         [corpus], journal=journal, part="300KB", remark=said.append, anew=True
     )
     assert said == []
-    assert jeton.learn(counts, 2000).ranks() == jeton.train_files([corpus], 2000).ranks()
-    again = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
+    assert zeton.learn(counts, 2000).ranks() == zeton.train_files([corpus], 2000).ranks()
+    again = zeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
     assert "going on from" in said[-1]
     assert again.most_common(100) == counts.most_common(100)
     assert again.texts == counts.texts == 1 + WORDS // 100
@@ -147,7 +147,7 @@ def test_a_journal_of_another_corpus_is_refused_and_stays(corpus: Path, tmp_path
 @pytest.mark.parametrize("damage", ["state", "stray", "gone"])
 def test_a_damaged_journal_is_no_harm(corpus: Path, tmp_path: Path, damage: str) -> None:
     journal = tmp_path / "journal"
-    expected = jeton.count_files([corpus], journal=journal, part="300KB")
+    expected = zeton.count_files([corpus], journal=journal, part="300KB")
     match damage:
         case "state":
             (journal / "state.json").write_text('{"parts": [')
@@ -155,7 +155,7 @@ def test_a_damaged_journal_is_no_harm(corpus: Path, tmp_path: Path, damage: str)
             (journal / "000099.counts").write_text("half written")
         case "gone":
             (journal / "000000.counts").unlink()
-    found = jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
+    found = zeton.count_files([corpus], journal=journal, part="300KB", remark=str)
     assert found.most_common(10**6) == expected.most_common(10**6)
 
 
@@ -165,32 +165,32 @@ def test_files_that_come_later_may_change(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text("broken")
     files = [tmp_path / "a.txt", tmp_path / "b.jsonl"]
     journal = tmp_path / "journal"
-    with pytest.raises(jeton.errors.CorpusError, match="not JSON"):
-        jeton.count_files(files, journal=journal, part="100KB")
+    with pytest.raises(zeton.errors.CorpusError, match="not JSON"):
+        zeton.count_files(files, journal=journal, part="100KB")
     said: list[str] = []
     options = {"journal": journal, "part": "100KB", "remark": said.append}
-    found = jeton.count_files(files, on_error="skip", **options)  # type: ignore[arg-type]
+    found = zeton.count_files(files, on_error="skip", **options)  # type: ignore[arg-type]
     assert "going on from" in said[0]
-    assert found.most_common(10**6) == jeton.count_corpus(["".join(texts)]).most_common(10**6)
+    assert found.most_common(10**6) == zeton.count_corpus(["".join(texts)]).most_common(10**6)
 
 
 def test_a_damaged_part_is_refused(corpus: Path, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    jeton.count_files([corpus], journal=journal, part="300KB")
+    zeton.count_files([corpus], journal=journal, part="300KB")
     part = journal / "000000.counts"
     content = part.read_bytes()
     middle = len(content) // 2
     part.write_bytes(content[:middle] + b"\xff" + content[middle + 1 :])
-    with pytest.raises(jeton.errors.TrainError, match="to start anew"):
-        jeton.count_files([corpus], journal=journal, part="300KB", remark=str)
+    with pytest.raises(zeton.errors.TrainError, match="to start anew"):
+        zeton.count_files([corpus], journal=journal, part="300KB", remark=str)
 
 
 def test_a_folder_that_is_no_journal_is_left_alone(corpus: Path, tmp_path: Path) -> None:
     diary = tmp_path / "diary"
     diary.mkdir()
     (diary / "notes.txt").write_text("mine")
-    with pytest.raises(jeton.errors.TrainError, match=r"has 'notes\.txt', which is no journal's"):
-        jeton.count_files([corpus], journal=diary)
+    with pytest.raises(zeton.errors.TrainError, match=r"has 'notes\.txt', which is no journal's"):
+        zeton.count_files([corpus], journal=diary)
     assert (diary / "notes.txt").read_text() == "mine"
     out = tmp_path / "tok"
     (tmp_path / "tok.journal").mkdir()
@@ -202,10 +202,10 @@ def test_a_folder_that_is_no_journal_is_left_alone(corpus: Path, tmp_path: Path)
 
 def test_another_part_in_place_of_ours_is_not_used(corpus: Path, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    expected = jeton.count_files([corpus], journal=journal, part="300KB").most_common(1000)
-    jeton.count_corpus(["other text"]).save(journal / "000000.counts")
+    expected = zeton.count_files([corpus], journal=journal, part="300KB").most_common(1000)
+    zeton.count_corpus(["other text"]).save(journal / "000000.counts")
     said: list[str] = []
-    again = jeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
+    again = zeton.count_files([corpus], journal=journal, part="300KB", remark=said.append)
     assert again.most_common(1000) == expected
     assert "starting anew" in said[0]
 
@@ -215,32 +215,32 @@ def test_a_result_within_the_corpus_is_no_part_of_it(corpus: Path, tmp_path: Pat
     folder.mkdir()
     (folder / "a.txt").write_bytes((corpus / "a.txt").read_bytes())
     options = ("-n", "500", "--part", "300KB", "--memory", "4MB", "--report", "report.html")
-    train = [sys.executable, "-m", "jeton", "train", ".", *options]
+    train = [sys.executable, "-m", "zeton", "train", ".", *options]
     process = subprocess.Popen(train, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     wait_for_part(folder / "tokenizer.journal", process)
     process.kill()
     process.communicate()
     done = subprocess.run(train, cwd=folder, capture_output=True, check=True)
     assert b"starting anew" not in done.stderr
-    first = (folder / "tokenizer" / "tokenizer.jeton").read_bytes()
+    first = (folder / "tokenizer" / "tokenizer.zeton").read_bytes()
     subprocess.run(train, cwd=folder, capture_output=True, check=True)
-    assert (folder / "tokenizer" / "tokenizer.jeton").read_bytes() == first
+    assert (folder / "tokenizer" / "tokenizer.zeton").read_bytes() == first
 
 
 def test_a_small_corpus_leaves_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some text")
-    jeton.count_files([tmp_path / "a.txt"], journal=tmp_path / "journal")
+    zeton.count_files([tmp_path / "a.txt"], journal=tmp_path / "journal")
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
 
 
 def test_two_trainings_do_not_share_a_journal(corpus: Path, tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     journal = tmp_path / "journal"
-    jeton.count_files([corpus], journal=journal, part="300KB")
+    zeton.count_files([corpus], journal=journal, part="300KB")
     with (journal / "lock").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(jeton.errors.TrainError, match="another training writes there"):
-            jeton.count_files([corpus], journal=journal, part="300KB")
+        with pytest.raises(zeton.errors.TrainError, match="another training writes there"):
+            zeton.count_files([corpus], journal=journal, part="300KB")
 
 
 def test_held_out_and_skipped_go_on_too(tmp_path: Path) -> None:
@@ -251,8 +251,8 @@ def test_held_out_and_skipped_go_on_too(tmp_path: Path) -> None:
     corpus.write_text("\n".join([*lines[:500], "broken", *lines[500:], "also broken"]))
     said: list[str] = []
 
-    def count(journal: Path | None) -> jeton.Counts:
-        return jeton.count_files(
+    def count(journal: Path | None) -> zeton.Counts:
+        return zeton.count_files(
             [corpus],
             journal=journal,
             part="100KB",

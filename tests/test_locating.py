@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import family_patterns, odd_bytes, odd_text, vocab_with, vocabs
-from jeton.reference import Vocab
+from zeton.reference import Vocab
 
-TOK = jeton.pretrained("cl100k_base")
-OTHER = jeton.pretrained("gpt2")
+TOK = zeton.pretrained("cl100k_base")
+OTHER = zeton.pretrained("gpt2")
 
 
 def character_of(text: str, byte: int) -> int:
@@ -23,7 +23,7 @@ def character_of(text: str, byte: int) -> int:
 
 @given(vocab=vocabs(), pattern=family_patterns(), text=odd_text)
 def test_offsets_are_where_the_tokens_are(vocab: Vocab, pattern: str, text: str) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    tok = zeton.Tokenizer(vocab, pattern=pattern)
     ids, places = tok.encode_with_offsets(text, unit="byte")
     assert ids == tok.encode(text)
     assert [text.encode()[start:end] for start, end in places] == [
@@ -46,7 +46,7 @@ def test_the_token_at_a_position_is_the_first_that_has_it(text: str, data: st.Da
 
 @pytest.mark.parametrize("position", [-1, 2, 10])
 def test_refuses_a_position_outside_the_text(position: int) -> None:
-    with pytest.raises(jeton.errors.TextError, match=f"no token at {position}"):
+    with pytest.raises(zeton.errors.TextError, match=f"no token at {position}"):
         TOK.token_at("ab", position)
 
 
@@ -68,7 +68,7 @@ def test_aligned_stretches_are_the_text_and_as_short_as_may_be(text: Any) -> Non
 
 @given(vocab=vocabs(), prefix=st.one_of(odd_text, odd_bytes))
 def test_completions_are_all_tokens_that_begin_so(vocab: Vocab, prefix: str | bytes) -> None:
-    tok = jeton.Tokenizer(vocab)
+    tok = zeton.Tokenizer(vocab)
     begin = prefix.encode() if isinstance(prefix, str) else prefix
     assert tok.completions(prefix) == sorted(
         each for token, each in vocab.items() if token.startswith(begin)
@@ -79,7 +79,7 @@ def test_completions_are_all_tokens_that_begin_so(vocab: Vocab, prefix: str | by
 def test_every_continuation_begins_with_an_allowed_id(
     vocab: Vocab, pattern: str, text: str, more: str
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    tok = zeton.Tokenizer(vocab, pattern=pattern)
     ids, rest, allowed = tok.heal(text)
     assert tok.decode_bytes(ids) + rest == text.encode()
     whole = tok.encode(text + more)
@@ -120,7 +120,7 @@ def test_what_is_not_utf8_may_go_on_too() -> None:
 def test_a_pattern_that_looks_ahead_is_asked_about_all_its_classes(
     pattern: str, token: bytes, text: str, more: str
 ) -> None:
-    tok = jeton.Tokenizer(vocab_with([token]), pattern=pattern)
+    tok = zeton.Tokenizer(vocab_with([token]), pattern=pattern)
     healed = tok.heal(text)
     assert healed.allowed is not None
     assert tok.encode(text + more)[len(healed.ids)] in healed.allowed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jeton import errors, memory
+from zeton import errors, memory
 
 
 @pytest.mark.parametrize(

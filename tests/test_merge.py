@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import VECTORS, vocab_with, vocabs
-from jeton import reference
-from jeton.reference import Vocab
+from zeton import reference
+from zeton.reference import Vocab
 
 ANYTHING = "(?s).+"  # One piece, whatever the text.
 
@@ -34,7 +34,7 @@ small_tokens = st.lists(st.text("ab", min_size=2, max_size=5).map(str.encode), m
 @given(tokens=small_tokens, piece=st.text("abc", max_size=40))
 def test_merges_as_the_reference_and_tiktoken_do(tokens: list[bytes], piece: str) -> None:
     vocab = vocab_with(tokens)
-    tok = jeton.Tokenizer(vocab, pattern=ANYTHING)
+    tok = zeton.Tokenizer(vocab, pattern=ANYTHING)
     expected = reference.merge(piece.encode(), vocab) if piece else []
     assert tok.encode(piece) == expected
     assert tok.as_tiktoken().encode_ordinary(piece) == expected
@@ -44,14 +44,14 @@ def test_merges_as_the_reference_and_tiktoken_do(tokens: list[bytes], piece: str
 def test_long_pieces_merge_as_tiktoken_merges_them(
     tokens: list[bytes], start: str, repeats: int
 ) -> None:
-    tok = jeton.Tokenizer(vocab_with(tokens), pattern=ANYTHING)
+    tok = zeton.Tokenizer(vocab_with(tokens), pattern=ANYTHING)
     piece = (start + "aab") * repeats + start
     assert tok.encode(piece) == tok.as_tiktoken().encode_ordinary(piece)
 
 
 @given(vocab=vocabs())
 def test_the_pairs_spell_their_tokens(vocab: Vocab) -> None:
-    tok = jeton.Tokenizer(vocab)
+    tok = zeton.Tokenizer(vocab)
     for (left, right), joined in tok.merges().items():
         assert tok.token_bytes(left) + tok.token_bytes(right) == tok.token_bytes(joined)
 
@@ -62,7 +62,7 @@ RUNS = ["a", " ", "中", "\n", "ab", "'s", "A", "1", "=", "\u0301", "QWxs"]
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_base"])
 def test_long_runs_are_exact(name: str, run: str) -> None:
-    tok = jeton.pretrained(name)
+    tok = zeton.pretrained(name)
     encoding = tok.as_tiktoken()
     for count in [1, 2, 3, 63, 64, 65, 127, 128, 129, 1000, 4096]:
         for text in (run * count, run * count + "x", "x" + run * count):
@@ -75,13 +75,13 @@ RANKS: dict[str, Vocab] = {}
 
 
 def ranks(name: str) -> Vocab:
-    return RANKS.setdefault(name, jeton.pretrained(name).ranks())
+    return RANKS.setdefault(name, zeton.pretrained(name).ranks())
 
 
 def test_a_megabyte_of_anything_is_encoded() -> None:
     """Quadratic work would take hours here; the timeout of the suite is the judge."""
     for name in ("gpt2", "cl100k_base", "o200k_base"):
-        tok = jeton.pretrained(name)
+        tok = zeton.pretrained(name)
         for run in [*RUNS, "abcdefghijklmnopqrstuvwxyzACDCBBA"]:
             text = run * (1_000_000 // len(run.encode()))
             for whole in (text, text + "x"):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import jeton
+import zeton
 
 MEMBERS = [
     "align",
@@ -49,7 +49,7 @@ MEMBERS = [
 
 
 def test_the_package_has_just_its_names() -> None:
-    assert sorted(jeton.__all__) == sorted(
+    assert sorted(zeton.__all__) == sorted(
         [
             "Counts",
             "DEFAULT_PATTERN",
@@ -83,39 +83,39 @@ def test_the_package_has_just_its_names() -> None:
 
 
 def test_a_tokenizer_has_its_members() -> None:
-    assert set(MEMBERS) <= {name for name in dir(jeton.Tokenizer) if not name.startswith("_")}
+    assert set(MEMBERS) <= {name for name in dir(zeton.Tokenizer) if not name.startswith("_")}
 
 
 def test_the_parameters_keep_their_names_and_order() -> None:
     def names(function: object) -> list[str]:
         return list(inspect.signature(function).parameters)  # type: ignore[arg-type]
 
-    tok = jeton.Tokenizer
+    tok = zeton.Tokenizer
     assert names(tok.encode) == ["self", "text", "specials", "prepend", "append"]
     assert names(tok.encode_array) == ["self", "text", "specials", "threads"]
     assert names(tok.encode_batch) == ["self", "texts", "threads", "specials", "prepend", "append"]
     assert names(tok.encode_batch_array) == ["self", "texts", "threads", "specials"]
     assert names(tok.decode) == ["self", "ids", "errors"]
     assert names(tok.decode_batch)[:3] == ["self", "batch", "threads"]
-    assert names(jeton.train)[:2] == ["texts", "vocab_size"]
-    assert names(jeton.train_files)[:2] == ["paths", "vocab_size"]
+    assert names(zeton.train)[:2] == ["texts", "vocab_size"]
+    assert names(zeton.train_files)[:2] == ["paths", "vocab_size"]
     options = {"pattern", "rules", "split", "specials", "initial", "threads", "memory", "progress"}
     options |= {"exact_size", "weights", "min_count", "max_token_bytes", "held_out", "report"}
-    assert options <= set(names(jeton.train)) & set(names(jeton.train_files))
+    assert options <= set(names(zeton.train)) & set(names(zeton.train_files))
 
 
 def test_every_refusal_is_an_error_and_something_familiar() -> None:
-    kinds = [getattr(jeton.errors, name) for name in jeton.errors.__all__ if name != "Error"]
-    assert all(issubclass(kind, jeton.Error) for kind in kinds)
+    kinds = [getattr(zeton.errors, name) for name in zeton.errors.__all__ if name != "Error"]
+    assert all(issubclass(kind, zeton.Error) for kind in kinds)
     assert all(issubclass(kind, (ValueError, KeyError, OSError)) for kind in kinds)
 
 
 def test_every_name_is_there_when_it_is_asked_for() -> None:
-    code = "import jeton; print(*(type(getattr(jeton, name)).__name__ for name in jeton.__all__))"
+    code = "import zeton; print(*(type(getattr(zeton, name)).__name__ for name in zeton.__all__))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split().count("module") == 9
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = jeton.nothing
+        _ = zeton.nothing
 
 
 def test_nothing_opens_a_socket() -> None:
@@ -128,17 +128,17 @@ def refuse(event, arguments):
         raise RuntimeError(f"{event} {arguments}")
 
 sys.addaudithook(refuse)
-import jeton, jeton.chat, jeton.rustbpe, jeton.tiktoken.load
-from jeton.nanochat import RustBPETokenizer, tok_eval, tok_train
-from jeton.tiktoken import originals
-for name in jeton.tiktoken.list_encoding_names():
-    jeton.tiktoken.get_encoding(name).encode("hi")
+import zeton, zeton.chat, zeton.rustbpe, zeton.tiktoken.load
+from zeton.nanochat import RustBPETokenizer, tok_eval, tok_train
+from zeton.tiktoken import originals
+for name in zeton.tiktoken.list_encoding_names():
+    zeton.tiktoken.get_encoding(name).encode("hi")
 for address in originals.ADDRESSES:
-    jeton.tiktoken.load.read_file_cached(address)
+    zeton.tiktoken.load.read_file_cached(address)
 RustBPETokenizer.from_pretrained("gpt2").encode("hi")
 try:
-    jeton.tiktoken.load.read_file_cached("https://127.0.0.1/a.tiktoken")
-except jeton.Error as error:
+    zeton.tiktoken.load.read_file_cached("https://127.0.0.1/a.tiktoken")
+except zeton.Error as error:
     print(error)
 import socket
 try:
@@ -148,11 +148,11 @@ except RuntimeError:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     address, works = done.stdout.splitlines()
-    assert "jeton opens no socket" in address
+    assert "zeton opens no socket" in address
     assert works == "and the hook works"
 
 
 def test_importing_the_package_does_not_import_numpy() -> None:
-    code = "import sys, jeton; jeton.pretrained('gpt2').encode('hi'); print('numpy' in sys.modules)"
+    code = "import sys, zeton; zeton.pretrained('gpt2').encode('hi'); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

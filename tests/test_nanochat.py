@@ -1,4 +1,4 @@
-"""`jeton.nanochat` against nanochat's way: rustbpe trains, tiktoken encodes, pickle keeps."""
+"""`zeton.nanochat` against nanochat's way: rustbpe trains, tiktoken encodes, pickle keeps."""
 
 import io
 import json
@@ -19,9 +19,10 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import odd_text
-from jeton.nanochat import (
+from nanochat_rules import Chat, chats, render
+from zeton.nanochat import (
     SPECIAL_TOKENS,
     SPLIT_PATTERN,
     RustBPETokenizer,
@@ -29,9 +30,8 @@ from jeton.nanochat import (
     get_tokenizer,
     pickled,
 )
-from nanochat_rules import Chat, chats, render
 
-TEXTS = [Path(jeton.__file__).with_name(name).read_text() for name in ("reference.py", "errors.py")]
+TEXTS = [Path(zeton.__file__).with_name(name).read_text() for name in ("reference.py", "errors.py")]
 VOCAB_SIZE = 600
 
 
@@ -71,9 +71,9 @@ def test_training_gives_the_same_ranks_and_specials() -> None:
 
 
 def test_training_refuses_what_cannot_be() -> None:
-    with pytest.raises(jeton.Error, match="265"):
+    with pytest.raises(zeton.Error, match="265"):
         RustBPETokenizer.train_from_iterator(TEXTS, 264)
-    with pytest.raises(jeton.Error, match="buffer_size is 0"):
+    with pytest.raises(zeton.Error, match="buffer_size is 0"):
         RustBPETokenizer.train_from_iterator(TEXTS, 300, buffer_size=0)
 
 
@@ -92,7 +92,7 @@ def test_a_published_encoding_has_another_first_special() -> None:
     tok = RustBPETokenizer.from_pretrained("gpt2")
     assert tok.get_bos_token_id() == 50256
     assert tok("hello world") == [31373, 995]
-    with pytest.raises(jeton.Error, match="user_start"):
+    with pytest.raises(zeton.Error, match="user_start"):
         tok.render_conversation([{"role": "user", "content": "hi"}])
 
 
@@ -169,7 +169,7 @@ def test_a_completion_ends_where_the_answer_begins(chat: Chat) -> None:
         before, _ = rendered_by_theirs(chat[:-1])
         assert ours().render_for_completion({"messages": chat}) == [*before[:2048], start]
     else:
-        with pytest.raises(jeton.Error, match="not the assistant's"):
+        with pytest.raises(zeton.Error, match="not the assistant's"):
             ours().render_for_completion({"messages": chat})
 
 
@@ -199,7 +199,7 @@ def test_a_long_chat_keeps_its_last_question_when_asked_to() -> None:
 )
 def test_what_is_no_chat_is_refused(conversation: Any) -> None:
     for call in (ours().render_conversation, ours().render_for_completion):
-        with pytest.raises(jeton.errors.ChatError):
+        with pytest.raises(zeton.errors.ChatError):
             call(conversation)
 
 
@@ -241,7 +241,7 @@ def test_what_nanochat_saved_is_read(tmp_path: Path, protocol: int) -> None:
 
 def test_a_pickle_of_our_own_class_is_read() -> None:
     assert pickled.loads(pickle.dumps(ours().enc)).tokenizer == ours().tokenizer
-    gpt2 = jeton.tiktoken.get_encoding("gpt2")  # It is pickled as its name.
+    gpt2 = zeton.tiktoken.get_encoding("gpt2")  # It is pickled as its name.
     assert pickled.loads(pickle.dumps(gpt2)) is gpt2
 
 
@@ -249,7 +249,7 @@ def test_two_files_that_disagree_are_refused(tmp_path: Path) -> None:
     saved(tmp_path)
     other = RustBPETokenizer.train_from_iterator(TEXTS, VOCAB_SIZE - 1)
     (tmp_path / "tokenizer.pkl").write_bytes(pickled.dumps(other.enc))
-    with pytest.raises(jeton.Error, match="differ; remove the one that is out of date"):
+    with pytest.raises(zeton.Error, match="differ; remove the one that is out of date"):
         RustBPETokenizer.from_directory(tmp_path)
 
 
@@ -260,7 +260,7 @@ def test_two_files_that_mean_the_same_are_taken(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"neither tokenizer\.jeton nor tokenizer\.pkl; .*"):
+    with pytest.raises(FileNotFoundError, match=r"neither tokenizer\.zeton nor tokenizer\.pkl; .*"):
         RustBPETokenizer.from_directory(tmp_path)
     with pytest.raises(OSError, match="the path is empty"):
         RustBPETokenizer.from_directory("")
@@ -285,8 +285,8 @@ def test_ranks_of_any_kind_of_int_are_saved(tmp_path: Path) -> None:
 
 def test_a_link_to_nowhere_is_not_passed_over(tmp_path: Path) -> None:
     saved(tmp_path)
-    (tmp_path / "tokenizer.jeton").unlink()
-    (tmp_path / "tokenizer.jeton").symlink_to(tmp_path / "nothing")
+    (tmp_path / "tokenizer.zeton").unlink()
+    (tmp_path / "tokenizer.zeton").symlink_to(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError):
         RustBPETokenizer.from_directory(tmp_path)
 
@@ -371,7 +371,7 @@ def gadgets(file: Path) -> dict[str, bytes]:
 def test_a_hostile_pickle_runs_nothing(name: str, tmp_path: Path) -> None:
     touched = tmp_path / "touched"
     (tmp_path / "tokenizer.pkl").write_bytes(gadgets(touched)[name])
-    with pytest.raises(jeton.Error, match=r"tokenizer\.pkl: the pickle (names|has|makes|holds)"):
+    with pytest.raises(zeton.Error, match=r"tokenizer\.pkl: the pickle (names|has|makes|holds)"):
         RustBPETokenizer.from_directory(tmp_path)
     assert not touched.exists()
 
@@ -386,22 +386,22 @@ def test_the_gadgets_do_run_in_pythons_own_unpickler(tmp_path: Path) -> None:
 
 
 def test_what_is_refused_is_named(tmp_path: Path) -> None:
-    with pytest.raises(jeton.Error, match=r"names posix\.system"):
+    with pytest.raises(zeton.Error, match=r"names posix\.system"):
         pickled.loads(gadgets(tmp_path / "x")["os.system"])
-    with pytest.raises(jeton.Error, match="instruction PERSID 'file'"):
+    with pytest.raises(zeton.Error, match="instruction PERSID 'file'"):
         pickled.loads(b"Pfile\n.")
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_refused(content: bytes) -> None:
-    with pytest.raises(jeton.Error):
+    with pytest.raises(zeton.Error):
         pickled.loads(content)
 
 
 @given(st.data())
 def test_a_damaged_pickle_is_refused_or_valid(data: st.DataObject) -> None:
     ranks = {bytes([byte]): byte for byte in range(256)}
-    enc = jeton.tiktoken.Encoding(
+    enc = zeton.tiktoken.Encoding(
         "own", pat_str="(?s).", mergeable_ranks=ranks, special_tokens={"<s>": 300}
     )
     content = bytearray(pickled.dumps(enc))
@@ -409,9 +409,9 @@ def test_a_damaged_pickle_is_refused_or_valid(data: st.DataObject) -> None:
     content[at] = data.draw(st.integers(0, 255))
     try:
         found = pickled.loads(bytes(content))
-    except jeton.Error:
+    except zeton.Error:
         return
-    assert isinstance(found, jeton.tiktoken.Encoding)
+    assert isinstance(found, zeton.tiktoken.Encoding)
 
 
 def colliding(number: int) -> bytes:
@@ -433,13 +433,13 @@ def test_a_pickle_that_asks_for_much_time_or_memory_is_refused() -> None:
         b"\x80\x04}(" + b"".join(colliding(number) + b"K\x00" for number in range(900)) + b"u.",
         b"\x80\x04" + b")\x94" * 3_000_000 + b".",
     ):
-        with pytest.raises(jeton.Error):
+        with pytest.raises(zeton.Error):
             pickled.loads(content)
 
 
 def test_a_name_in_a_pickle_is_that_of_a_published_encoding() -> None:
     named = b"\x80\x03ctiktoken.core\nEncoding\n)\x81X\x04\x00\x00\x00mineb."
-    with pytest.raises(jeton.Error, match="names the encoding 'mine'"):
+    with pytest.raises(zeton.Error, match="names the encoding 'mine'"):
         pickled.loads(named)
 
 
@@ -450,4 +450,4 @@ def test_a_pickle_is_a_program_that_pickletools_accepts() -> None:
 def test_the_specials_are_nanochats() -> None:
     assert json.dumps(SPECIAL_TOKENS[:3]) == '["<|bos|>", "<|user_start|>", "<|user_end|>"]'
     assert len(SPECIAL_TOKENS) == 9
-    assert SPLIT_PATTERN == jeton.DEFAULT_PATTERN
+    assert SPLIT_PATTERN == zeton.DEFAULT_PATTERN

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-import jeton
+import zeton
 from conftest import BYTES
-from jeton.nanochat import RustBPETokenizer, get_tokenizer
-from jeton.nanochat.tok_eval import tok_eval
-from jeton.nanochat.tok_train import capped_texts, tok_train
+from zeton.nanochat import RustBPETokenizer, get_tokenizer
+from zeton.nanochat.tok_eval import tok_eval
+from zeton.nanochat.tok_train import capped_texts, tok_train
 
 ROWS = [
     "the cat sat on the mat and the dog sat on the log",
@@ -65,20 +65,20 @@ def output(script: click.Command, *arguments: object) -> str:
 def refusal(script: click.Command, *arguments: object) -> str:
     result = run(script, *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"jeton: .+\n", result.stderr)
+    assert re.fullmatch(r"zeton: .+\n", result.stderr)
     return result.stderr
 
 
 def merges_of(*texts: str) -> dict[tuple[int, int], int]:
     """Learn the 20 merges that a script learns from the same texts at 285 tokens."""
-    return jeton.train(texts, 276).merges()
+    return zeton.train(texts, 276).merges()
 
 
 class TestTrain:
     def test_saves_where_nanochat_looks(self, tmp_path: Path, base: Path) -> None:
         write_json(tmp_path / "rows.jsonl", ROWS)
         shown = output(tok_train, tmp_path / "rows.jsonl", "--vocab-size", 285)
-        names = {"tokenizer.jeton", "tokenizer.pkl", "token_bytes.npy"}
+        names = {"tokenizer.zeton", "tokenizer.pkl", "token_bytes.npy"}
         assert names <= {file.name for file in (base / "tokenizer").iterdir()}
         assert str(base / "tokenizer") in shown
         assert get_tokenizer().get_vocab_size() == 285
@@ -147,7 +147,7 @@ class TestTrain:
         (tmp_path / "a.txt").write_text("abab")
         result = run(tok_train, tmp_path / "a.txt")
         assert result.exit_code == 0
-        assert re.fullmatch(r"jeton: .*\b32768\b.*\b267\b.*\n", result.stderr)
+        assert re.fullmatch(r"zeton: .*\b32768\b.*\b267\b.*\n", result.stderr)
 
     @pytest.mark.parametrize("number", ["0", "-5", "1.5", "many", "inf", "nan"])
     def test_refuses_what_is_no_whole_number(self, number: str) -> None:
@@ -165,7 +165,7 @@ class TestTrain:
         (tmp_path / "empty.txt").touch()
         result = run(tok_train, tmp_path / "empty.txt")
         assert result.exit_code == 2
-        assert re.fullmatch(r"jeton: there is no text in .*\n", result.stderr)
+        assert re.fullmatch(r"zeton: there is no text in .*\n", result.stderr)
 
     def test_refuses_a_tokenizer_that_forgets(
         self, tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch
@@ -179,7 +179,7 @@ class TestTrain:
 
     def test_runs_as_a_module(self, tmp_path: Path) -> None:
         write_text(tmp_path / "a.txt", ROWS)
-        module = [sys.executable, "-m", "jeton.nanochat.tok_train"]
+        module = [sys.executable, "-m", "zeton.nanochat.tok_train"]
         command = [*module, str(tmp_path / "a.txt"), "--vocab-size=285"]
         done = subprocess.run(command, capture_output=True, check=True)
         assert done.stderr == b""
@@ -212,7 +212,7 @@ class TestEvaluate:
     @pytest.fixture(autouse=True)
     def trained(self, base: Path) -> None:
         """A small tokenizer in nanochat's folder."""
-        jeton.train(ROWS, 285, specials=["<|bos|>"]).save(base / "tokenizer")
+        zeton.train(ROWS, 285, specials=["<|bos|>"]).save(base / "tokenizer")
 
     def test_prints_the_sizes_and_two_comparisons(self) -> None:
         lines = output(tok_eval).splitlines()
@@ -231,7 +231,7 @@ class TestEvaluate:
         name, size, *numbers = output(tok_eval, tmp_path / "own.jsonl").splitlines()[-1].split()
         theirs, ours = (
             sum(map(tokenizer.count, ROWS))
-            for tokenizer in (jeton.pretrained("cl100k_base"), get_tokenizer().tokenizer)
+            for tokenizer in (zeton.pretrained("cl100k_base"), get_tokenizer().tokenizer)
         )
         whole = sum(map(len, ROWS))
         assert (name, size) == (str(tmp_path / "own.jsonl"), str(whole))
@@ -262,23 +262,23 @@ class TestEvaluate:
         assert "\x1b[32m" in colored
 
     def test_refuses_a_text_that_does_not_come_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Forgetful(jeton.Tokenizer):
+        class Forgetful(zeton.Tokenizer):
             __slots__ = ()
 
             def decode_bytes(self, _: object) -> bytes:
                 return b""
 
         ours = SimpleNamespace(tokenizer=Forgetful(BYTES))
-        monkeypatch.setattr("jeton.nanochat.tok_eval.get_tokenizer", lambda: ours)
+        monkeypatch.setattr("zeton.nanochat.tok_eval.get_tokenizer", lambda: ours)
         assert "Ours does not give news back" in refusal(tok_eval)
 
     def test_says_what_is_missing_in_one_line(self, tmp_path: Path, base: Path) -> None:
         assert "missing.txt" in refusal(tok_eval, tmp_path / "missing.txt")
-        (base / "tokenizer" / "tokenizer.jeton").unlink()
-        assert "tokenizer.jeton" in refusal(tok_eval)
+        (base / "tokenizer" / "tokenizer.zeton").unlink()
+        assert "tokenizer.zeton" in refusal(tok_eval)
 
     def test_runs_as_a_module(self) -> None:
-        module = [sys.executable, "-m", "jeton.nanochat.tok_eval"]
+        module = [sys.executable, "-m", "zeton.nanochat.tok_eval"]
         done = subprocess.run(module, capture_output=True, check=True)
         assert done.stderr == b""
         assert done.stdout.startswith(b"\nVocab sizes:\n")

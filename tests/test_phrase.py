@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES, odd_bytes, odd_text, patterns, vocabs
-from jeton import search, shards
-from jeton.errors import SearchError
-from jeton.reference import Vocab
-from jeton.search import occurrences as module
+from zeton import search, shards
+from zeton.errors import SearchError
+from zeton.reference import Vocab
+from zeton.search import occurrences as module
 
 OUTSIDE = [r"\w+|\W", r"(\w)\1*|\W", r"(?s:.)", r"(?s).+"]
 
@@ -22,7 +22,7 @@ texts = st.one_of(odd_text.map(str.encode), odd_bytes)
 
 
 def by_decoding(
-    tok: jeton.Tokenizer, texts: list[bytes], ids: list[int]
+    tok: zeton.Tokenizer, texts: list[bytes], ids: list[int]
 ) -> Iterator[tuple[int, ...]]:
     """Find phrases the slow way: by decoding what follows each id."""
     tokens = [tok.token_bytes(each) for each in ids]
@@ -42,7 +42,7 @@ def by_decoding(
 def test_phrases_are_where_the_decoded_text_has_them(
     vocab: Vocab, pattern: str, text: bytes, data: st.DataObject
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    tok = zeton.Tokenizer(vocab, pattern=pattern)
     parts = st.lists(st.one_of(texts.filter(bool), stretches(text)), min_size=1, max_size=4)
     wanted = data.draw(parts)
     ids = tok.encode(text)
@@ -65,7 +65,7 @@ def test_phrases_are_where_the_decoded_text_has_them(
 def test_the_ids_of_every_text_hold_one_of_the_sequences(
     vocab: Vocab, pattern: str, left: bytes, text: bytes, right: bytes
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern)
+    tok = zeton.Tokenizer(vocab, pattern=pattern)
     if not text:
         return
     located = tok.encode_with_offsets(left + text + right)
@@ -98,11 +98,11 @@ def stretches(text: bytes) -> st.SearchStrategy[bytes]:
 
 
 @pytest.fixture(scope="module")
-def tok() -> jeton.Tokenizer:
-    return jeton.pretrained("cl100k_base")
+def tok() -> zeton.Tokenizer:
+    return zeton.pretrained("cl100k_base")
 
 
-def test_arrays_of_every_kind_are_read(tok: jeton.Tokenizer) -> None:
+def test_arrays_of_every_kind_are_read(tok: zeton.Tokenizer) -> None:
     ids = tok.encode("the concatenated cat, a Cat", append="<|endoftext|>")
     cat = search.phrase(tok, "cat")
     expected = cat.find_all(ids)
@@ -118,12 +118,12 @@ def test_arrays_of_every_kind_are_read(tok: jeton.Tokenizer) -> None:
     read_only = np.array(ids, np.uint32)
     read_only.flags.writeable = False
     assert cat.find_all(read_only) == expected
-    small = jeton.Tokenizer(BYTES | {b"ca": 256})
+    small = zeton.Tokenizer(BYTES | {b"ca": 256})
     narrow = np.array(small.encode("a cat"), np.uint16)
     assert [tuple(each) for each in search.phrase(small, "at").find_all(narrow)] == [(2, 4, 1, 0)]
 
 
-def test_a_special_and_a_number_that_is_no_id_stand_for_no_text(tok: jeton.Tokenizer) -> None:
+def test_a_special_and_a_number_that_is_no_id_stand_for_no_text(tok: zeton.Tokenizer) -> None:
     end = tok.specials["<|endoftext|>"]
     assert search.phrase(tok, "endoftext").find_all([end]) == []
     hello = tok.encode("hel") + tok.encode("lo")
@@ -135,7 +135,7 @@ def test_a_special_and_a_number_that_is_no_id_stand_for_no_text(tok: jeton.Token
     assert search.phrase(tok, "hello").count(padded) == 1
 
 
-def test_the_core_is_the_same_in_every_text(tok: jeton.Tokenizer) -> None:
+def test_the_core_is_the_same_in_every_text(tok: zeton.Tokenizer) -> None:
     question = search.phrase(tok, "What is the capital of France?")
     assert tok.decode(question.core) == " is the capital of France"
     assert all(tok.decode_bytes(start).endswith(b"What") for start in question.starts)
@@ -143,7 +143,7 @@ def test_the_core_is_the_same_in_every_text(tok: jeton.Tokenizer) -> None:
     assert tuple(tok.encode("What is the capital of France?")) in question.sequences
 
 
-def test_refuses_an_empty_phrase_and_too_many_sequences(tok: jeton.Tokenizer) -> None:
+def test_refuses_an_empty_phrase_and_too_many_sequences(tok: zeton.Tokenizer) -> None:
     with pytest.raises(SearchError, match="a needle is empty"):
         search.phrase(tok, "")
     with pytest.raises(SearchError, match="more than 65536 sequences of ids can begin or end"):
@@ -153,18 +153,18 @@ def test_refuses_an_empty_phrase_and_too_many_sequences(tok: jeton.Tokenizer) ->
     assert search.phrase(tok, "  ").count(tok.encode("a    b")) == 3
 
 
-def test_refuses_what_is_no_tokenizer_no_text_and_no_ids(tok: jeton.Tokenizer) -> None:
+def test_refuses_what_is_no_tokenizer_no_text_and_no_ids(tok: zeton.Tokenizer) -> None:
     with pytest.raises(TypeError, match="texts are many, not one str; give a list"):
         search.phrases(tok, "cat")
     with pytest.raises(TypeError, match="a text is str or bytes, not list"):
         search.phrase(tok, ["cat"])  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="first a tokenizer is given, not str; jeton"):
+    with pytest.raises(TypeError, match="first a tokenizer is given, not str; zeton"):
         search.phrase("gpt2", "cat")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not str; encode a text first"):
         search.phrase(tok, "cat").find_all("a cat")  # type: ignore[arg-type]
 
 
-def test_refuses_a_reader_in_place_of_its_tokens(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_refuses_a_reader_in_place_of_its_tokens(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a cat")
     shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
     reader = shards.open(tmp_path / "out")
@@ -173,7 +173,7 @@ def test_refuses_a_reader_in_place_of_its_tokens(tok: jeton.Tokenizer, tmp_path:
     assert search.phrase(tok, "cat").count(reader.tokens) == 1
 
 
-def test_a_phrase_is_a_value(tok: jeton.Tokenizer) -> None:
+def test_a_phrase_is_a_value(tok: zeton.Tokenizer) -> None:
     cat = search.phrase(tok, "cat")
     assert cat == search.phrase(tok, b"cat")
     assert cat != search.phrase(tok, "dog")

@@ -6,9 +6,9 @@ import zlib
 
 import pytest
 
-import jeton
+import zeton
 from conftest import ROOT, SHARED, needs_shared
-from jeton.tiktoken.originals import DIGESTS, rebuild
+from zeton.tiktoken.originals import DIGESTS, rebuild
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -24,34 +24,34 @@ def test_the_notice_has_the_same_digests() -> None:
 
 def test_the_names_are_tiktokens() -> None:
     expected = "gpt2 r50k_base p50k_base p50k_edit cl100k_base o200k_base o200k_harmony"
-    assert jeton.pretrained_names() == expected.split()
-    sizes = [jeton.pretrained(name).vocab_size for name in jeton.pretrained_names()]
+    assert zeton.pretrained_names() == expected.split()
+    sizes = [zeton.pretrained(name).vocab_size for name in zeton.pretrained_names()]
     assert sizes == [50257, 50257, 50281, 50284, 100277, 200019, 201088]
-    assert jeton.pretrained("gpt2") is jeton.pretrained("gpt2")
+    assert zeton.pretrained("gpt2") is zeton.pretrained("gpt2")
 
 
 @needs_shared
 def test_patterns_and_specials_are_tiktokens() -> None:
     specs = json.loads((SHARED / "vocabs" / "tiktoken_specs.json").read_text())
-    for name in jeton.pretrained_names():
-        tok = jeton.pretrained(name)
+    for name in zeton.pretrained_names():
+        tok = zeton.pretrained(name)
         assert tok.pattern == specs[name]["pat_str"]
         assert tok.specials == specs[name]["special_tokens"]
 
 
 def test_two_names_may_share_an_id() -> None:
-    tok = jeton.pretrained("o200k_harmony")
+    tok = zeton.pretrained("o200k_harmony")
     assert tok.specials["<|endofprompt|>"] == tok.specials["<|reserved_200018|>"] == 200018
     assert tok.decode([200018]) == "<|endofprompt|>"
     assert tok.encode("<|reserved_200018|>", specials="all") == [200018]
 
 
 def test_the_bundled_files_leave_room_in_a_wheel_of_8_megabytes() -> None:
-    files = sorted((ROOT / "python" / "jeton" / "vocabs").glob("*.jeton"))
+    files = sorted((ROOT / "python" / "zeton" / "vocabs").glob("*.zeton"))
     assert len(files) == 4
     assert sum(len(zlib.compress(file.read_bytes())) for file in files) < 3_000_000
 
 
 def test_refuses_an_unknown_name() -> None:
-    with pytest.raises(jeton.errors.VocabError, match="'gpt9' is no pretrained vocabulary"):
-        jeton.pretrained("gpt9")
+    with pytest.raises(zeton.errors.VocabError, match="'gpt9' is no pretrained vocabulary"):
+        zeton.pretrained("gpt9")

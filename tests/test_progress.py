@@ -6,34 +6,34 @@ from pathlib import Path
 
 import pytest
 
-import jeton
-from jeton import progress
+import zeton
+from zeton import progress
 
 
 def test_what_is_left_is_told_by_the_pace_so_far() -> None:
-    counting = jeton.Progress("count", 10.0, text_bytes=25, text_bytes_total=100)
+    counting = zeton.Progress("count", 10.0, text_bytes=25, text_bytes_total=100)
     assert counting.left == 30.0
-    learning = jeton.Progress("learn", 3.0, merges=10, merges_total=40)
+    learning = zeton.Progress("learn", 3.0, merges=10, merges_total=40)
     assert learning.left == 9.0
-    assert jeton.Progress("count", 10.0, text_bytes=25).left is None
-    assert jeton.Progress("learn", 0.0, merges_total=40).left is None
+    assert zeton.Progress("count", 10.0, text_bytes=25).left is None
+    assert zeton.Progress("learn", 0.0, merges_total=40).left is None
 
 
 def test_a_bar_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["the theme of the thesis then"] * 100
-    jeton.train(texts, 262, progress=True)
+    zeton.train(texts, 262, progress=True)
     out, shown = capsys.readouterr()
     assert out == ""
     assert "count: 100%" in shown or "count:" in shown
     assert "100 texts" in shown
     assert "learn: 100%" in shown
-    jeton.train(texts, 262)
+    zeton.train(texts, 262)
     assert capsys.readouterr().err == ""
 
 
 def test_a_bar_says_what_was_held_out(capsys: pytest.CaptureFixture[str]) -> None:
     texts = [f"{number} and more " * 20 for number in range(200)]
-    jeton.train(texts, 262, progress=True, held_out=0.3)
+    zeton.train(texts, 262, progress=True, held_out=0.3)
     shown = capsys.readouterr().err
     assert "held out: 1.000 bytes a token with 256 tokens" in shown
     assert re.search(r"learn: 100%.*, held out 1\.\d{3} bytes a token", shown)
@@ -41,23 +41,23 @@ def test_a_bar_says_what_was_held_out(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_nobody_is_told_when_nobody_listens() -> None:
     with progress.shown(progress=False) as tell:
-        tell(jeton.Progress("count", 1.0))
+        tell(zeton.Progress("count", 1.0))
 
 
 def test_an_error_of_the_listener_comes_through() -> None:
-    def broken(_: jeton.Progress) -> None:
+    def broken(_: zeton.Progress) -> None:
         raise RuntimeError("no more room on the page")
 
     with pytest.raises(RuntimeError, match="no more room"):
-        jeton.train(["abab"], 257, progress=broken)
+        zeton.train(["abab"], 257, progress=broken)
 
 
 def test_how_much_is_in_packed_files_is_told_by_those_that_are_done(tmp_path: Path) -> None:
     for name in "abcd":
         text = " ".join(f"{name}{number * 7919:x}" for number in range(20_000))
         (tmp_path / f"{name}.txt.gz").write_bytes(gzip.compress(text.encode()))
-    told: list[jeton.Progress] = []
-    counts = jeton.count_files([tmp_path], memory="1MB", progress=told.append)
+    told: list[zeton.Progress] = []
+    counts = zeton.count_files([tmp_path], memory="1MB", progress=told.append)
     assert told[0].text_bytes_total is None
     assert told[-1].text_bytes == counts.corpus_bytes
     estimate = told[-1].text_bytes_total

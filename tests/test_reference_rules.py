@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from conftest import ROOT, VECTORS, patterns
-from jeton import Rules, reference, reference_rules
-from jeton.reference_rules import PUBLISHED, compose, encode, script_of, split_by_rules
 from rules_drawn import broken, rules_values, texts
+from zeton import Rules, reference, reference_rules
+from zeton.reference_rules import PUBLISHED, compose, encode, script_of, split_by_rules
 
 
 def vectors() -> list[tuple[str, str, str]]:
@@ -76,5 +76,5 @@ def test_every_letter_has_one_script() -> None:
 
 
 def test_the_specification_stays_readable_in_one_sitting() -> None:
-    lines = (ROOT / "python" / "jeton" / "reference_rules.py").read_text().splitlines()
+    lines = (ROOT / "python" / "zeton" / "reference_rules.py").read_text().splitlines()
     assert len(lines) <= 350

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
-from jeton import reference
-from jeton.report import Facts, duration, html
+import zeton
+from zeton import reference
+from zeton.report import Facts, duration, html
 
 BYTES = [bytes([byte]) for byte in range(256)]
 FACTS = Facts(
     name="small",
-    pattern=jeton.DEFAULT_PATTERN,
+    pattern=zeton.DEFAULT_PATTERN,
     texts=12_345,
     corpus_bytes=1_234_567,
     pieces=678,
@@ -394,7 +394,7 @@ def test_times_are_written_for_people(seconds: float, told: str) -> None:
 
 def test_a_real_training_is_told_as_it_was() -> None:
     texts = ["low lower lowest, low lower low", "где она? <b>low</b>, ты знаешь много", "שלום"] * 4
-    tok = jeton.train(texts, 300, specials=["<|end|>"])
+    tok = zeton.train(texts, 300, specials=["<|end|>"])
     ranks = tok.ranks()
     tokens = sorted(ranks, key=ranks.__getitem__)
     pieces = reference.count(texts)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES
-from jeton import Rules
-from jeton.errors import PatternError, RulesError
-from jeton.rules import Group, Isolate, Lexicon
 from rules_drawn import rules_values
+from zeton import Rules
+from zeton.errors import PatternError, RulesError
+from zeton.rules import Group, Isolate, Lexicon
 
 SPELLED = (
     '{"rules":1,"base":"cl100k","digits":3,"keep_words":["BRCA1"],'
@@ -158,7 +158,7 @@ KNOB = "is a knob of a base, and there is no base; leave it out, or give a base"
         ({"isolate": [""]}, "isolate[0].regex is empty"),
         ({"isolate": [{"regexp": "a"}]}, "isolate[0].regexp is no rule; did you mean regex?"),
         ({"isolate": [{"name": "a"}]}, "isolate[0] has no regex; it needs one"),
-        ({"isolate": [3]}, "isolate[0] is 3; it is of jeton.rules.Isolate"),
+        ({"isolate": [3]}, "isolate[0] is 3; it is of zeton.rules.Isolate"),
         ({"isolate": [str(n) for n in range(257)]}, "isolate has 257 regexes; at most 256 are"),
         ({"lexicon": [{"words": []}]}, "lexicon[0].words is empty; a lexicon has words"),
         (
@@ -218,7 +218,7 @@ def test_the_refusal_is_a_pattern_error_that_knows_the_place() -> None:
     [
         ('{"rules": 1, "digit": 3}', "line 1: digit is no rule; did you mean digits?"),
         ('{"rules": 1,\n "zzz": 3}', "line 2: zzz is no rule; known are base, pattern, digits,"),
-        ('{"rules": 2}', "line 1: rules is 2; this jeton knows version 1"),
+        ('{"rules": 2}', "line 1: rules is 2; this zeton knows version 1"),
         ('{"digits": 3,\n"digits": 4}', "line 2: digits is there twice; say it once"),
         ('{"a\\nb": 3}', r"a\nb is no rule; known are"),
         ("[]", "the rules are []; they are an object with keys"),
@@ -304,7 +304,7 @@ def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:
 def test_knobs_alone_are_a_pattern() -> None:
     pattern = Rules(base="gpt2", contractions=False, digits=3).as_pattern()
     assert pattern == r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s+"
-    assert Rules().as_pattern() == jeton.DEFAULT_PATTERN
+    assert Rules().as_pattern() == zeton.DEFAULT_PATTERN
     assert Rules(pattern=r"\w+|\W").as_pattern() == r"\w+|\W"
 
 
@@ -325,11 +325,11 @@ def test_what_no_pattern_can_say_is_refused_as_one(rules: Rules, what: str) -> N
 
 def test_pattern_and_rules_together_are_refused() -> None:
     with pytest.raises(PatternError, match="both pattern and rules are given"):
-        jeton.Tokenizer(BYTES, pattern="a", rules=Rules())
+        zeton.Tokenizer(BYTES, pattern="a", rules=Rules())
     with pytest.raises(PatternError, match="both pattern and rules are given"):
-        jeton.train(["a"], 257, pattern="a", rules=Rules())
-    with pytest.raises(TypeError, match=r"rules is jeton\.Rules, not dict; "):
-        jeton.Tokenizer(BYTES, rules={"digits": 3})  # type: ignore[arg-type]
+        zeton.train(["a"], 257, pattern="a", rules=Rules())
+    with pytest.raises(TypeError, match=r"rules is zeton\.Rules, not dict; "):
+        zeton.Tokenizer(BYTES, rules={"digits": 3})  # type: ignore[arg-type]
 
 
 def test_a_spelled_text_is_json() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import jeton
+import zeton
 from conftest import SHARED, needs_shared
-from jeton import Rules, reference, rules
-from jeton.errors import RulesError
-from jeton.reference_rules import split_by_rules
-from jeton.rules import ready
+from zeton import Rules, reference, rules
+from zeton.errors import RulesError
+from zeton.reference_rules import split_by_rules
+from zeton.rules import ready
 
 Shown = Callable[[Rules, str], str]
 
@@ -171,4 +171,4 @@ def test_the_engine_splits_real_text_as_the_specification_says(name: str, made: 
     middle = len(data) // 2
     text = data[middle : middle + 20_000].decode(errors="ignore")
     assert SPLITS["engine"](made, text) == SPLITS["specification"](made, text)
-    assert jeton.train([text], 300, rules=made).rules == made
+    assert zeton.train([text], 300, rules=made).rules == made

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES, SHARED, needs_shared
-from jeton import Rules, reference, reference_rules
-from jeton.counting import Counting
-from jeton.errors import PatternError
-from jeton.reference_rules import compose, split_by_rules
-from jeton.rules import Isolate
 from rules_drawn import ALPHABET, broken, grammars, regexes, rules_values, texts
 from test_reference_rules import vectors
+from zeton import Rules, reference, reference_rules
+from zeton.counting import Counting
+from zeton.errors import PatternError
+from zeton.reference_rules import compose, split_by_rules
+from zeton.rules import Isolate
 
 SPECIALS = {"<|end|>": 300}
 
@@ -31,20 +31,20 @@ def expected(text: str | bytes, rules: Rules) -> list[bytes]:
 
 @pytest.mark.parametrize(("spelled", "text", "pieces"), vectors())
 def test_vectors(spelled: str, text: str, pieces: str) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=spelled)
+    tok = zeton.Tokenizer(BYTES, pattern=spelled)
     assert tok.split(text) == [piece.encode() for piece in pieces.split("|")]
 
 
 @given(rules_values(), st.lists(texts, min_size=1, max_size=5))
 def test_splits_as_the_specification_says(rules: Rules, some: list[str]) -> None:
-    tok = jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.Tokenizer(BYTES, rules=rules)
     for text in some:
         assert tok.split(text) == expected(text, rules)
 
 
 @given(rules_values(), st.lists(broken, min_size=1, max_size=5))
 def test_splits_bytes_that_are_not_utf8_alike(rules: Rules, some: list[bytes]) -> None:
-    tok = jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.Tokenizer(BYTES, rules=rules)
     for text in some:
         assert tok.split(text) == expected(text, rules)
 
@@ -57,7 +57,7 @@ def test_any_regex_is_isolated_as_the_specification_says(
     drawn: list[tuple[str, bool]], some: list[str]
 ) -> None:
     rules = Rules(isolate=[Isolate(regex, whole_word=whole) for regex, whole in drawn])
-    tok = jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.Tokenizer(BYTES, rules=rules)
     for text in some:
         assert tok.split(text) == expected(text, rules)
 
@@ -65,7 +65,7 @@ def test_any_regex_is_isolated_as_the_specification_says(
 @given(grammars(), st.lists(texts, min_size=1, max_size=5))
 def test_knobs_split_as_the_pattern_they_compose_to(knobs: dict[str, Any], some: list[str]) -> None:
     rules = Rules(**knobs)
-    tok = jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.Tokenizer(BYTES, rules=rules)
     for text in some:
         assert tok.split(text) == expected(text, rules)
     beyond = knobs["case"] == "words" or knobs["underscores"] == "alone"
@@ -76,11 +76,11 @@ def test_knobs_split_as_the_pattern_they_compose_to(knobs: dict[str, Any], some:
 
 @given(rules_values(), st.lists(st.one_of(texts, broken), min_size=1, max_size=6))
 def test_counts_trains_and_encodes_alike(rules: Rules, some: list[str | bytes]) -> None:
-    counts = jeton.count_corpus(some, rules=rules)
+    counts = zeton.count_corpus(some, rules=rules)
     pieces = Counter(piece for text in some for piece in expected(text, rules))
     assert dict(counts.most_common(1000)) == pieces
     assert counts.rules == rules
-    tok = jeton.learn(counts, 256 + 20) if pieces else jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.learn(counts, 256 + 20) if pieces else zeton.Tokenizer(BYTES, rules=rules)
     vocab = reference.learn(pieces, 256 + 20)
     assert tok.ranks() == vocab
     for text in some:
@@ -92,7 +92,7 @@ def test_counts_trains_and_encodes_alike(rules: Rules, some: list[str | bytes]) 
 
 @given(rules_values(), st.lists(texts, min_size=1, max_size=4))
 def test_specials_are_cut_out_first(rules: Rules, some: list[str]) -> None:
-    tok = jeton.Tokenizer(BYTES, rules=rules, specials=SPECIALS)
+    tok = zeton.Tokenizer(BYTES, rules=rules, specials=SPECIALS)
     text = "<|end|>".join(some)
     ids = reference_rules.encode(text, BYTES, json.loads(rules.spelled), SPECIALS)
     assert tok.encode(text, specials="all") == ids
@@ -107,7 +107,7 @@ LONG = st.lists(
 def test_streams_threads_and_cuts_are_as_the_whole(
     rules: Rules, text: str, step: int, threads: int
 ) -> None:
-    tok = jeton.Tokenizer(BYTES | {b"ab": 256, b"12": 257, b" a": 258}, rules=rules)
+    tok = zeton.Tokenizer(BYTES | {b"ab": 256, b"12": 257, b" a": 258}, rules=rules)
     ids = tok.encode(text)
     assert ids == reference_rules.encode(text, tok.ranks(), json.loads(rules.spelled))
     stream = tok.encoder()
@@ -123,7 +123,7 @@ def test_where_a_text_is_cut_nothing_that_follows_matters(
     rules: Rules, text: str, more: str | bytes
 ) -> None:
     """Long files are read in parts, which are cut where `last_safe_cut` says."""
-    tok = jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.Tokenizer(BYTES, rules=rules)
     whole = text.encode() + (more.encode(errors="replace") if isinstance(more, str) else more)
     cut = Counting(rules.spelled, 1, None).last_safe_cut(text.encode())
     assert tok.split(whole[:cut]) + tok.split(whole[cut:]) == tok.split(whole)
@@ -131,7 +131,7 @@ def test_where_a_text_is_cut_nothing_that_follows_matters(
 
 @given(rules_values(), LONG, st.integers(0, 60), st.sampled_from(["end", "start"]))
 def test_what_is_truncated_fits(rules: Rules, text: str, n: int, side: Any) -> None:
-    tok = jeton.Tokenizer(BYTES | {b"ab": 256, b"12": 257, b" a": 258}, rules=rules)
+    tok = zeton.Tokenizer(BYTES | {b"ab": 256, b"12": 257, b" a": 258}, rules=rules)
     spelled = json.loads(rules.spelled)
 
     def count(part: str) -> int:
@@ -145,7 +145,7 @@ def test_what_is_truncated_fits(rules: Rules, text: str, n: int, side: Any) -> N
 
 @given(rules_values())
 def test_a_saved_tokenizer_keeps_its_rules(rules: Rules) -> None:
-    tok = jeton.Tokenizer(BYTES, rules=rules)
+    tok = zeton.Tokenizer(BYTES, rules=rules)
     again = pickle.loads(pickle.dumps(tok))  # noqa: S301
     assert again == tok
     assert again.rules == tok.rules == rules
@@ -153,12 +153,12 @@ def test_a_saved_tokenizer_keeps_its_rules(rules: Rules) -> None:
 
 
 def test_the_file_holds_the_rules(tmp_path: Path) -> None:
-    tok = jeton.train(["low lower BRCA1 BRCA12"], 260, rules=Rules(keep_words=["BRCA1"]))
+    tok = zeton.train(["low lower BRCA1 BRCA12"], 260, rules=Rules(keep_words=["BRCA1"]))
     assert tok.split("BRCA1 BRCA12") == [b"BRCA1", b" BRCA", b"12"]
-    path = tok.save(tmp_path / "small.jeton")
-    assert jeton.load(path) == tok
-    assert jeton.load(path).rules == Rules(keep_words=["BRCA1"])
-    assert jeton.Tokenizer(BYTES).rules is None
+    path = tok.save(tmp_path / "small.zeton")
+    assert zeton.load(path) == tok
+    assert zeton.load(path).rules == Rules(keep_words=["BRCA1"])
+    assert zeton.Tokenizer(BYTES).rules is None
     assert len(repr(tok)) < 120
 
 
@@ -167,12 +167,12 @@ def test_files_are_trained_on_by_rules(engine: str | None, tmp_path: Path) -> No
     (tmp_path / "a.txt").write_text("parseHTTPRequest parseHTTP\n" * 20)
     rules = Rules(case="words")
     files = [tmp_path / "a.txt"]
-    tok = jeton.train_files(files, 280, rules=rules, journal=tmp_path / "journal", engine=engine)
-    assert tok == jeton.train(["parseHTTPRequest parseHTTP\n" * 20], 280, rules=rules)
-    assert jeton.train_files(files, 280, pattern=rules) == tok
-    with pytest.raises(jeton.Error, match="the pattern is"):
-        jeton.train(["a"], 300, rules=Rules(), initial=tok)
-    assert jeton.train(["a b" * 9], 282, initial=tok).rules == rules
+    tok = zeton.train_files(files, 280, rules=rules, journal=tmp_path / "journal", engine=engine)
+    assert tok == zeton.train(["parseHTTPRequest parseHTTP\n" * 20], 280, rules=rules)
+    assert zeton.train_files(files, 280, pattern=rules) == tok
+    with pytest.raises(zeton.Error, match="the pattern is"):
+        zeton.train(["a"], 300, rules=Rules(), initial=tok)
+    assert zeton.train(["a b" * 9], 282, initial=tok).rules == rules
 
 
 @pytest.mark.parametrize(
@@ -196,22 +196,22 @@ def test_what_only_the_engine_knows_is_refused_with_its_place(
 
 
 def test_rules_of_a_later_version_say_so_whatever_they_hold() -> None:
-    with pytest.raises(PatternError, match="rules: 2 is a version to come; update jeton"):
-        jeton.Tokenizer(BYTES, pattern='{"rules":2,"vowels":"apart"}')
+    with pytest.raises(PatternError, match="rules: 2 is a version to come; update zeton"):
+        zeton.Tokenizer(BYTES, pattern='{"rules":2,"vowels":"apart"}')
 
 
 def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:
     tiktoken = pytest.importorskip("tiktoken")
-    tok = jeton.train(["low lower 1234"], 270, rules=Rules(digits=1, contractions=False))
+    tok = zeton.train(["low lower 1234"], 270, rules=Rules(digits=1, contractions=False))
     theirs = tok.as_tiktoken()
     assert isinstance(theirs, tiktoken.Encoding)
     assert theirs.encode("lower 1234 it's") == tok.encode("lower 1234 it's")
-    tok = jeton.train(["low lower"], 260, specials=["<|a|>"], rules=Rules(keep=["low"]))
+    tok = zeton.train(["low lower"], 260, specials=["<|a|>"], rules=Rules(keep=["low"]))
     with pytest.raises(PatternError) as refused:
         tok.as_tiktoken()
     message = "tiktoken knows patterns only: the rules have keep, which no pattern can say"
     assert str(refused.value) == message
-    nanochat = jeton.nanochat.RustBPETokenizer(tok, "<|a|>")
+    nanochat = zeton.nanochat.RustBPETokenizer(tok, "<|a|>")
     with pytest.raises(PatternError, match="tiktoken knows patterns only"):
         nanochat.save(str(tmp_path))
 
@@ -236,7 +236,7 @@ def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:
 )
 def test_real_text_splits_as_the_specification_says(name: str, rules: Rules) -> None:
     text = (SHARED / "dev" / name).read_bytes()[:30_000].decode(errors="ignore")
-    assert jeton.Tokenizer(BYTES, rules=rules).split(text) == expected(text, rules)
+    assert zeton.Tokenizer(BYTES, rules=rules).split(text) == expected(text, rules)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`jeton.rustbpe` against rustbpe itself, and its traps, mended."""
+"""`zeton.rustbpe` against rustbpe itself, and its traps, mended."""
 
 import inspect
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ import rustbpe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import SHARED, needs_shared, odd_text, patterns
-from jeton.rustbpe import Tokenizer
+from zeton.rustbpe import Tokenizer
 
 TEXTS = ["low lower lowest", "the newest, widest — 12345 numbers", "don't stop; l'été à 日本語"] * 3
 
@@ -74,9 +74,9 @@ def test_a_second_training_replaces_the_first() -> None:
 
 def test_what_would_hang_or_panic_is_refused() -> None:
     tok = Tokenizer()
-    with pytest.raises(jeton.Error, match="buffer_size is 0"):
+    with pytest.raises(zeton.Error, match="buffer_size is 0"):
         tok.train_from_iterator(TEXTS, 300, buffer_size=0)
-    with pytest.raises(jeton.Error, match="256"):
+    with pytest.raises(zeton.Error, match="256"):
         tok.train_from_iterator(TEXTS, 255)
     with pytest.raises(ValueError, match="does not compile"):
         tok.train_from_iterator(TEXTS, 300, pattern="(")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jeton.scripts import KINDS, kind
+from zeton.scripts import KINDS, kind
 
 
 @pytest.mark.parametrize(

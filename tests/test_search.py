@@ -15,12 +15,12 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton import Error
-from jeton.errors import SearchError
-from jeton.search import Finder, FinderMany, Match
+from zeton import Error
+from zeton.errors import SearchError
+from zeton.search import Finder, FinderMany, Match
 
 if TYPE_CHECKING:
-    from jeton.search.needle import Text
+    from zeton.search.needle import Text
 
 # Letters that are alike, words, marks, what is longer folded, and a lone surrogate.
 LETTERS = "aAbBkK\u212asS\u017fßẞéÉσς_-  1中ไ\u0301\ud800😀"

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-import jeton
+import zeton
 
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
-from jeton import seq2seq  # noqa: E402 - it needs torch.
-from jeton.seq2seq import Decoder, Encoder, Hidden, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
-from jeton.seq2seq.pictures import curve, look  # noqa: E402
-from jeton.seq2seq.search import beam, greedy  # noqa: E402
+from zeton import seq2seq  # noqa: E402 - it needs torch.
+from zeton.seq2seq import Decoder, Encoder, Hidden, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
+from zeton.seq2seq.pictures import curve, look  # noqa: E402
+from zeton.seq2seq.search import beam, greedy  # noqa: E402
 
 CELLS = ["rnn", "gru", "lstm"]
 WAYS = list(itertools.product(CELLS, [None, "additive"], [False, True]))
@@ -48,14 +48,14 @@ def model_of(tokens: Tokens, cell: Any, attention: Any, both: Any, **more: Any) 
 
 
 def read(model: Seq2Seq, texts: list[str]) -> Hidden:
-    from jeton.seq2seq.tokens import padded
+    from zeton.seq2seq.tokens import padded
 
     return model.encode(*padded(model.tokens.sources(texts), model.device))
 
 
 @pytest.mark.parametrize(("cell", "attention", "both"), WAYS)
 def test_padding_changes_no_result(tokens: Tokens, cell: Any, attention: Any, both: Any) -> None:
-    from jeton.seq2seq.tokens import padded
+    from zeton.seq2seq.tokens import padded
 
     model = model_of(tokens, cell, attention, both)
     rows = tokens.sources(TEXTS)
@@ -110,7 +110,7 @@ def test_one_step_at_a_time_equals_the_whole_sequence(
 
 @pytest.mark.parametrize(("cell", "attention"), list(itertools.product(CELLS, [None, "additive"])))
 def test_gradients_are_the_slopes_of_the_loss(tokens: Tokens, cell: Any, attention: Any) -> None:
-    from jeton.seq2seq.tokens import padded
+    from zeton.seq2seq.tokens import padded
 
     model = model_of(tokens, cell, attention, both=True).double()
     ids, lengths = padded(tokens.sources(TEXTS[:3]), model.device)
@@ -309,17 +309,17 @@ def test_a_model_is_saved_and_loaded(tokens: Tokens, tmp_path: Path) -> None:
     assert {file.suffix for file in (tmp_path / "model").iterdir()} == {
         ".json",
         ".safetensors",
-        ".jeton",
+        ".zeton",
     }
 
 
 def test_refuses_what_is_no_model(tokens: Tokens, tmp_path: Path) -> None:
-    with pytest.raises(jeton.errors.MissingFileError, match="has no model"):
+    with pytest.raises(zeton.errors.MissingFileError, match="has no model"):
         seq2seq.load(tmp_path)
     place = model_of(tokens, "gru", None, both=True).save(tmp_path / "model")
     weights = (place / "model.safetensors").read_bytes()
     (place / "model.safetensors").write_bytes(weights[:-9])
-    with pytest.raises(jeton.errors.FormatError, match="no whole model"):
+    with pytest.raises(zeton.errors.FormatError, match="no whole model"):
         seq2seq.load(place)
     (place / "model.safetensors").write_bytes(weights)
     seq2seq.load(place)
@@ -334,7 +334,7 @@ def test_refuses_what_is_no_model(tokens: Tokens, tmp_path: Path) -> None:
     ):
         assert spoiled != about
         (place / "model.json").write_text(spoiled)
-        with pytest.raises(jeton.errors.FormatError, match="no whole model"):
+        with pytest.raises(zeton.errors.FormatError, match="no whole model"):
             seq2seq.load(place)
 
 
@@ -342,7 +342,7 @@ def test_refuses_weights_that_are_no_numbers(tokens: Tokens, tmp_path: Path) -> 
     model = model_of(tokens, "gru", None, both=True)
     with torch.no_grad():
         model.decoder.logits.weight[0, 0] = math.nan
-    with pytest.raises(jeton.errors.FormatError, match="not all numbers"):
+    with pytest.raises(zeton.errors.FormatError, match="not all numbers"):
         seq2seq.load(model.save(tmp_path / "model"))
 
 
@@ -363,8 +363,8 @@ def test_a_long_text_changes_no_other_answer(tokens: Tokens) -> None:
 
 
 def test_any_tokenizers_get_the_specials_that_they_lack() -> None:
-    gpt2 = jeton.pretrained("gpt2")
-    both = Tokens.of(gpt2, jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    gpt2 = zeton.pretrained("gpt2")
+    both = Tokens.of(gpt2, zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
     assert both.source.encode("lower") == gpt2.encode("lower")
     assert (both.begin, both.end, both.target_size) == (256, 257, 258)
     assert both.sources(["a"]) == [[gpt2.encode("a")[0], both.source.specials["<|end|>"]]]

@@ -1,17 +1,17 @@
-"""`jeton seq2seq` as a user meets it."""
+"""`zeton seq2seq` as a user meets it."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-import jeton
-from test_cli import jeton as run
+import zeton
 from test_cli import output, refusal
+from test_cli import zeton as run
 
 pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
-from jeton import seq2seq
+from zeton import seq2seq
 
 LINES = [f"{a}{b}{c}\t{c}{b}{a}" for a in "abcd" for b in "abcde" for c in "abcdef"]
 FEW = ("--size", 32, "--embedding", 8, "--batch", 16, "--rate", 0.01, "--validation", 0.1)
@@ -29,10 +29,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert made.returncode == 0, made.stderr
     said = made.stderr.decode().splitlines()
-    assert said[0] == "jeton: pairs.tsv, line 1: it has 0 tabs, not one"
-    assert said[1] == "jeton: pairs.tsv, line 62: it has 2 tabs, not one"
-    assert said[2] == f"jeton: left out 2 bad lines, and took {len(LINES)} pairs"
-    assert said[3].startswith("jeton: epoch 1, step ")
+    assert said[0] == "zeton: pairs.tsv, line 1: it has 0 tabs, not one"
+    assert said[1] == "zeton: pairs.tsv, line 62: it has 2 tabs, not one"
+    assert said[2] == f"zeton: left out 2 bad lines, and took {len(LINES)} pairs"
+    assert said[3].startswith("zeton: epoch 1, step ")
     assert made.stdout.decode().startswith("model: 113 pairs, epoch ")
     assert "bits per byte" in made.stdout.decode()
     return folder
@@ -55,17 +55,17 @@ def test_every_line_has_an_answer(folder: Path) -> None:
     found = run("seq2seq", "run", "model", "--beam", 3, stdin=b"abc\r\n\n\xff\nend", folder=folder)
     assert found.returncode == 0
     assert found.stdout.count(b"\n") == 4
-    assert found.stderr.decode() == "jeton: line 3 is not UTF-8; what is not is replaced\n"
+    assert found.stderr.decode() == "zeton: line 3 is not UTF-8; what is not is replaced\n"
     assert output("seq2seq", "run", "model", stdin=b"", folder=folder) == ""
     short = output("seq2seq", "run", "model", "--length-max", 1, stdin=b"abc\n", folder=folder)
     assert len(short) <= 4
 
 
 def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
-    jeton.train(["abc def"], 259).save(folder / "given.jeton")
+    zeton.train(["abc def"], 259).save(folder / "given.zeton")
     told = output(
         "seq2seq", "learn", "pairs.tsv", "-o", "other", *FEW, "--epochs", 1, "--quiet", "--json",
-        "--source-tokenizer", "given.jeton", "--target-tokenizer", "gpt2", "--attention", "none",
+        "--source-tokenizer", "given.zeton", "--target-tokenizer", "gpt2", "--attention", "none",
         "--one-way", "--cell", "lstm", "--layers", 2, "--decoder-layers", 1, "--average", 0.9,
         folder=folder,
     )  # fmt: skip
@@ -73,7 +73,7 @@ def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
     assert report["bad_lines"] == 2
     assert report["path"] == "other"
     assert 0 <= report["text_error"] <= 1
-    assert jeton.load(folder / "other" / "target.jeton").vocab_size > 50257
+    assert zeton.load(folder / "other" / "target.zeton").vocab_size > 50257
     assert json.loads((folder / "other" / "model.json").read_text())["shape"]["attention"] is None
 
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-import jeton
+import zeton
 
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
-from jeton import seq2seq  # noqa: E402 - it needs torch.
-from jeton.seq2seq import Ensemble, Joint, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
+from zeton import seq2seq  # noqa: E402 - it needs torch.
+from zeton.seq2seq import Ensemble, Joint, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
 
 torch.set_num_threads(1)
 
-BYTES = Tokens.of(*[jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
+BYTES = Tokens.of(*[zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
 WORDS = [a + b + c for a in "abcde" for b in "abcde" for c in "abcde"]
 PAIRS = [Pair(word, word.upper()) for word in WORDS]
 

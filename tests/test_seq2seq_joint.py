@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-import jeton
+import zeton
 
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
-from jeton import seq2seq  # noqa: E402 - it needs torch.
-from jeton.errors import FormatError  # noqa: E402
-from jeton.seq2seq import Joint, Pair, Tokens  # noqa: E402
-from jeton.seq2seq.joint import _by_length  # noqa: E402
+from zeton import seq2seq  # noqa: E402 - it needs torch.
+from zeton.errors import FormatError  # noqa: E402
+from zeton.seq2seq import Joint, Pair, Tokens  # noqa: E402
+from zeton.seq2seq.joint import _by_length  # noqa: E402
 
 torch.set_num_threads(1)
 
-BYTES = Tokens.of(*[jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
+BYTES = Tokens.of(*[zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
 SOUNDS = {"a": "A", "b": "B", "x": "KS", "ph": "F", "h": "", "t": "T"}
 """A script of its own: x is two sounds, ph is one, h alone is silent."""
 

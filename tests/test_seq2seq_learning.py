@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-import jeton
+import zeton
 
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
-from jeton import seq2seq  # noqa: E402 - it needs torch.
-from jeton.seq2seq import Learner, Now, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
-from jeton.seq2seq.pairs import Pairs, read_pairs  # noqa: E402
+from zeton import seq2seq  # noqa: E402 - it needs torch.
+from zeton.seq2seq import Learner, Now, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
+from zeton.seq2seq.pairs import Pairs, read_pairs  # noqa: E402
 
 torch.set_num_threads(1)
 
 SMALL = Shape(embedding=8, size=16, dropout=0.2)
-BYTES = Tokens.of(*[jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
+BYTES = Tokens.of(*[zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
 
 
 def words(count: int, letters: str = "abcdef", longest: int = 5) -> list[str]:
@@ -73,7 +73,7 @@ def test_learns_to_copy_and_to_reverse(attention: Any, turned: bool) -> None:  #
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         learned(tmp_path / name, seed=seed)
-    same = ["model.json", "model.safetensors", "source.jeton", "target.jeton", "curve.svg"]
+    same = ["model.json", "model.safetensors", "source.zeton", "target.zeton", "curve.svg"]
     files = {
         name: [(tmp_path / name / file).read_bytes() for file in same] for name in ("a", "b", "c")
     }
@@ -340,7 +340,7 @@ def test_bad_lines_are_named_and_counted(tmp_path: Path) -> None:
     (tmp_path / "none.tsv").write_bytes(b"")
     with pytest.raises(seq2seq.PairsError, match="is empty; give lines"):
         read_pairs(tmp_path / "none.tsv")
-    with pytest.raises(jeton.errors.MissingFileError):
+    with pytest.raises(zeton.errors.MissingFileError):
         read_pairs(tmp_path / "missing.tsv")
 
 

@@ -13,9 +13,9 @@ sys.path.insert(0, str(ROOT / "examples" / "pronounce"))
 
 import dictionary
 import page
-from jeton import seq2seq
-from jeton.seq2seq import Options, Pair, Shape, Tokens, rates
-from jeton.seq2seq.pairs import place_of, references_of
+from zeton import seq2seq
+from zeton.seq2seq import Options, Pair, Shape, Tokens, rates
+from zeton.seq2seq.pairs import place_of, references_of
 
 
 @pytest.fixture(scope="module")

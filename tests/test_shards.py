@@ -19,20 +19,20 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jeton
-from jeton import jobs, shards
-from jeton.errors import CorpusError, ShardError, SpecialError
-from jeton.shards import arrange, plan, texts, work
-from jeton.shards import options as options_of
-from jeton.shards.options import Options
-from jeton.shards.order import permutation
+import zeton
+from zeton import jobs, shards
+from zeton.errors import CorpusError, ShardError, SpecialError
+from zeton.shards import arrange, plan, texts, work
+from zeton.shards import options as options_of
+from zeton.shards.options import Options
+from zeton.shards.order import permutation
 
 END = "<|end|>"
 
 
 @pytest.fixture(scope="module")
-def tok() -> jeton.Tokenizer:
-    return jeton.train([story(seed, 3000) for seed in range(20)], 320, specials=[END, "<|bos|>"])
+def tok() -> zeton.Tokenizer:
+    return zeton.train([story(seed, 3000) for seed in range(20)], 320, specials=[END, "<|bos|>"])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -89,7 +89,7 @@ def read(out: Path, split: str = "train") -> list[list[int]]:
     return [text.tolist() for text in shards.open(out, split)]
 
 
-def test_a_plain_file_is_one_text(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_plain_file_is_one_text(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower")
     made = shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
     assert read(tmp_path / "out") == [tok.encode("low lower")]
@@ -98,7 +98,7 @@ def test_a_plain_file_is_one_text(tok: jeton.Tokenizer, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_long_text_is_cut_into_units_and_has_the_ids_of_the_whole(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     text = story(1, 50_000)
     (tmp_path / "a.txt").write_text(text)
@@ -112,7 +112,7 @@ def test_a_long_text_is_cut_into_units_and_has_the_ids_of_the_whole(
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("end", ["\x1e", "<|endoftext|>", "|-"])
-def test_texts_end_where_they_are_said_to(tok: jeton.Tokenizer, tmp_path: Path, end: str) -> None:
+def test_texts_end_where_they_are_said_to(tok: zeton.Tokenizer, tmp_path: Path, end: str) -> None:
     given = [*stories(60), "", story(9, 5000), "", *stories(30)]
     for name, content in {"a.txt": end.join(given) + end, "b.txt": end.join(given)}.items():
         (tmp_path / name).write_text(content)
@@ -138,7 +138,7 @@ def tiny(small: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 
     end=st.sampled_from(["\x1e", "ab", "b\x1e", "a 1", "b a1 a"]),
 )
 def test_any_content_falls_into_the_texts_that_splitting_it_gives(
-    tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory, content: str, end: str
+    tok: zeton.Tokenizer, tmp_path_factory: pytest.TempPathFactory, content: str, end: str
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
     (folder / "a.txt").write_text(content + "x")
@@ -148,7 +148,7 @@ def test_any_content_falls_into_the_texts_that_splitting_it_gives(
 
 
 @pytest.mark.usefixtures("tiny")
-def test_no_cut_goes_through_an_end(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_no_cut_goes_through_an_end(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     """Between a letter and a space a text may be cut, but not where they are in an end."""
     path = tmp_path / "a.txt"
     for before in range(20, 40):
@@ -157,13 +157,13 @@ def test_no_cut_goes_through_an_end(tok: jeton.Tokenizer, tmp_path: Path) -> Non
         assert read(tmp_path / "out") == [tok.encode("x" * before), tok.encode("y" * 60)]
 
 
-def test_an_end_that_can_overlap_itself_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_an_end_that_can_overlap_itself_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(ShardError, match="can overlap itself"):
         shards.write([tmp_path], tok, tmp_path / "out", texts_end_with="\n\n")
 
 
 @pytest.mark.usefixtures("small")
-def test_every_kind_of_file_is_read_in_order(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_every_kind_of_file_is_read_in_order(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     given = stories(40)
     rows = [{"body": text} for text in given]
     content = lines(tmp_path / "b.jsonl", rows).read_bytes()
@@ -182,7 +182,7 @@ def test_every_kind_of_file_is_read_in_order(tok: jeton.Tokenizer, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("small")
-def test_threads_do_not_change_a_byte(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_threads_do_not_change_a_byte(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in stories(100)])
     for threads in (1, 3):
         shards.write([path], tok, tmp_path / str(threads), threads=threads, shard_size=500)
@@ -194,14 +194,14 @@ def contents(out: Path) -> dict[str, bytes]:
 
 
 def test_a_large_vocabulary_takes_four_bytes_an_id(tmp_path: Path) -> None:
-    tok = jeton.pretrained("cl100k_base")
+    tok = zeton.pretrained("cl100k_base")
     (tmp_path / "a.txt").write_text("naïve café, 12345")
     made = shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
     assert made.dtype == "<u4"
     assert read(tmp_path / "out") == [tok.encode("naïve café, 12345")]
 
 
-def test_a_shard_has_just_the_stated_size(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_shard_has_just_the_stated_size(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in stories(100)])
     made = shards.write([path], tok, tmp_path / "out", shard_size=512)
     sizes = [shard["tokens"] for shard in made.splits["train"]["shards"]]
@@ -214,7 +214,7 @@ def test_a_shard_has_just_the_stated_size(tok: jeton.Tokenizer, tmp_path: Path) 
 
 @pytest.mark.parametrize("layout", ["bin", "npy", "llmc", "megatron", "parquet"])
 def test_every_format_holds_the_same_texts(
-    tok: jeton.Tokenizer,
+    tok: zeton.Tokenizer,
     tmp_path: Path,
     layout: str,
 ) -> None:
@@ -226,7 +226,7 @@ def test_every_format_holds_the_same_texts(
         assert shards.verify(tmp_path / "out") == []
 
 
-def test_a_special_in_a_text_is_text_unless_asked_for(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_special_in_a_text_is_text_unless_asked_for(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"low{END}lower")
     for name, specials in {"none": None, "all": "all", "one": [END]}.items():
         shards.write([tmp_path / "a.txt"], tok, tmp_path / name, specials=specials)
@@ -234,14 +234,14 @@ def test_a_special_in_a_text_is_text_unless_asked_for(tok: jeton.Tokenizer, tmp_
 
 
 @pytest.mark.usefixtures("small")
-def test_a_text_with_specials_is_never_cut(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_text_with_specials_is_never_cut(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     text = END.join(stories(100))
     (tmp_path / "a.txt").write_text(text)
     shards.write([tmp_path / "a.txt"], tok, tmp_path / "out", specials="all")
     assert read(tmp_path / "out") == [tok.encode(text, "all")]
 
 
-def test_validation_depends_on_the_text_alone(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_validation_depends_on_the_text_alone(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     given = sorted(set(stories(300)))
     shards.write(
         [lines(tmp_path / "a.jsonl", [{"text": text} for text in given])],
@@ -260,7 +260,7 @@ def test_validation_depends_on_the_text_alone(tok: jeton.Tokenizer, tmp_path: Pa
     assert read(tmp_path / "c", "val") != chosen
 
 
-def test_validation_is_by_the_stated_hash(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_validation_is_by_the_stated_hash(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     given = stories(200)
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
     shards.write([path], tok, tmp_path / "out", validation=0.3, validation_seed=5)
@@ -275,7 +275,7 @@ def test_validation_is_by_the_stated_hash(tok: jeton.Tokenizer, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("small")
-def test_a_text_that_is_cut_stays_in_one_split(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_text_that_is_cut_stays_in_one_split(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     given = [story(seed, 100 + seed * 37) for seed in range(150)]
     plain, packed = tmp_path / "a.txt", tmp_path / "b.txt.gz"
     plain.write_text("\x1e".join(given))
@@ -292,7 +292,7 @@ def test_a_text_that_is_cut_stays_in_one_split(tok: jeton.Tokenizer, tmp_path: P
 
 
 def test_a_shuffle_is_a_permutation_that_a_seed_repeats(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     given = stories(200)
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
@@ -324,7 +324,7 @@ def test_the_order_of_a_seed_never_changes() -> None:
 @pytest.mark.parametrize("layout", ["bin", "megatron", "parquet"])
 @pytest.mark.parametrize("shuffle", [None, 3])
 def test_packed_rows_are_the_texts_one_after_the_other(
-    tok: jeton.Tokenizer,
+    tok: zeton.Tokenizer,
     tmp_path: Path,
     layout: str,
     shuffle: int | None,
@@ -350,7 +350,7 @@ def test_packed_rows_are_the_texts_one_after_the_other(
 
 
 def test_a_text_of_which_nothing_is_in_a_row_is_not_there(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in ("....", "\n\n\n\n", "?")])
     ids = [each for text in ("....", "\n\n\n\n") for each in tok.encode(text, append=END)]
@@ -360,7 +360,7 @@ def test_a_text_of_which_nothing_is_in_a_row_is_not_there(
 
 
 def test_with_padding_a_text_that_fits_a_row_is_in_one(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     given = [*stories(100), story(5, 2000), ""]
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
@@ -387,8 +387,8 @@ def test_chats_become_ids_and_a_mask(
     tmp_path: Path,
     layout: str,
 ) -> None:
-    template = jeton.chat.CHATML
-    tok = jeton.train([story(1, 3000)], 300, specials=template.specials)
+    template = zeton.chat.CHATML
+    tok = zeton.train([story(1, 3000)], 300, specials=template.specials)
     chats = [
         [{"role": "user", "content": text}, {"role": "assistant", "content": text[::-1]}]
         for text in stories(40)
@@ -415,7 +415,7 @@ def test_chats_become_ids_and_a_mask(
 
 
 def test_what_is_no_chat_is_refused_with_its_line_or_skipped(tmp_path: Path) -> None:
-    tok = jeton.train([story(1, 3000)], 300, specials=jeton.chat.CHATML.specials)
+    tok = zeton.train([story(1, 3000)], 300, specials=zeton.chat.CHATML.specials)
     good = [{"role": "user", "content": "low"}]
     path = lines(tmp_path / "a.jsonl", [good, {"text": "low"}, [{"role": "cat", "content": ""}]])
     with pytest.raises(CorpusError, match=r"a.jsonl, line 2 has no field 'messages'"):
@@ -429,7 +429,7 @@ def test_what_is_no_chat_is_refused_with_its_line_or_skipped(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("small")
 def test_what_cannot_be_read_is_refused_or_skipped_and_counted(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     given = stories(80)
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
@@ -449,7 +449,7 @@ def test_what_cannot_be_read_is_refused_or_skipped_and_counted(
 @pytest.mark.parametrize("validation", [0.0, 0.5])
 @pytest.mark.parametrize("part", [1 << 10, 1 << 22])
 def test_whole_texts_before_damage_stay_and_the_broken_one_does_not(
-    tok: jeton.Tokenizer,
+    tok: zeton.Tokenizer,
     tmp_path: Path,
     part: int,
     validation: float,
@@ -462,7 +462,7 @@ def test_whole_texts_before_damage_stay_and_the_broken_one_does_not(
     path.write_bytes(packed[: len(packed) // 2])
     (tmp_path / "b.txt").write_text("low")
     paths, options = [path, tmp_path / "b.txt"], {"texts_end_with": "\x1e", "eos": END}
-    with pytest.raises(jeton.errors.FileError):
+    with pytest.raises(zeton.errors.FileError):
         shards.write(paths, tok, tmp_path / "out", **options)  # type: ignore[arg-type]
     said: list[str] = []
     made = shards.write(
@@ -485,7 +485,7 @@ def test_whole_texts_before_damage_stay_and_the_broken_one_does_not(
 
 
 def test_files_that_are_given_twice_and_rows_that_stay_empty_are_remarked(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low")
@@ -500,7 +500,7 @@ def test_files_that_are_given_twice_and_rows_that_stay_empty_are_remarked(
 
 
 def test_a_path_is_the_same_however_it_is_written(
-    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c2").mkdir()
     (tmp_path / "c2" / "a.txt").write_text("low")
@@ -513,7 +513,7 @@ def test_a_path_is_the_same_however_it_is_written(
             shards.write(["c2"], tok, out)
 
 
-def test_the_manifest_says_what_was_made_of_what(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_the_manifest_says_what_was_made_of_what(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     for name in ("one", "two"):
         (tmp_path / "a" / f"{name}.txt").write_text(story(1, 500))
@@ -539,7 +539,7 @@ def test_the_manifest_says_what_was_made_of_what(tok: jeton.Tokenizer, tmp_path:
 
 @pytest.mark.usefixtures("small")
 def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(story(1, 20_000).encode()))
@@ -557,7 +557,7 @@ def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
 
 @pytest.mark.usefixtures("small")
 def test_what_other_processes_made_may_be_read_only(
-    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text("\x1e".join(stories(50, 900)))
 
@@ -579,7 +579,7 @@ def copied(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own.
 
 
-def test_a_unit_is_work_that_another_process_can_do(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_unit_is_work_that_another_process_can_do(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(story(1, 500))
     options = Options()
     units = plan.plan([tmp_path / "a.txt"], b"", lambda _: 0, tmp_path / "out").units
@@ -606,7 +606,7 @@ def test_a_unit_is_work_that_another_process_can_do(tok: jeton.Tokenizer, tmp_pa
     ],
 )
 def test_refuses_options_that_make_no_sense(
-    tok: jeton.Tokenizer,
+    tok: zeton.Tokenizer,
     tmp_path: Path,
     options: dict[str, Any],
     message: str,
@@ -621,7 +621,7 @@ def test_refuses_options_that_make_no_sense(
 
 
 def test_a_corpus_without_text_is_refused_and_leaves_nothing(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     (tmp_path / "a.jsonl").write_text("\n")
     with pytest.raises(ShardError, match="there is no text in 1 files"):

@@ -1,4 +1,4 @@
-"""`jeton shard` as a user meets it."""
+"""`zeton shard` as a user meets it."""
 
 import json
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import jeton
-from jeton import shards
-from test_cli import jeton as run
+import zeton
 from test_cli import output, refusal
+from test_cli import zeton as run
+from zeton import shards
 
 TEXTS = ["the cat sat", "on the mat", "and slept"]
 
@@ -22,7 +22,7 @@ TEXTS = ["the cat sat", "on the mat", "and slept"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tokenizer and two sources."""
     folder = tmp_path_factory.mktemp("shards")
-    jeton.train(TEXTS * 3, 270, specials=["<|end|>"]).save(folder / "tokenizer")
+    zeton.train(TEXTS * 3, 270, specials=["<|end|>"]).save(folder / "tokenizer")
     (folder / "a.txt").write_text("\x1e".join(TEXTS))
     (folder / "b").mkdir()
     (folder / "b" / "b.jsonl").write_text("".join(f'{{"body": "{text}"}}\n' for text in TEXTS))
@@ -35,7 +35,7 @@ def test_writes_reads_checks_and_tells(folder: Path) -> None:
         *("--texts-end-with", r"\x1e", "--eos", "<|end|>", "--shard-size", "1024"),
         folder=folder,
     )
-    tok = jeton.load(folder / "tokenizer")
+    tok = zeton.load(folder / "tokenizer")
     ids = [tok.encode(text, append="<|end|>") for text in TEXTS * 2]
     tokens = sum(map(len, ids))
     count = -(-tokens // 1024)
@@ -77,7 +77,7 @@ def test_the_same_command_says_that_all_is_there(folder: Path) -> None:
     first = json.loads(output(*command, folder=folder))
     done = run(*command, folder=folder)
     assert done.returncode == 0
-    assert done.stderr.decode().strip() == "jeton: twice has all its shards already"
+    assert done.stderr.decode().strip() == "zeton: twice has all its shards already"
     assert json.loads(done.stdout) == first
     refused = refusal(*command, "--eos", "1", folder=folder)
     assert "differ; name another folder, or start anew (--anew)" in refused
@@ -104,7 +104,7 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     arguments = ["shard", str(large), "-o", str(folder / "long"), "--part", "1", "--threads", "1"]
     arguments += ["-t", str(folder / "tokenizer")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "jeton", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "zeton", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     end = time.monotonic() + 60
     while not (folder / "long" / ".journal" / "state.json").exists():

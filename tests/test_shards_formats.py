@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import jeton
-from jeton import shards
+import zeton
 from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
+from zeton import shards
 
 TEXTS = ["low lower", "", "newest, widest: naïve 中文", "a", "the end " * 40]
 END = 50256
@@ -24,12 +24,12 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def small() -> jeton.Tokenizer:
-    return jeton.pretrained("gpt2")
+def small() -> zeton.Tokenizer:
+    return zeton.pretrained("gpt2")
 
 
-def large() -> jeton.Tokenizer:
-    return jeton.pretrained("cl100k_base")
+def large() -> zeton.Tokenizer:
+    return zeton.pretrained("cl100k_base")
 
 
 def test_nanogpt_maps_the_bare_ids(corpus: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_megatron_takes_two_bytes_below_65500_ids_and_others_up_to_65536(tmp_pat
         (65_535, "<i4", "<u2"),
         (65_536, "<i4", "<u4"),
     ):
-        tok = jeton.Tokenizer(ranks, specials={"<|last|>": last})
+        tok = zeton.Tokenizer(ranks, specials={"<|last|>": last})
         for layout, expected in {"megatron": megatron, "bin": others}.items():
             made = shards.write(
                 [tmp_path / "a.txt"], tok, tmp_path / "out", format=layout, eos=last, anew=True
@@ -143,7 +143,7 @@ def test_parquet_has_a_row_a_text(corpus: Path, tmp_path: Path) -> None:
 
 def test_the_formats_never_change(corpus: Path, tmp_path: Path) -> None:
     """Changed bytes would make old folders go on wrongly; the manifest's version tells them."""
-    tok = jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
+    tok = zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
     digest = hashlib.sha256()
     for layout in ("bin", "npy", "llmc", "megatron"):
         shards.write([corpus], tok, tmp_path / layout, format=layout, shard_size=50)

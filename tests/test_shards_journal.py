@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jeton
-from jeton import jobs, shards
-from jeton.errors import ShardError
-from jeton.shards import arrange, plan, writing
-from jeton.shards.stream import Stream, checksum
+import zeton
 from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
+from zeton import jobs, shards
+from zeton.errors import ShardError
+from zeton.shards import arrange, plan, writing
+from zeton.shards.stream import Stream, checksum
 
 KILLS = 3
 COMMAND = """
 import sys
-from jeton.shards import arrange, plan
+from zeton.shards import arrange, plan
 plan.UNIT_BYTES = 1 << 16
 arrange.PIECE_TOKENS = 1 << 12
-from jeton.cli import main
+from zeton.cli import main
 main()
 """
 """The command with units so small that a kill hits some."""
@@ -54,8 +54,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tok(corpus: Path) -> jeton.Tokenizer:
-    return jeton.train([(corpus / "a.txt").read_text()[:100_000]], 400)
+def tok(corpus: Path) -> zeton.Tokenizer:
+    return zeton.train([(corpus / "a.txt").read_text()[:100_000]], 400)
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -64,11 +64,11 @@ def contents(out: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
-    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, way: str
+    corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, way: str
 ) -> None:
-    tok.save(tmp_path / "tok.jeton")
+    tok.save(tmp_path / "tok.zeton")
     arguments = [sys.executable, "-c", COMMAND, "shard", str(corpus), "--part", "1"]
-    arguments += ["-t", str(tmp_path / "tok.jeton"), "--shard-size", "50000", *WAYS[way], "-o"]
+    arguments += ["-t", str(tmp_path / "tok.zeton"), "--shard-size", "50000", *WAYS[way], "-o"]
     whole, out = tmp_path / "whole", tmp_path / "out"
     start = time.monotonic()
     subprocess.run([*arguments, str(whole)], check=True, capture_output=True)
@@ -93,7 +93,7 @@ class StoppedError(Exception):
 @pytest.mark.parametrize("way", ["plain", "split", "parquet", "arranged"])
 def test_stopped_after_any_unit_and_anywhere_in_the_end_it_goes_on(
     corpus: Path,
-    tok: jeton.Tokenizer,
+    tok: zeton.Tokenizer,
     tmp_path: Path,
     way: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -140,7 +140,7 @@ def test_stopped_after_any_unit_and_anywhere_in_the_end_it_goes_on(
 
 
 def test_stopped_between_the_last_shard_and_the_manifest_it_goes_on(
-    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for layout in ("bin", "npy", "megatron", "parquet"):
         options: dict[str, Any] = {"format": layout, "shard_size": 200_000, "validation": 0.2}
@@ -161,7 +161,7 @@ def stop(*_: object) -> None:
 
 
 def test_what_a_kill_leaves_half_written_goes(
-    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that appears whole is first written under another name, beside it."""
     out = tmp_path / "out"
@@ -179,7 +179,7 @@ def test_what_a_kill_leaves_half_written_goes(
 
 
 def test_what_is_done_is_not_done_again(
-    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = shards.write([corpus], tok, tmp_path / "out")
     before = contents(tmp_path / "out")
@@ -191,11 +191,11 @@ def test_what_is_done_is_not_done_again(
 
 
 def test_another_command_is_refused_unless_anew(
-    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     shards.write([corpus], tok, out)
-    other = jeton.train(["low lower"], 258)
+    other = zeton.train(["low lower"], 258)
     for tokenizer, paths, options, what in (
         (tok, [corpus], {"eos": 1}, r"the options \(eos\)"),
         (other, [corpus], {}, r"the tokenizer \(sha256, vocab_size\)"),
@@ -215,7 +215,7 @@ def test_another_command_is_refused_unless_anew(
 
 
 def test_after_an_error_the_command_may_skip_and_go_on(
-    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 8)
     rows = [json.dumps({"text": f"low lower {number}"}) for number in range(200)]
@@ -225,17 +225,17 @@ def test_after_an_error_the_command_may_skip_and_go_on(
     for name in ("out", "whole"):
         options: dict[str, Any] = {"part": 1, "remark": str, "shard_size": 100}
         if name == "out":
-            with pytest.raises(jeton.Error, match="line 151 is not JSON"):
+            with pytest.raises(zeton.Error, match="line 151 is not JSON"):
                 shards.write([path], tok, tmp_path / name, **options)
             assert (tmp_path / "out" / ".journal").exists()
         shards.write([path], tok, tmp_path / name, on_error="skip", **options)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
-def test_nothing_is_left_where_nothing_was_kept(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_nothing_is_left_where_nothing_was_kept(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("{")
-    with pytest.raises(jeton.Error, match="is not JSON"):
+    with pytest.raises(zeton.Error, match="is not JSON"):
         shards.write([path], tok, tmp_path / "out", format="npy")
     path.write_text('{"text": "low"}')
     shards.write([path], tok, tmp_path / "out", format="bin")
@@ -243,7 +243,7 @@ def test_nothing_is_left_where_nothing_was_kept(tok: jeton.Tokenizer, tmp_path: 
 
 
 def test_shards_without_a_manifest_are_not_written_over(
-    tok: jeton.Tokenizer, tmp_path: Path
+    tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("low")
     (tmp_path / "out").mkdir()
@@ -253,7 +253,7 @@ def test_shards_without_a_manifest_are_not_written_over(
     assert (tmp_path / "out" / "train_000000.bin").read_text() == "precious"
 
 
-def test_what_is_not_ours_stays_whatever_its_name(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_what_is_not_ours_stays_whatever_its_name(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     shards.write([tmp_path / "a.txt"], tok, tmp_path / "whole")
     manifest = (tmp_path / "whole" / "manifest.json").read_text()
@@ -278,7 +278,7 @@ def test_what_is_not_ours_stays_whatever_its_name(tok: jeton.Tokenizer, tmp_path
             assert contents(out) == {name: text.encode() for name, text in foreign.items()}
 
 
-def test_shards_with_a_damaged_manifest_are_made_anew(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_shards_with_a_damaged_manifest_are_made_anew(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     out = tmp_path / "out"
     shards.write([tmp_path / "a.txt"], tok, out)
@@ -290,7 +290,7 @@ def test_shards_with_a_damaged_manifest_are_made_anew(tok: jeton.Tokenizer, tmp_
     assert shards.verify(out) == []
 
 
-def test_a_corpus_that_has_changed_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_corpus_that_has_changed_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low lower")
     shards.write([path], tok, tmp_path / "out")
@@ -299,7 +299,7 @@ def test_a_corpus_that_has_changed_is_refused(tok: jeton.Tokenizer, tmp_path: Pa
         shards.write([path], tok, tmp_path / "out")
 
 
-def test_a_folder_with_other_files_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious.txt").write_text("!")
@@ -310,7 +310,7 @@ def test_a_folder_with_other_files_is_refused(tok: jeton.Tokenizer, tmp_path: Pa
         shards.write([tmp_path / "a.txt"], tok, tmp_path / "a.txt")
 
 
-def test_two_cannot_write_to_one_folder(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_two_cannot_write_to_one_folder(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     (tmp_path / "out" / ".journal").mkdir(parents=True)
     with (tmp_path / "out" / ".journal" / "lock").open("w") as lock:
@@ -320,14 +320,14 @@ def test_two_cannot_write_to_one_folder(tok: jeton.Tokenizer, tmp_path: Path) ->
     shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
 
 
-def test_the_shards_are_no_part_of_their_corpus(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_the_shards_are_no_part_of_their_corpus(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     for _ in range(2):
         made = shards.write([tmp_path], tok, tmp_path / "out", remark=str)
         assert [entry["path"] for entry in made.inputs] == [str(tmp_path / "a.txt")]
 
 
-def test_verify_finds_whatever_is_changed(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_verify_finds_whatever_is_changed(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower lowest " * 50)
     out = tmp_path / "out"
 
@@ -361,7 +361,7 @@ def test_verify_finds_whatever_is_changed(tok: jeton.Tokenizer, tmp_path: Path) 
     [line] = shards.verify(out, tok, [tmp_path / "a.txt"])
     assert line == "encoding the corpus again gives other shards"
     made()
-    other = jeton.train(["low lower"], 258)
+    other = zeton.train(["low lower"], 258)
     assert shards.verify(out, other) == ["the tokenizer is not the one that made the shards"]
     (tmp_path / "a.txt").write_text("low")
     [line] = shards.verify(out, tok, [tmp_path / "a.txt"])
@@ -369,7 +369,7 @@ def test_verify_finds_whatever_is_changed(tok: jeton.Tokenizer, tmp_path: Path) 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
-def test_a_manifest_with_any_bit_flipped_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_manifest_with_any_bit_flipped_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower lowest " * 50)
     out = tmp_path / "out"
     shards.write([tmp_path / "a.txt"], tok, out, pack=16, pad=0)

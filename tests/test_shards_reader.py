@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jeton
-from jeton import shards
-from jeton.errors import ShardError
-from jeton.shards import Batches, Reader, Windows
+import zeton
 from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
+from zeton import shards
+from zeton.errors import ShardError
+from zeton.shards import Batches, Reader, Windows
 
 TEXTS = [f"text {number}: " + "lower " * (number % 13) for number in range(120)]
 
 
 @pytest.fixture(scope="module")
-def tok() -> jeton.Tokenizer:
-    return jeton.train(TEXTS, 290)
+def tok() -> zeton.Tokenizer:
+    return zeton.train(TEXTS, 290)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["bin", "npy", "llmc", "megatron", "parquet"])
 def reader(
     request: pytest.FixtureRequest,
-    tok: jeton.Tokenizer,
+    tok: zeton.Tokenizer,
     corpus: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Reader:
@@ -43,7 +43,7 @@ def reader(
     return shards.open(out)
 
 
-def test_any_stretch_of_tokens_is_that_of_one_array(reader: Reader, tok: jeton.Tokenizer) -> None:
+def test_any_stretch_of_tokens_is_that_of_one_array(reader: Reader, tok: zeton.Tokenizer) -> None:
     ids = [each for text in TEXTS for each in tok.encode(text)]
     assert len(reader.tokens) == len(ids)
     for start in range(0, len(ids), 37):
@@ -56,7 +56,7 @@ def test_any_stretch_of_tokens_is_that_of_one_array(reader: Reader, tok: jeton.T
         reader.tokens[len(ids)]
 
 
-def test_texts_are_found_by_their_number(reader: Reader, tok: jeton.Tokenizer) -> None:
+def test_texts_are_found_by_their_number(reader: Reader, tok: zeton.Tokenizer) -> None:
     assert len(reader) == 120
     for number in (0, 7, 119, -1):
         assert reader.text(number).tolist() == tok.encode(TEXTS[number])
@@ -66,7 +66,7 @@ def test_texts_are_found_by_their_number(reader: Reader, tok: jeton.Tokenizer) -
 
 
 def test_a_stretch_within_a_shard_is_not_copied(
-    tok: jeton.Tokenizer, corpus: Path, tmp_path: Path
+    tok: zeton.Tokenizer, corpus: Path, tmp_path: Path
 ) -> None:
     shards.write([corpus], tok, tmp_path / "out")
     reader = shards.open(tmp_path / "out")
@@ -125,7 +125,7 @@ def test_what_is_no_number_is_refused_in_one_line(reader: Reader) -> None:
 
 
 def test_rows_are_counted_from_the_end_too(
-    tok: jeton.Tokenizer, corpus: Path, tmp_path: Path
+    tok: zeton.Tokenizer, corpus: Path, tmp_path: Path
 ) -> None:
     shards.write([corpus], tok, tmp_path / "out", pack=16)
     reader = shards.open(tmp_path / "out")
@@ -135,7 +135,7 @@ def test_rows_are_counted_from_the_end_too(
         reader.row(-reader.rows - 1)
 
 
-def test_a_damaged_table_is_named(tok: jeton.Tokenizer, corpus: Path, tmp_path: Path) -> None:
+def test_a_damaged_table_is_named(tok: zeton.Tokenizer, corpus: Path, tmp_path: Path) -> None:
     shards.write([corpus], tok, tmp_path / "out", format="parquet")
     path = tmp_path / "out" / "train_000000.parquet"
     content = path.read_bytes()
@@ -152,12 +152,12 @@ def test_a_damaged_table_is_named(tok: jeton.Tokenizer, corpus: Path, tmp_path: 
         said = f"{path} is as it was"
         try:
             shards.open(tmp_path / "out").tokens[:]
-        except jeton.Error as error:  # Not all damage is seen without --verify.
+        except zeton.Error as error:  # Not all damage is seen without --verify.
             said = str(error)
         assert said.startswith(str(path))
         assert "\n" not in said
     path.unlink()
-    with pytest.raises(jeton.Error, match=r"train_000000\.parquet"):
+    with pytest.raises(zeton.Error, match=r"train_000000\.parquet"):
         shards.open(tmp_path / "out").tokens[:]
 
 
@@ -242,7 +242,7 @@ def test_a_place_is_kept_and_gone_on_from(reader: Reader) -> None:
         later.load_state_dict({"epoch": 1})
 
 
-def test_a_place_in_another_corpus_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+def test_a_place_in_another_corpus_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     found = []
     for name, words in (("a", "low lower " * 99), ("b", "lower low " * 99), ("c", "low " * 99)):
         (tmp_path / f"{name}.txt").write_text(words)
@@ -257,12 +257,12 @@ def test_a_place_in_another_corpus_is_refused(tok: jeton.Tokenizer, tmp_path: Pa
 
 
 def test_batches_of_chats_have_masks(tmp_path: Path) -> None:
-    tok = jeton.train(TEXTS, 290, specials=jeton.chat.CHATML.specials)
+    tok = zeton.train(TEXTS, 290, specials=zeton.chat.CHATML.specials)
     chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
     (tmp_path / "a.jsonl").write_text(json.dumps({"messages": chat}) + "\n")
     shards.write([tmp_path / "a.jsonl"], tok, tmp_path / "out", chat="chatml", pack=64, pad=0)
     batch = next(iter(Batches(Windows(shards.open(tmp_path / "out")), 1)))
-    rendered = jeton.chat.CHATML.render(chat, tok)
+    rendered = zeton.chat.CHATML.render(chat, tok)
     assert batch["ids"][0].tolist() == rendered.ids + [0] * (64 - len(rendered.ids))
     assert batch["mask"][0].tolist() == rendered.mask + [0] * (64 - len(rendered.ids))
 
@@ -270,11 +270,11 @@ def test_batches_of_chats_have_masks(tmp_path: Path) -> None:
 def test_torch_loads_the_same_batches_with_any_number_of_workers(reader: Reader) -> None:
     if not find_spec("torch"):
         with pytest.raises(ShardError, match="need the package torch"):
-            import_module("jeton.shards.torch").Rows(Windows(reader, 8))
+            import_module("zeton.shards.torch").Rows(Windows(reader, 8))
     pytest.importorskip("torch")
     from torch.utils.data import DataLoader
 
-    from jeton.shards.torch import Rows, Stream
+    from zeton.shards.torch import Rows, Stream
 
     def batches() -> Batches:
         return Batches(Windows(reader, 8, extra=1), 4, seed=2)

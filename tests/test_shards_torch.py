@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import jeton
-from jeton import shards
-from jeton.shards import Batches, Windows
+import zeton
+from zeton import shards
+from zeton.shards import Batches, Windows
 
 torch = pytest.importorskip("torch")
 # A loader warns of more workers than cores.
@@ -23,7 +23,7 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> Windows:
     texts = [f"text {number}: " + "lower " * (number % 13) for number in range(120)]
     rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
     (folder / "a.jsonl").write_text(rows)
-    shards.write([folder / "a.jsonl"], jeton.train(texts, 290), folder / "out")
+    shards.write([folder / "a.jsonl"], zeton.train(texts, 290), folder / "out")
     return Windows(shards.open(folder / "out"), 8)
 
 
@@ -43,7 +43,7 @@ def epoch_of(loader: Any) -> list[Any]:
 
 
 def stream_of(windows: Windows, position: int = 0) -> Any:
-    from jeton.shards.torch import Stream
+    from zeton.shards.torch import Stream
 
     return Stream(Batches(windows, 4, seed=2, position=position))
 

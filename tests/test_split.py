@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 
-import jeton
+import zeton
 from conftest import (
     BYTES,
     VECTORS,
@@ -16,7 +16,7 @@ from conftest import (
     patterns,
     vocab_with,
 )
-from jeton import reference
+from zeton import reference
 
 OUTSIDE = [
     r"\w+|\W",
@@ -42,14 +42,14 @@ def test_vectors(
 def test_the_engine_splits_as_the_reference_for_any_pattern_of_the_family(
     pattern: str, text: str
 ) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    tok = zeton.Tokenizer(BYTES, pattern=pattern)
     assert tok.split(text) == reference.split(reference.read(text), pattern)
 
 
 @given(text=odd_bytes)
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "nanochat"])
 def test_bytes_that_are_not_utf8_are_split_as_the_reference_does(name: str, text: bytes) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=patterns()[name])
+    tok = zeton.Tokenizer(BYTES, pattern=patterns()[name])
     assert tok.split(text) == reference.split(reference.read(text), patterns()[name])
     assert b"".join(tok.split(text)) == text
 
@@ -57,7 +57,7 @@ def test_bytes_that_are_not_utf8_are_split_as_the_reference_does(name: str, text
 @given(text=odd_bytes)
 def test_bytes_that_are_not_utf8_are_signs_for_the_backtracking_engine_too(text: bytes) -> None:
     pattern = r"\p{L}+|\s+|(?<!x)[^\p{L}\s]|x?[^\p{L}\s]"
-    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    tok = zeton.Tokenizer(BYTES, pattern=pattern)
     assert tok.info.split == "backtracking"
     assert tok.split(text) == reference.split(reference.read(text), pattern)
 
@@ -66,10 +66,10 @@ def test_bytes_that_are_not_utf8_are_signs_for_the_backtracking_engine_too(text:
 def test_most_of_the_family_is_scanned_and_the_rest_is_exact_all_the_same(
     pattern: str, text: str
 ) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    tok = zeton.Tokenizer(BYTES, pattern=pattern)
     # One more alternative, which never matches, sends the same pattern another way.
     for never, way in [("(?=a)b", "automaton"), ("(?<=a)(?<!a)b", "backtracking")]:
-        other = jeton.Tokenizer(BYTES, pattern=rf"{pattern}|{never}")
+        other = zeton.Tokenizer(BYTES, pattern=rf"{pattern}|{never}")
         assert other.info.split == way
         assert tok.split(text) == other.split(text)
 
@@ -79,7 +79,7 @@ def test_most_of_the_family_is_scanned_and_the_rest_is_exact_all_the_same(
 def test_patterns_outside_the_family_are_split_as_the_reference_does(
     pattern: str, text: bytes
 ) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=pattern)
+    tok = zeton.Tokenizer(BYTES, pattern=pattern)
     assert tok.info.split == "automaton"
     assert tok.split(text) == reference.split(reference.read(text), pattern)
 
@@ -90,38 +90,38 @@ def test_every_scalar_has_the_class_that_tiktoken_gives_it() -> None:
     tokens = [b"a" + c.encode() for c in scalars] + [c.encode() + b"a" for c in scalars]
     vocab = vocab_with(tokens)
     text = "".join(f"a{c}a\n" for c in scalars)
-    tok = jeton.Tokenizer(vocab, pattern=patterns()["o200k"])  # It tells all classes apart.
+    tok = zeton.Tokenizer(vocab, pattern=patterns()["o200k"])  # It tells all classes apart.
     assert tok.encode(text) == tok.as_tiktoken().encode_ordinary(text)
 
 
 @pytest.mark.parametrize("pattern", [r"\p{L}+|\p{N}+", r"\s+(?!\S)|\S+", "[^x]+", "", "a*", r"\w+"])
 def test_refuses_a_pattern_that_drops_text(pattern: str) -> None:
-    with pytest.raises(jeton.errors.PatternError, match="drops part of"):
-        jeton.Tokenizer(BYTES, pattern=pattern)
+    with pytest.raises(zeton.errors.PatternError, match="drops part of"):
+        zeton.Tokenizer(BYTES, pattern=pattern)
 
 
 def test_refuses_at_the_first_text_that_a_pattern_drops() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=r"(?s)(?!日本語).")
+    tok = zeton.Tokenizer(BYTES, pattern=r"(?s)(?!日本語).")
     assert tok.encode("日本") == list("日本".encode())
-    with pytest.raises(jeton.errors.PatternError, match=r"drops part of .*日本語"):
+    with pytest.raises(zeton.errors.PatternError, match=r"drops part of .*日本語"):
         tok.encode("x日本語")
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "(?<=", r"\p{Nonsense}", "a" * 70_000, "(?:" * 500])
 def test_refuses_a_pattern_that_does_not_compile_in_one_line(pattern: str) -> None:
-    with pytest.raises(jeton.errors.PatternError) as refusal:
-        jeton.Tokenizer(BYTES, pattern=pattern)
+    with pytest.raises(zeton.errors.PatternError) as refusal:
+        zeton.Tokenizer(BYTES, pattern=pattern)
     assert len(str(refusal.value).splitlines()) == 1
 
 
 def test_a_table_reads_what_a_backtracking_engine_gives_up() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=r"(?:a|aa)+(?!a)b|(?s).")
+    tok = zeton.Tokenizer(BYTES, pattern=r"(?:a|aa)+(?!a)b|(?s).")
     assert tok.split("a" * 10_000) == [b"a"] * 10_000
     assert tok.split("a" * 10_000 + "b") == [b"a" * 10_000 + b"b"]
 
 
 def test_refuses_a_text_on_which_a_pattern_exceeds_its_bound() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=r"(?<!x)(?:a|aa)+(?!a)b|(?s).")
+    tok = zeton.Tokenizer(BYTES, pattern=r"(?<!x)(?:a|aa)+(?!a)b|(?s).")
     assert tok.encode("aab") == [97, 97, 98]
-    with pytest.raises(jeton.errors.PatternError, match="exceeds a bound"):
+    with pytest.raises(zeton.errors.PatternError, match="exceeds a bound"):
         tok.encode("a" * 10_000)

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES, odd_bytes, odd_text, vocab_with
-from jeton import _engine, reference
-from jeton.chat import CHATML
-from jeton.splitting import Split, SplitTokenizer, mark_of, name_of, pieces_of
+from zeton import _engine, reference
+from zeton.chat import CHATML
+from zeton.splitting import Split, SplitTokenizer, mark_of, name_of, pieces_of
 
 CORPUS = ["low lower lowest", "the newest and the widest", "naïve café", ""] * 3
 END = {"<|end|>": 9000}
@@ -128,20 +128,20 @@ class TestEncode:
         tok = made()
         assert tok.encode("low", prepend="<|end|>", append=97) == [9000, *tok.encode("low"), 97]
         assert tok.encode_batch(["low"], append="<|end|>") == [[*tok.encode("low"), 9000]]
-        with pytest.raises(jeton.errors.SpecialError, match="is not a special"):
+        with pytest.raises(zeton.errors.SpecialError, match="is not a special"):
             tok.encode("low", append="<|no|>")
-        with pytest.raises(jeton.errors.IdError):
+        with pytest.raises(zeton.errors.IdError):
             tok.encode("low", prepend=77_777)
 
     def test_refuses_what_encode_refuses(self) -> None:
         tok = made()
-        with pytest.raises(jeton.errors.SpecialError):
+        with pytest.raises(zeton.errors.SpecialError):
             tok.encode("low", specials=["<|no|>"])
         with pytest.raises(TypeError, match="a text is str or bytes"):
             tok.encode(7)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="list of texts"):
             tok.encode_batch("low")
-        with pytest.raises(jeton.errors.TextError, match="-1 tokens"):
+        with pytest.raises(zeton.errors.TextError, match="-1 tokens"):
             tok.count("low", -1)
 
     def test_places_are_those_of_the_text(self) -> None:
@@ -157,7 +157,7 @@ class TestEncode:
         ]
 
     def test_is_aligned_with_a_tokenizer_that_has_a_pattern(self) -> None:
-        other = jeton.Tokenizer(BYTES)
+        other = zeton.Tokenizer(BYTES)
         assert [made().align(other, "low low")[0].ours, len(other.align(made(), "low low"))] == [
             [257],
             3,
@@ -168,15 +168,15 @@ class TestChecks:
     @pytest.mark.parametrize(
         ("split", "error", "line"),
         [
-            (lossy, jeton.errors.PatternError, "after 3 bytes the text has ' two', the pieces 'tw"),
+            (lossy, zeton.errors.PatternError, "after 3 bytes the text has ' two', the pieces 'tw"),
             (
                 lambda _: ["one", " twist"],
-                jeton.errors.PatternError,
+                zeton.errors.PatternError,
                 "after 6 bytes the text has 'o",
             ),
-            (lambda t: [t, "more"], jeton.errors.PatternError, "the text has nothing, the pieces "),
-            (lambda _: [], jeton.errors.PatternError, "'one two'.*the pieces nothing"),
-            (lambda t: [t, "\ud800"], jeton.errors.PatternError, "the text has nothing"),
+            (lambda t: [t, "more"], zeton.errors.PatternError, "the text has nothing, the pieces "),
+            (lambda _: [], zeton.errors.PatternError, "'one two'.*the pieces nothing"),
+            (lambda t: [t, "\ud800"], zeton.errors.PatternError, "the text has nothing"),
             (lambda t: t, TypeError, "returned str; give a list of pieces"),
             (lambda _: None, TypeError, "returned NoneType"),
             (lambda t: [t, 7], TypeError, "returned a piece of int"),
@@ -188,14 +188,14 @@ class TestChecks:
         with pytest.raises(error, match=line):
             made(split).encode("one two")
         with pytest.raises(error, match=line):
-            jeton.train(["one two"], 260, split=split)
+            zeton.train(["one two"], 260, split=split)
 
     def test_texts_that_look_alike_are_told_apart(self) -> None:
-        with pytest.raises(jeton.errors.PatternError, match=r"has 'e\\u0301', the pieces '\\xe9'"):
+        with pytest.raises(zeton.errors.PatternError, match=r"has 'e\\u0301', the pieces '\\xe9'"):
             made(lambda text: [unicodedata.normalize("NFC", text)]).encode("e\u0301")
 
     def test_a_refusal_is_one_line_that_names_the_function(self) -> None:
-        with pytest.raises(jeton.errors.PatternError) as raised:
+        with pytest.raises(zeton.errors.PatternError) as raised:
             made(lossy).encode("a\n" * 1000)
         assert "test_splitting.lossy" in str(raised.value)
         assert "\n" not in str(raised.value)
@@ -206,7 +206,7 @@ class TestChecks:
             while True:
                 yield "a"
 
-        with pytest.raises(jeton.errors.PatternError):
+        with pytest.raises(zeton.errors.PatternError):
             made(endless).encode("aaa")
 
     def test_what_the_function_raises_passes(self) -> None:
@@ -216,11 +216,11 @@ class TestChecks:
         with pytest.raises(LookupError, match="mine"):
             made(failing).encode_array("low")
         with pytest.raises(LookupError, match="mine"):
-            jeton.train(["low"], 260, split=failing)
+            zeton.train(["low"], 260, split=failing)
 
     def test_refuses_what_is_no_function(self) -> None:
         with pytest.raises(TypeError, match="split is a function"):
-            jeton.train(["low"], 260, split="words")
+            zeton.train(["low"], 260, split="words")
         with pytest.raises(TypeError, match="split is a function"):
             SplitTokenizer(BYTES, split=7)  # type: ignore[arg-type]
 
@@ -233,7 +233,7 @@ class TestChecks:
 class TestTrain:
     @pytest.mark.parametrize("split", SPLITS)
     def test_learns_what_the_reference_learns(self, split: Split) -> None:
-        tok = jeton.train(CORPUS, 259, split=split, specials=["<|end|>"])
+        tok = zeton.train(CORPUS, 259, split=split, specials=["<|end|>"])
         counts = Counter(piece for text in CORPUS for piece in pieces_of(text, split))
         assert tok.ranks() == reference.learn(counts, 258)
         assert tok.specials == {"<|end|>": tok.vocab_size - 1}
@@ -241,43 +241,43 @@ class TestTrain:
         assert tok.decode(tok.encode("lower café")) == "lower café"
 
     def test_neither_order_nor_options_change_a_result(self) -> None:
-        expected = jeton.train(CORPUS, 275, split=words).ranks()
-        assert jeton.train(CORPUS[::-1], 275, split=words, threads=2).ranks() == expected
-        assert jeton.train(CORPUS, 275, split=words, memory="1MB").ranks() == expected
+        expected = zeton.train(CORPUS, 275, split=words).ranks()
+        assert zeton.train(CORPUS[::-1], 275, split=words, threads=2).ranks() == expected
+        assert zeton.train(CORPUS, 275, split=words, memory="1MB").ranks() == expected
         as_bytes = [text.encode() for text in CORPUS]
-        assert jeton.train(as_bytes, 275, split=words).ranks() == expected
-        doubled = jeton.train(CORPUS, 275, split=words, weights=[2] * len(CORPUS))
+        assert zeton.train(as_bytes, 275, split=words).ranks() == expected
+        doubled = zeton.train(CORPUS, 275, split=words, weights=[2] * len(CORPUS))
         assert doubled.ranks() == expected
 
     def test_several_sizes_and_what_is_held_out(self) -> None:
         corpus = [f"{text} {number}" for number in range(300) for text in CORPUS]
-        small, large = jeton.train(corpus, [260, 270], split=words, held_out=0.3)
+        small, large = zeton.train(corpus, [260, 270], split=words, held_out=0.3)
         assert isinstance(small, SplitTokenizer)
         assert large.encode("lowest") != []
         assert "training.held_out_bytes_per_token" in large.made_by
 
     def test_goes_on_from_a_tokenizer_of_the_same_function(self) -> None:
-        first = jeton.train(CORPUS, 260, split=words)
-        assert jeton.train(CORPUS, 270, initial=first).ranks() == (
-            jeton.train(CORPUS, 270, split=words).ranks()
+        first = zeton.train(CORPUS, 260, split=words)
+        assert zeton.train(CORPUS, 270, initial=first).ranks() == (
+            zeton.train(CORPUS, 270, split=words).ranks()
         )
-        assert jeton.train(CORPUS, 270, initial=first, split=words).vocab_size == 270
+        assert zeton.train(CORPUS, 270, initial=first, split=words).vocab_size == 270
         for options in ({"split": list}, {"pattern": r"\w+|\W"}):
-            with pytest.raises(jeton.errors.TrainError):
-                jeton.train(CORPUS, 270, initial=first, **options)
-        with pytest.raises(jeton.errors.TrainError, match="splits in another way"):
-            jeton.train(CORPUS, 270, initial=jeton.Tokenizer(BYTES), split=words)
+            with pytest.raises(zeton.errors.TrainError):
+                zeton.train(CORPUS, 270, initial=first, **options)
+        with pytest.raises(zeton.errors.TrainError, match="splits in another way"):
+            zeton.train(CORPUS, 270, initial=zeton.Tokenizer(BYTES), split=words)
 
     def test_refuses_a_split_and_a_pattern(self) -> None:
-        with pytest.raises(jeton.errors.TrainError, match="give one of them"):
-            jeton.train(CORPUS, 270, split=words, pattern=r"\w+|\W")
+        with pytest.raises(zeton.errors.TrainError, match="give one of them"):
+            zeton.train(CORPUS, 270, split=words, pattern=r"\w+|\W")
 
     def test_counts_then_learns(self, tmp_path: Path) -> None:
-        counts = jeton.count_corpus(CORPUS, split=words)
+        counts = zeton.count_corpus(CORPUS, split=words)
         assert counts.most_common(1) == [(b" ", 21)]
-        tok = jeton.learn(counts, 270)
-        assert tok == jeton.train(CORPUS, 270, split=words)
-        with pytest.raises(jeton.errors.TrainError, match="holds no code"):
+        tok = zeton.learn(counts, 270)
+        assert tok == zeton.train(CORPUS, 270, split=words)
+        with pytest.raises(zeton.errors.TrainError, match="holds no code"):
             counts.save(tmp_path / "corpus.counts")
 
     def test_reads_files_whole(self, tmp_path: Path) -> None:
@@ -288,49 +288,49 @@ class TestTrain:
             seen.append(text)
             return words(text)
 
-        tok = jeton.train_files([tmp_path], 270, split=watching)
+        tok = zeton.train_files([tmp_path], 270, split=watching)
         assert seen == [" ".join(CORPUS)]
-        assert tok.ranks() == jeton.train([" ".join(CORPUS)], 270, split=words).ranks()
+        assert tok.ranks() == zeton.train([" ".join(CORPUS)], 270, split=words).ranks()
         for options in ({"engine": "local"}, {"journal": tmp_path / "journal"}):
-            with pytest.raises(jeton.errors.TrainError, match="is a Python function"):
-                jeton.train_files([tmp_path], 270, split=words, **options)
+            with pytest.raises(zeton.errors.TrainError, match="is a Python function"):
+                zeton.train_files([tmp_path], 270, split=words, **options)
 
     def test_writes_a_report(self, tmp_path: Path) -> None:
-        jeton.train(CORPUS, 270, split=words, report=tmp_path / "report.html")
+        zeton.train(CORPUS, 270, split=words, report=tmp_path / "report.html")
         assert "test_splitting.words" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 class TestFiles:
     def test_a_file_holds_no_code(self, tmp_path: Path) -> None:
-        with pytest.raises(jeton.errors.FormatError, match="without_split=True"):
-            made().save(tmp_path / "words.jeton")
+        with pytest.raises(zeton.errors.FormatError, match="without_split=True"):
+            made().save(tmp_path / "words.zeton")
         assert list(tmp_path.iterdir()) == []
 
     def test_is_saved_without_and_loaded_with_its_split(self, tmp_path: Path) -> None:
-        path = made().save(tmp_path / "words.jeton", without_split=True)
+        path = made().save(tmp_path / "words.zeton", without_split=True)
         assert path.read_bytes().count(b'{"rules":1,"split":"test_splitting.words"}') == 1
-        with pytest.raises(jeton.errors.PatternError) as raised:
-            jeton.load(path)
+        with pytest.raises(zeton.errors.PatternError) as raised:
+            zeton.load(path)
         assert str(raised.value) == (
             f"{path}: this tokenizer was saved without its split, the Python function "
-            "test_splitting.words; give it again: jeton.load(path, split=test_splitting.words)"
+            "test_splitting.words; give it again: zeton.load(path, split=test_splitting.words)"
         )
-        loaded = jeton.load(path, split=words)
+        loaded = zeton.load(path, split=words)
         assert loaded == made()
         assert loaded.encode("lowest é") == made().encode("lowest é")
 
     def test_another_function_gives_another_tokenizer(self, tmp_path: Path) -> None:
         path = made().save(tmp_path, without_split=True)
-        loaded = jeton.load(path, split=list)
+        loaded = zeton.load(path, split=list)
         assert loaded == made(list)
         assert loaded != made()
         assert loaded.pattern == '{"rules":1,"split":"builtins.list"}'
         assert loaded.made_by == made().made_by
 
     def test_a_file_with_a_pattern_takes_no_split(self, tmp_path: Path) -> None:
-        path = jeton.Tokenizer(BYTES).save(tmp_path)
-        with pytest.raises(jeton.errors.PatternError, match="not by a function; give no split"):
-            jeton.load(path, split=words)
+        path = zeton.Tokenizer(BYTES).save(tmp_path)
+        with pytest.raises(zeton.errors.PatternError, match="not by a function; give no split"):
+            zeton.load(path, split=words)
 
     def test_pickles_where_the_function_does(self) -> None:
         tok = pickle.loads(pickle.dumps(made()))  # noqa: S301 - our own.
@@ -366,8 +366,8 @@ class TestSafety:
             lambda tok: tok.as_tiktoken(),
         ],
     )
-    def test_says_why_it_cannot(self, call: Callable[[jeton.Tokenizer], object]) -> None:
-        with pytest.raises(jeton.errors.PatternError) as raised:
+    def test_says_why_it_cannot(self, call: Callable[[zeton.Tokenizer], object]) -> None:
+        with pytest.raises(zeton.errors.PatternError) as raised:
             call(made())
         assert str(raised.value).startswith("the split test_splitting.words is a Python function")
         assert "\n" not in str(raised.value)
@@ -390,20 +390,20 @@ class TestSafety:
             lambda tok: _engine.encode_unsettled(tok, b"one", None),
             lambda tok: _engine.explain(tok, "one", None, characters=True),
             lambda tok: _engine.heal(tok, "one", None),
-            lambda tok: jeton.Tokenizer(BYTES, pattern=tok.pattern),
-            lambda tok: jeton.train(["one"], 260, pattern=tok.pattern),
+            lambda tok: zeton.Tokenizer(BYTES, pattern=tok.pattern),
+            lambda tok: zeton.train(["one"], 260, pattern=tok.pattern),
         ],
     )
     def test_the_engine_never_splits_in_its_place(
-        self, call: Callable[[jeton.Tokenizer], object]
+        self, call: Callable[[zeton.Tokenizer], object]
     ) -> None:
-        with pytest.raises(jeton.errors.PatternError, match=r"the Python function|is a Python"):
+        with pytest.raises(zeton.errors.PatternError, match=r"the Python function|is a Python"):
             call(made())
 
     def test_says_what_it_is(self) -> None:
         tok = made()
         assert repr(tok) == (
-            "<jeton.Tokenizer vocab_size=9001, split=test_splitting.words, specials=['<|end|>']>"
+            "<zeton.Tokenizer vocab_size=9001, split=test_splitting.words, specials=['<|end|>']>"
         )
         assert tok.info.split == tok.info.way == "function"
         assert "test_splitting.words" in tok.info.why

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES, family_patterns, odd_bytes, odd_text, vocabs
-from jeton.reference import Vocab
+from zeton.reference import Vocab
 
-TOK = jeton.pretrained("cl100k_base")
+TOK = zeton.pretrained("cl100k_base")
 SPECIALS = {"<|a": 5000, "<|a|>": 5001}
 parts = st.lists(
     st.one_of(odd_text, odd_bytes, st.sampled_from(["<|", "a", "|>", " word"])), max_size=8
@@ -26,7 +26,7 @@ def as_bytes(text: str | bytes) -> bytes:
 def test_pushed_text_has_the_ids_of_the_whole(
     vocab: Vocab, pattern: str, texts: list[str | bytes]
 ) -> None:
-    tok = jeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
+    tok = zeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
     for specials in (None, "all"):
         whole = tok.encode(b"".join(map(as_bytes, texts)), specials=specials)
         encoder = tok.encoder(specials)
@@ -40,10 +40,10 @@ def test_pushed_text_has_the_ids_of_the_whole(
 
 
 def test_a_refused_text_leaves_a_stream_that_begins_anew() -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=r"(?:(a|aa)+)\1b|(?s:.)", specials={"<s>": 300})
+    tok = zeton.Tokenizer(BYTES, pattern=r"(?:(a|aa)+)\1b|(?s:.)", specials={"<s>": 300})
     encoder = tok.encoder("all")
     encoder.push("z" * 1000)
-    with pytest.raises(jeton.errors.PatternError):
+    with pytest.raises(zeton.errors.PatternError):
         encoder.push("a" * 50 + "<s>")
     assert encoder.push("q<s>") == [113, 300]
 
@@ -55,12 +55,12 @@ def test_what_is_held_back_is_the_last_word() -> None:
 
 
 def test_a_pattern_of_bounded_pieces_has_a_bound() -> None:
-    bounded = jeton.Tokenizer(TOK.ranks(), pattern="(?s:.)").encoder()
+    bounded = zeton.Tokenizer(TOK.ranks(), pattern="(?s:.)").encoder()
     assert (bounded.held_max, bounded.why_unbounded) == (4, None)
     unbounded = TOK.encoder()
     assert unbounded.held_max is None
     assert "for ever" in str(unbounded.why_unbounded)
-    backtracking = jeton.Tokenizer(TOK.ranks(), pattern=r"(.)\1+|(?s:.)").encoder()
+    backtracking = zeton.Tokenizer(TOK.ranks(), pattern=r"(.)\1+|(?s:.)").encoder()
     assert "backtracking" in str(backtracking.why_unbounded)
 
 
@@ -154,9 +154,9 @@ def test_refuses_broken_text_if_it_is_to_be_strict() -> None:
 def test_refuses_what_cannot_be() -> None:
     decoder = TOK.decoder(rewind_max=2)
     decoder.push([64, 65, 66])
-    with pytest.raises(jeton.errors.IdError, match="2 are remembered"):
+    with pytest.raises(zeton.errors.IdError, match="2 are remembered"):
         decoder.rewind(3)
-    with pytest.raises(jeton.errors.IdError, match="200000"):
+    with pytest.raises(zeton.errors.IdError, match="200000"):
         decoder.push([64, 200000])
     with pytest.raises(ValueError, match="errors="):
         TOK.decoder("loud")

@@ -1,4 +1,4 @@
-"""`jeton.tiktoken` against tiktoken itself: the same names, results and types of error."""
+"""`zeton.tiktoken` against tiktoken itself: the same names, results and types of error."""
 
 import importlib
 import inspect
@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 import tiktoken
 
-import jeton
-import jeton.tiktoken
+import zeton
+import zeton.tiktoken
 from calls import Caller, agree, custom, outcome, published
 from conftest import BYTES, patterns, vocab_with
-from jeton.tiktoken import Encoding, registry
+from zeton.tiktoken import Encoding, registry
 
 SHARE = 700
 """Calls of each published encoding here; scripts/agree_with_tiktoken.py makes many more."""
 
 
-@pytest.mark.parametrize("name", jeton.tiktoken.list_encoding_names())
+@pytest.mark.parametrize("name", zeton.tiktoken.list_encoding_names())
 def test_random_calls_agree_on_a_published_encoding(name: str) -> None:
     theirs, ours = published(name)
     for call in islice(Caller(random.Random(name), theirs), SHARE):
@@ -41,7 +41,7 @@ def test_random_calls_agree_on_a_random_encoding(seed: int) -> None:
 @pytest.mark.parametrize("module", ["", ".core", ".load", ".model", ".registry", "._educational"])
 def test_every_public_name_is_there_with_its_parameters(module: str) -> None:
     theirs = importlib.import_module(f"tiktoken{module}")
-    ours = importlib.import_module(f"jeton.tiktoken{module}")
+    ours = importlib.import_module(f"zeton.tiktoken{module}")
     for name, value in inspect.getmembers(theirs):
         defined_there = getattr(value, "__module__", "").startswith("tiktoken")
         if not name.startswith("_") and defined_there and not inspect.ismodule(value):
@@ -62,7 +62,7 @@ def parameters(value: object) -> list[tuple[str, object, object]]:
     return [(parameter.name, parameter.kind, parameter.default) for parameter in found]
 
 
-@pytest.mark.parametrize("name", jeton.tiktoken.list_encoding_names())
+@pytest.mark.parametrize("name", zeton.tiktoken.list_encoding_names())
 def test_what_an_encoding_holds_is_the_same(name: str) -> None:
     theirs, ours = published(name)
     for member in ("name", "n_vocab", "max_token_value", "eot_token", "special_tokens_set"):
@@ -74,11 +74,11 @@ def test_what_an_encoding_holds_is_the_same(name: str) -> None:
 
 
 def test_a_disallowed_special_is_refused_in_known_words() -> None:
-    enc = jeton.tiktoken.get_encoding("gpt2")
+    enc = zeton.tiktoken.get_encoding("gpt2")
     known = r"Encountered text corresponding to disallowed special token '<\|endoftext\|>'"
     with pytest.raises(ValueError, match=known) as refused:
         enc.encode("a<|endoftext|>")
-    assert isinstance(refused.value, jeton.Error)
+    assert isinstance(refused.value, zeton.Error)
 
 
 def test_what_is_unknown_is_a_key_error_that_names_it() -> None:
@@ -95,17 +95,17 @@ def test_what_is_unknown_is_a_key_error_that_names_it() -> None:
 
 def test_an_unknown_encoding_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="Unknown encoding gpt3"):
-        jeton.tiktoken.get_encoding("gpt3")
+        zeton.tiktoken.get_encoding("gpt3")
     with pytest.raises(ValueError, match="Expected a string"):
-        jeton.tiktoken.get_encoding(3)  # type: ignore[arg-type]
+        zeton.tiktoken.get_encoding(3)  # type: ignore[arg-type]
 
 
 def test_an_encoding_is_made_once() -> None:
-    assert jeton.tiktoken.get_encoding("gpt2") is jeton.tiktoken.get_encoding("gpt2")
+    assert zeton.tiktoken.get_encoding("gpt2") is zeton.tiktoken.get_encoding("gpt2")
 
 
 def test_a_registered_encoding_is_pickled_by_name_and_another_by_its_parts() -> None:
-    registered = jeton.tiktoken.get_encoding("cl100k_base")
+    registered = zeton.tiktoken.get_encoding("cl100k_base")
     assert len(pickle.dumps(registered)) < 200
     assert pickle.loads(pickle.dumps(registered)).encode("hello") == [15339]  # noqa: S301
     own = Encoding("own", pat_str=r"(?s).", mergeable_ranks=BYTES, special_tokens={"<s>": 300})
@@ -149,7 +149,7 @@ def test_an_empty_token_keeps_its_id_as_in_whisper() -> None:
 
 
 def test_disallowed_strings_may_come_from_an_iterator() -> None:
-    enc = jeton.tiktoken.get_encoding("gpt2")
+    enc = zeton.tiktoken.get_encoding("gpt2")
     with pytest.raises(ValueError, match="disallowed special token 'b'"):
         enc.encode("abc", disallowed_special=iter(["b"]))  # type: ignore[arg-type]
 
@@ -179,7 +179,7 @@ def test_what_cannot_work_is_refused_when_it_is_made(
 ) -> None:
     with pytest.raises(ValueError, match=words) as refused:
         make(**changes)
-    assert isinstance(refused.value, jeton.Error)
+    assert isinstance(refused.value, zeton.Error)
 
 
 def test_the_longest_special_wins() -> None:
@@ -194,19 +194,19 @@ def test_an_empty_piece_has_no_ids() -> None:
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_megabytes_of_white_space_are_encoded(name: str) -> None:
-    enc = jeton.tiktoken.get_encoding(name)
+    enc = zeton.tiktoken.get_encoding(name)
     text = " " * 3_000_000 + "a"
     assert enc.decode(enc.encode(text)) == text
 
 
 def test_an_end_that_takes_too_long_to_complete_is_refused() -> None:
-    enc = jeton.tiktoken.get_encoding("cl100k_base")
+    enc = zeton.tiktoken.get_encoding("cl100k_base")
     with pytest.raises(ValueError, match="too many to try all completions"):
         enc.encode_with_unstable("a" * 1_000_000)
 
 
 def test_completions_come_in_a_fixed_order() -> None:
-    enc = jeton.tiktoken.get_encoding("gpt2")
+    enc = zeton.tiktoken.get_encoding("gpt2")
     _, completions = enc.encode_with_unstable("hello fanta")
     assert completions == sorted(completions)
 
@@ -231,11 +231,11 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_constructor_may_be_replaced(plugins: Path) -> None:
     assert plugins.is_dir()
-    jeton.tiktoken.list_encoding_names()
+    zeton.tiktoken.list_encoding_names()
     assert registry.ENCODING_CONSTRUCTORS is not None
     parts = {"name": "gpt2", "pat_str": "(?s).", "mergeable_ranks": BYTES, "special_tokens": {}}
     registry.ENCODING_CONSTRUCTORS["gpt2"] = lambda: parts
-    assert jeton.tiktoken.get_encoding("gpt2").n_vocab == 256
+    assert zeton.tiktoken.get_encoding("gpt2").n_vocab == 256
 
 
 def test_a_plugin_adds_an_encoding(plugins: Path) -> None:
@@ -245,8 +245,8 @@ def test_a_plugin_adds_an_encoding(plugins: Path) -> None:
         "    return dict(name='mine', pat_str='(?s).', mergeable_ranks=ranks, special_tokens={})\n"
         "ENCODING_CONSTRUCTORS = {'mine': mine}\n"
     )
-    assert jeton.tiktoken.list_encoding_names() == [*jeton.pretrained_names(), "mine"]
-    assert jeton.tiktoken.get_encoding("mine").encode("ab") == [97, 98]
+    assert zeton.tiktoken.list_encoding_names() == [*zeton.pretrained_names(), "mine"]
+    assert zeton.tiktoken.get_encoding("mine").encode("ab") == [97, 98]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_plugin_that_does_not_fit_is_refused(plugins: Path, source: str, words
     (plugins / "mine.py").write_text(source)
     for _ in range(2):  # Not only the first time.
         with pytest.raises(ValueError, match=words):
-            jeton.tiktoken.list_encoding_names()
+            zeton.tiktoken.list_encoding_names()
 
 
 def test_a_piece_may_be_a_token_that_no_merge_reaches() -> None:

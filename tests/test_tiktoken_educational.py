@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiktoken import _educational as theirs
 
-import jeton
+import zeton
 from conftest import family_patterns, odd_text, vocab_with, vocabs
-from jeton import reference
-from jeton.reference import Vocab
-from jeton.tiktoken import _educational as ours
-from jeton.tiktoken import get_encoding
+from zeton import reference
+from zeton.reference import Vocab
+from zeton.tiktoken import _educational as ours
+from zeton.tiktoken import get_encoding
 
 WORDS = r"\w+|\W"
 SHOWN = ["colour", "color", "simple", None, "other"]
@@ -86,7 +86,7 @@ def test_refuses_an_unknown_id() -> None:
 
 
 def test_takes_a_name_an_encoding_of_ours_and_one_of_tiktokens() -> None:
-    tok = jeton.pretrained("gpt2")
+    tok = zeton.pretrained("gpt2")
     encodings: list[Any] = ["gpt2", get_encoding("gpt2"), tok.as_tiktoken()]
     assert isinstance(encodings[2], tiktoken.Encoding)
     text = "hello world, and 12 more ünïcödé words"
@@ -136,7 +136,7 @@ def test_refuses_a_size_below_256_and_too_little_text() -> None:
     with pytest.raises(ValueError, match="vocab_size is 255; it must be at least 256"):
         ours.bpe_train("text", 255, WORDS, None)
     message = "the text has pairs for 259 tokens, not for 300; give more text or a smaller size"
-    with pytest.raises(jeton.errors.TrainError, match=message):
+    with pytest.raises(zeton.errors.TrainError, match=message):
         ours.SimpleBytePairEncoding.train("text", 300, WORDS)
 
 

@@ -13,11 +13,11 @@ import tiktoken.load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import BYTES, SHARED, needs_shared, vocabs
-from jeton.reference import Vocab
-from jeton.tiktoken import load
-from jeton.tiktoken.originals import ADDRESSES, DIGESTS, LETTERS
+from zeton.reference import Vocab
+from zeton.tiktoken import load
+from zeton.tiktoken.originals import ADDRESSES, DIGESTS, LETTERS
 
 URL = "https://example.com/mine.tiktoken"
 LINE = b"YQ== 0\n"
@@ -108,7 +108,7 @@ def test_refuses_a_line_that_is_not_a_token_and_its_rank(
     tmp_path: Path, content: bytes, line: bytes
 ) -> None:
     file = written(tmp_path, content)
-    with pytest.raises(jeton.errors.FormatError) as error:
+    with pytest.raises(zeton.errors.FormatError) as error:
         load.load_tiktoken_bpe(file)
     assert str(error.value).startswith(f"Error parsing line {line!r} in {file}: ")
     assert len(str(error.value).splitlines()) == 1
@@ -125,14 +125,14 @@ def test_a_long_line_is_shown_cut(tmp_path: Path, line: bytes) -> None:
 def test_refuses_other_files_and_endless_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(jeton.errors.FormatError, match="Error parsing line"):
+    with pytest.raises(zeton.errors.FormatError, match="Error parsing line"):
         load.load_tiktoken_bpe(written(tmp_path, pickle.dumps({"a": 1})))
     for missing in (tmp_path / "none", tmp_path / "nul\0", tmp_path, ""):
-        with pytest.raises(jeton.errors.FileError, match="cannot be read"):
+        with pytest.raises(zeton.errors.FileError, match="cannot be read"):
             load.load_tiktoken_bpe(missing)
-    monkeypatch.setattr("jeton.tiktoken.load.FILE_BYTES_MAX", 100)
+    monkeypatch.setattr("zeton.tiktoken.load.FILE_BYTES_MAX", 100)
     for endless in (Path("/dev/zero"), written(tmp_path, LINE * 100)):
-        with pytest.raises(jeton.errors.FileError, match="is larger than 100 bytes"):
+        with pytest.raises(zeton.errors.FileError, match="is larger than 100 bytes"):
             load.load_tiktoken_bpe(endless)
 
 
@@ -145,7 +145,7 @@ def test_a_dump_that_fails_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(jeton.errors.FileError, match="No space left on device"):
+    with pytest.raises(zeton.errors.FileError, match="No space left on device"):
         load.dump_tiktoken_bpe(BYTES, file)
     assert list(tmp_path.iterdir()) == [file]
     assert file.read_bytes() == LINE
@@ -166,7 +166,7 @@ def test_the_address_of_an_original_gives_the_original(
     assert content == load.read_file(address)
     if address.endswith(".tiktoken"):
         name = address.rpartition("/")[2].removesuffix(".tiktoken")
-        assert load.load_tiktoken_bpe(address, digest) == jeton.pretrained(name).ranks()
+        assert load.load_tiktoken_bpe(address, digest) == zeton.pretrained(name).ranks()
 
 
 def test_tiktokens_own_plugin_runs_on_our_loader(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_tiktokens_own_plugin_runs_on_our_loader(monkeypatch: pytest.MonkeyPatch
     for name in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):
         monkeypatch.setattr(openai_public, name, getattr(load, name))
     for name, constructor in openai_public.ENCODING_CONSTRUCTORS.items():
-        assert constructor()["mergeable_ranks"] == jeton.pretrained(name).ranks()
+        assert constructor()["mergeable_ranks"] == zeton.pretrained(name).ranks()
 
 
 def kept(folder: Path, address: str, content: bytes) -> Path:
@@ -204,7 +204,7 @@ def test_reads_what_tiktoken_has_kept_of_an_address(
     monkeypatch.chdir(folders[0])  # An empty name is no folder, not this one.
     for folder in ("", str(tmp_path / "none")):
         monkeypatch.setenv("TIKTOKEN_CACHE_DIR", folder)
-        with pytest.raises(jeton.errors.FileError, match="is a network address"):
+        with pytest.raises(zeton.errors.FileError, match="is a network address"):
             load.read_file_cached(URL)
 
 
@@ -236,20 +236,20 @@ def test_digests_are_checked(tmp_path: Path) -> None:
     assert not load.check_hash(LINE + LINE, digest)
     assert load.read_file_cached(file, digest) == LINE
     message = f"{file} has SHA-256 {digest}, not {digest[::-1]}; get the file anew"
-    with pytest.raises(jeton.errors.FormatError, match=message):
+    with pytest.raises(zeton.errors.FormatError, match=message):
         load.read_file_cached(file, digest[::-1])
 
 
 @pytest.mark.parametrize("scheme", ["http", "https", "az", "gs", "s3"])
 def test_refuses_any_other_address_in_one_line(scheme: str) -> None:
     address = f"{scheme}://openaipublic.blob.core.windows.net/encodings/gpt9.tiktoken"
-    message = f"{address} is a network address, and jeton opens no socket; download the file"
-    with pytest.raises(jeton.errors.FileError, match=message) as error:
+    message = f"{address} is a network address, and zeton opens no socket; download the file"
+    with pytest.raises(zeton.errors.FileError, match=message) as error:
         load.read_file(address)
     assert len(str(error.value).splitlines()) == 1
-    with pytest.raises(jeton.errors.FileError, match=message):
+    with pytest.raises(zeton.errors.FileError, match=message):
         load.load_tiktoken_bpe(address)
-    with pytest.raises(jeton.errors.FileError, match=message):
+    with pytest.raises(zeton.errors.FileError, match=message):
         load.dump_tiktoken_bpe(BYTES, address)
 
 
@@ -304,9 +304,9 @@ def test_gpt2s_two_files_give_its_ranks() -> None:
     ranks = load.data_gym_to_mergeable_bpe_ranks(
         bpe, encoder, DIGESTS["vocab.bpe"], DIGESTS["encoder.json"]
     )
-    assert ranks == jeton.pretrained("gpt2").ranks()
+    assert ranks == zeton.pretrained("gpt2").ranks()
     for digests in (("12", None), (None, "34")):
-        with pytest.raises(jeton.errors.FormatError, match="has SHA-256"):
+        with pytest.raises(zeton.errors.FormatError, match="has SHA-256"):
             load.data_gym_to_mergeable_bpe_ranks(bpe, encoder, *digests)
 
 
@@ -336,7 +336,7 @@ def test_refuses_two_files_that_disagree_or_are_others(
         written(tmp_path, b"#version: 0.2\n" + bpe, "vocab.bpe"),
         written(tmp_path, json.dumps(encoder).encode(), "encoder.json"),
     )
-    with pytest.raises(jeton.errors.FormatError, match=message) as error:
+    with pytest.raises(zeton.errors.FormatError, match=message) as error:
         load.data_gym_to_mergeable_bpe_ranks(*files)
     assert len(str(error.value).splitlines()) == 1
 
@@ -344,5 +344,5 @@ def test_refuses_two_files_that_disagree_or_are_others(
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
 def test_refuses_ids_that_are_not_json(tmp_path: Path, content: bytes) -> None:
     bpe = written(tmp_path, b"#version: 0.2\n", "vocab.bpe")
-    with pytest.raises(jeton.errors.FormatError, match="is not a JSON object"):
+    with pytest.raises(zeton.errors.FormatError, match="is not a JSON object"):
         load.data_gym_to_mergeable_bpe_ranks(bpe, written(tmp_path, content))

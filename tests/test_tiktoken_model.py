@@ -7,7 +7,7 @@ import tiktoken.model
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.tiktoken import model
+from zeton.tiktoken import model
 
 KNOWN = [*model.MODEL_TO_ENCODING, *model.MODEL_PREFIX_TO_ENCODING]
 

@@ -13,9 +13,9 @@ import rustbpe
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from conftest import SHARED, family_patterns, needs_shared, odd_bytes, odd_text, patterns
-from jeton import reference
+from zeton import reference
 
 
 def by_rustbpe(texts: list[str], vocab_size: int, pattern: str) -> dict[bytes, int]:
@@ -26,10 +26,10 @@ def by_rustbpe(texts: list[str], vocab_size: int, pattern: str) -> dict[bytes, i
 
 def quiet_train(
     texts: list[str] | list[bytes], vocab_size: int, **options: object
-) -> jeton.Tokenizer:
+) -> zeton.Tokenizer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return jeton.train(texts, vocab_size, **options)
+        return zeton.train(texts, vocab_size, **options)
 
 
 corpora = st.lists(st.one_of(st.text("ab ", max_size=60), odd_text), max_size=8)
@@ -57,24 +57,24 @@ def test_order_and_threads_do_not_matter(texts: list[str], seed: int, threads: i
 
 def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"some text {i} and {i * i} more " * 5 for i in range(300)]
-    expected = jeton.train(texts, 360)
+    expected = zeton.train(texts, 360)
     for size in (1, 100, 10_000):
-        monkeypatch.setattr("jeton.counting.BATCH_BYTES", size)
-        assert jeton.train(iter(texts), 360, threads=2) == expected
+        monkeypatch.setattr("zeton.counting.BATCH_BYTES", size)
+        assert zeton.train(iter(texts), 360, threads=2) == expected
 
 
 def test_one_letter_over_and_over_trains_as_rustbpe_trains() -> None:
     text = "a" * 300_000
-    assert quiet_train([text], 300).ranks() == by_rustbpe([text], 300, jeton.DEFAULT_PATTERN)
+    assert quiet_train([text], 300).ranks() == by_rustbpe([text], 300, zeton.DEFAULT_PATTERN)
 
 
 def test_the_merges_of_a_trained_vocabulary_are_found_again() -> None:
-    tok = jeton.train(["the theme of the thesis then"], 264)
+    tok = zeton.train(["the theme of the thesis then"], 264)
     assert list(tok.merges().values()) == list(range(256, 264))
 
 
 def test_specials_take_the_last_ids_and_count() -> None:
-    tok = jeton.train(["the theme of the thesis then"], 264, specials=["<|a|>", "<|b|>"])
+    tok = zeton.train(["the theme of the thesis then"], 264, specials=["<|a|>", "<|b|>"])
     assert tok.specials == {"<|a|>": 262, "<|b|>": 263}
     assert tok.vocab_size == 264
 
@@ -82,20 +82,20 @@ def test_specials_take_the_last_ids_and_count() -> None:
 def test_says_the_size_reached_when_the_corpus_is_too_small() -> None:
     message = "the corpus is too small for 300 tokens: it has pairs for 258"
     with pytest.warns(UserWarning, match=message):
-        tok = jeton.train(["abc"], 300)
+        tok = zeton.train(["abc"], 300)
     assert tok.vocab_size == 258
-    with pytest.raises(jeton.errors.TrainError, match=message):
-        jeton.train(["abc"], 300, exact_size=True)
+    with pytest.raises(zeton.errors.TrainError, match=message):
+        zeton.train(["abc"], 300, exact_size=True)
     with pytest.warns(UserWarning, match="it has pairs for 256"):
-        assert jeton.train([], 300).encode("abc") == [97, 98, 99]
+        assert zeton.train([], 300).encode("abc") == [97, 98, 99]
 
 
 def test_one_special_may_stand_alone_and_ids_are_not_given() -> None:
-    assert jeton.train(["abab"], 258, specials="<|a|>").specials == {"<|a|>": 257}
+    assert zeton.train(["abab"], 258, specials="<|a|>").specials == {"<|a|>": 257}
     with pytest.raises(TypeError, match="training gives them their ids"):
-        jeton.train(["abab"], 258, specials={"<|a|>": 257})
+        zeton.train(["abab"], 258, specials={"<|a|>": 257})
     with pytest.raises(TypeError, match="memory is bytes or a text such as '2GB', not float"):
-        jeton.train(["abab"], 258, memory=1e9)
+        zeton.train(["abab"], 258, memory=1e9)
 
 
 def test_refuses_options_that_make_no_sense_before_it_reads() -> None:
@@ -114,22 +114,22 @@ def test_refuses_options_that_make_no_sense_before_it_reads() -> None:
         {"vocab_size": 300, "memory": 0},
         {"vocab_size": 10**30},
     ):
-        with pytest.raises(jeton.Error):
-            jeton.train(unread(), **options)
+        with pytest.raises(zeton.Error):
+            zeton.train(unread(), **options)
     with pytest.raises(TypeError, match="not one"):
-        jeton.train("one text", 300)
+        zeton.train("one text", 300)
 
 
 def test_more_threads_than_any_machine_has_do_no_harm() -> None:
-    assert jeton.train(["abc abd"], 257, threads=10**6).vocab_size == 257
-    tok = jeton.pretrained("gpt2")
+    assert zeton.train(["abc abd"], 257, threads=10**6).vocab_size == 257
+    tok = zeton.pretrained("gpt2")
     texts = ["hello world " * 1000] * 400
     assert tok.encode_batch(texts, threads=10**6) == tok.encode_batch(texts, threads=1)
 
 
 def test_refuses_what_is_not_text() -> None:
     with pytest.raises(TypeError, match="a text is str or bytes, not NoneType"):
-        jeton.train([None, "abc"], 300)  # type: ignore[list-item]
+        zeton.train([None, "abc"], 300)  # type: ignore[list-item]
 
 
 def test_an_iterators_own_error_comes_through() -> None:
@@ -138,7 +138,7 @@ def test_an_iterators_own_error_comes_through() -> None:
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        jeton.train(broken(), 300)
+        zeton.train(broken(), 300)
 
 
 def test_memory_does_not_matter() -> None:
@@ -149,21 +149,21 @@ def test_memory_does_not_matter() -> None:
 
 
 def test_notes_say_how_it_was_made() -> None:
-    notes = jeton.train(["the theme of the thesis then"], 262).made_by
-    assert notes["version"] == jeton.__version__
+    notes = zeton.train(["the theme of the thesis then"], 262).made_by
+    assert notes["version"] == zeton.__version__
     assert notes["training.vocab_size"] == "262"
     assert notes["training.distinct_pieces"] == "6"
     assert notes["training.corpus_bytes"] == "28"
 
 
 SLOW = """
-import random, sys, jeton
+import random, sys, zeton
 many = (f"{i} word{i * 7919:x} " for i in range(10**9))
 letters = bytes(97 + byte % 26 for byte in range(256))
 long = random.randbytes(4 * 10**7).translate(letters)  # One word.
 texts = many if sys.argv[1] == "count" else [long]
 print("ready", flush=True)
-jeton.train(texts, 10**6)
+zeton.train(texts, 10**6)
 """
 
 
@@ -192,5 +192,5 @@ def test_merges_are_rustbpes_on_real_texts(folder: str) -> None:
     ]
     for name in ("nanochat", "o200k"):
         pattern = patterns()[name]
-        tok = jeton.train(texts, 4000, pattern=pattern)
+        tok = zeton.train(texts, 4000, pattern=pattern)
         assert tok.ranks() == by_rustbpe(texts, 4000, pattern)

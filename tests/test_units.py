@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-import jeton
-from jeton import corpus
-from jeton.corpus.reader import READ_BYTES
-from jeton.journal import OtherWorkError
+import zeton
+from zeton import corpus
+from zeton.corpus.reader import READ_BYTES
+from zeton.journal import OtherWorkError
 
 WORDS = [f"{number * 7919:x}" for number in range(50_000)]
 SMALL = 100_000
@@ -49,7 +49,7 @@ def in_units(files: list[Path], size: int, cut: Callable[[bytes], int]) -> list[
     return read
 
 
-def same_counts(one: jeton.Counts, other: jeton.Counts) -> bool:
+def same_counts(one: zeton.Counts, other: zeton.Counts) -> bool:
     if (one.held_out is None) != (other.held_out is None):
         return False
     pairs = [(one, other)]
@@ -81,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class TestPlan:
     def test_units_are_read_as_the_whole_is(self, folder: Path) -> None:
         files = [folder / name for name in ("b.txt", "c.txt", "d.jsonl.gz", "e.txt", "b.txt")]
-        cut = jeton.counting.Counting(None, 1, None).last_safe_cut
+        cut = zeton.counting.Counting(None, 1, None).last_safe_cut
         whole = list(corpus.Reader(files, cut=cut))
         for size in (1, SMALL, READ_BYTES, 2 * READ_BYTES, 10**9):
             assert in_units(files, size, cut) == whole
@@ -92,7 +92,7 @@ class TestPlan:
         file = tmp_path / "a.txt"
         long = "x" * (READ_BYTES + 5)
         file.write_text(f"{words(4, 5000)} {long} {words(5, READ_BYTES)}é{long * 2} \n{long}")
-        cut = jeton.counting.Counting(None, 1, None).last_safe_cut
+        cut = zeton.counting.Counting(None, 1, None).last_safe_cut
         whole = list(corpus.Reader([file], cut=cut))
         assert len(whole) > 2
         assert in_units([file], SMALL, cut) == whole
@@ -140,7 +140,7 @@ class TestCounts:
     def test_are_those_of_one_run(self, folder: Path, held_out: float) -> None:
         said: dict[str | None, list[str]] = {None: [], "local": []}
         counts = [
-            jeton.count_files(
+            zeton.count_files(
                 [folder],
                 part="100KB",
                 weights={"e.txt": 3, "b.txt": 2},
@@ -158,8 +158,8 @@ class TestCounts:
     def test_the_first_refusal_is_that_of_one_run(self, folder: Path) -> None:
         messages = []
         for engine in (None, "local"):
-            with pytest.raises(jeton.errors.CorpusError) as raised:
-                jeton.count_files([folder], part="100KB", engine=engine)
+            with pytest.raises(zeton.errors.CorpusError) as raised:
+                zeton.count_files([folder], part="100KB", engine=engine)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
         assert "a.jsonl, line 401 is not JSON" in messages[0]
@@ -178,7 +178,7 @@ class TestCounts:
         said: dict[str | None, list[str]] = {None: [], "local": []}
         options = {"part": "30KB", "on_error": "skip"}
         counts = [
-            jeton.count_files([file], engine=engine, remark=said[engine].append, **options)  # type: ignore[arg-type]
+            zeton.count_files([file], engine=engine, remark=said[engine].append, **options)  # type: ignore[arg-type]
             for engine in (None, "local")
         ]
         assert same_counts(*counts)
@@ -187,53 +187,53 @@ class TestCounts:
 
     def test_paths_may_be_relative(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
-        found = jeton.count_files(["b.txt", "e.txt"], engine="local")
-        assert same_counts(found, jeton.count_files(["b.txt", "e.txt"]))
+        found = zeton.count_files(["b.txt", "e.txt"], engine="local")
+        assert same_counts(found, zeton.count_files(["b.txt", "e.txt"]))
 
     def test_a_file_that_is_given_twice_counts_twice(self, folder: Path) -> None:
         files = [folder / "b.txt", folder / "e.txt", folder / "b.txt", folder / "e.txt"]
-        found = jeton.count_files(files, engine="local", part=1, remark=str)
-        assert same_counts(found, jeton.count_files(files, remark=str))
+        found = zeton.count_files(files, engine="local", part=1, remark=str)
+        assert same_counts(found, zeton.count_files(files, remark=str))
         assert found.texts == 4
 
     def test_very_many_units_are_merged_in_steps(self, tmp_path: Path) -> None:
         file = tmp_path / "a.jsonl"
         file.write_text("\n".join(lines(8, 80)))
-        found = jeton.count_files([file], part=1, engine="local", held_out=0.3)
-        assert same_counts(found, jeton.count_files([file], held_out=0.3))
+        found = zeton.count_files([file], part=1, engine="local", held_out=0.3)
+        assert same_counts(found, zeton.count_files([file], held_out=0.3))
 
     def test_nothing_to_count_is_refused_as_ever(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("")
-        with pytest.raises(jeton.errors.CorpusError, match="there is no text in 1 files"):
-            jeton.count_files([tmp_path], engine="local")
-        with pytest.raises(jeton.errors.CorpusError, match="there is no text in 0 files"):
-            jeton.count_files([], engine="local")
+        with pytest.raises(zeton.errors.CorpusError, match="there is no text in 1 files"):
+            zeton.count_files([tmp_path], engine="local")
+        with pytest.raises(zeton.errors.CorpusError, match="there is no text in 0 files"):
+            zeton.count_files([], engine="local")
 
     def test_progress_tells_how_far_it_is(self, folder: Path) -> None:
-        told: list[jeton.Progress] = []
-        jeton.count_files([folder / "b.txt"], engine="local", part=1, progress=told.append)
+        told: list[zeton.Progress] = []
+        zeton.count_files([folder / "b.txt"], engine="local", part=1, progress=told.append)
         assert [now.stage for now in told] == ["count"] * len(told)
         assert len(told) > 2
         assert told[-1].text_bytes == told[-1].text_bytes_total
         assert told[-1].texts == 1
 
     def test_workers_without_an_engine_are_refused(self, folder: Path) -> None:
-        with pytest.raises(jeton.errors.JobError, match="workers is for an engine"):
-            jeton.count_files([folder], workers=2)
+        with pytest.raises(zeton.errors.JobError, match="workers is for an engine"):
+            zeton.count_files([folder], workers=2)
 
     def test_an_unknown_engine_is_refused(self, folder: Path) -> None:
-        with pytest.raises(jeton.errors.JobError, match="engine is 'spark'"):
-            jeton.count_files([folder], engine="spark")
+        with pytest.raises(zeton.errors.JobError, match="engine is 'spark'"):
+            zeton.count_files([folder], engine="spark")
 
     def test_temporary_units_go(self, folder: Path, tmp_path: Path) -> None:
-        jeton.count_files([folder / "b.txt"], engine="local", folder=tmp_path)
+        zeton.count_files([folder / "b.txt"], engine="local", folder=tmp_path)
         assert list(tmp_path.iterdir()) == []
 
 
 class TestJournal:
     def test_what_is_done_is_not_done_again(self, folder: Path, tmp_path: Path) -> None:
         file, journal = folder / "b.txt", tmp_path / "journal"
-        expected = jeton.count_files([file], engine="local", part=1, journal=journal)
+        expected = zeton.count_files([file], engine="local", part=1, journal=journal)
         notes = sorted(set(journal.glob("*.json")) - {journal / "work.json"})
         assert len(notes) > 2
         notes[0].unlink()
@@ -241,7 +241,7 @@ class TestJournal:
         (journal / ".half.counts.tmp").touch()
         before = {path: path.stat().st_mtime_ns for path in journal.glob("*.counts")}
         said: list[str] = []
-        again = jeton.count_files(
+        again = zeton.count_files(
             [file], engine="local", part=1, journal=journal, remark=said.append
         )
         assert same_counts(again, expected)
@@ -253,27 +253,27 @@ class TestJournal:
     def test_a_changed_file_is_counted_anew(self, tmp_path: Path) -> None:
         file, journal = tmp_path / "a.jsonl", tmp_path / "journal"
         file.write_text("\n".join(lines(9, 100)))
-        jeton.count_files([file], engine="local", part="20KB", journal=journal)
+        zeton.count_files([file], engine="local", part="20KB", journal=journal)
         file.write_text(file.read_text().replace("1", "2"))
         options = {"engine": "local", "part": "20KB", "journal": journal, "remark": str}
-        found = jeton.count_files([file], **options)  # type: ignore[arg-type]
-        assert same_counts(found, jeton.count_files([file]))
-        found = jeton.count_files([file], weights={"a.jsonl": 3}, **options)  # type: ignore[arg-type]
-        assert same_counts(found, jeton.count_files([file], weights={"a.jsonl": 3}))
+        found = zeton.count_files([file], **options)  # type: ignore[arg-type]
+        assert same_counts(found, zeton.count_files([file]))
+        found = zeton.count_files([file], weights={"a.jsonl": 3}, **options)  # type: ignore[arg-type]
+        assert same_counts(found, zeton.count_files([file], weights={"a.jsonl": 3}))
 
     def test_is_refused_where_others_files_are(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.json").write_text("{}")
-        with pytest.raises(jeton.errors.TrainError, match=r"has 'mine\.json'"):
-            jeton.count_files([folder / "b.txt"], engine="local", journal=tmp_path)
+        with pytest.raises(zeton.errors.TrainError, match=r"has 'mine\.json'"):
+            zeton.count_files([folder / "b.txt"], engine="local", journal=tmp_path)
 
     def test_of_units_and_of_parts_are_not_mixed_up(self, folder: Path, tmp_path: Path) -> None:
         file, journal = folder / "b.txt", tmp_path / "journal"
-        expected = jeton.count_files([file])
+        expected = zeton.count_files([file])
         for engine in ("local", None, "local"):
             if journal.exists():
                 with pytest.raises(OtherWorkError, match="keeps what was counted"):
-                    jeton.count_files([file], engine=engine, part=1, journal=journal, remark=str)
-            found = jeton.count_files(
+                    zeton.count_files([file], engine=engine, part=1, journal=journal, remark=str)
+            found = zeton.count_files(
                 [file], engine=engine, part=1, journal=journal, anew=True, remark=str
             )
             assert same_counts(found, expected)
@@ -281,8 +281,8 @@ class TestJournal:
     def test_of_another_work_are_not_lost(self, folder: Path, tmp_path: Path) -> None:
         file, journal = folder / "b.txt", tmp_path / "journal"
 
-        def count(**options: Any) -> jeton.Counts:
-            return jeton.count_files(
+        def count(**options: Any) -> zeton.Counts:
+            return zeton.count_files(
                 [file], engine="local", part=1, journal=journal, remark=str, **options
             )
 
@@ -297,17 +297,17 @@ class TestJournal:
         self, folder: Path, tmp_path: Path
     ) -> None:
         command = [
-            *(sys.executable, "-m", "jeton", "train", str(folder), "--on-error", "skip"),
+            *(sys.executable, "-m", "zeton", "train", str(folder), "--on-error", "skip"),
             *("-n", "2000", "--part", "100KB"),
         ]
-        whole, out = tmp_path / "whole.jeton", tmp_path / "tok.jeton"
+        whole, out = tmp_path / "whole.zeton", tmp_path / "tok.zeton"
         subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
         chance = random.Random(os.urandom(8))
         train = [*command, "-o", str(out), "--engine", "local"]
         for _ in range(3):
             process = subprocess.Popen(train, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             end = time.monotonic() + 60
-            journal = tmp_path / "tok.jeton.journal"
+            journal = tmp_path / "tok.zeton.journal"
             while process.poll() is None and not list(journal.glob("*.json")):
                 assert time.monotonic() < end, "no unit was done"
                 time.sleep(0.002)
@@ -316,4 +316,4 @@ class TestJournal:
             process.communicate()
         subprocess.run(train, check=True, capture_output=True)
         assert out.read_bytes() == whole.read_bytes()
-        assert sorted(file.name for file in tmp_path.iterdir()) == ["tok.jeton", "whole.jeton"]
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["tok.zeton", "whole.zeton"]

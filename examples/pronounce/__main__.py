@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from dictionary import read, shares
-from jeton.seq2seq import load
-from jeton.seq2seq.model import WEIGHTS
 from learning import counted, learned_together
 from measure import measured, measured_together, pictured
 from page import page
 from setups import COMPARED, MODELS, TOGETHER
+from zeton.seq2seq import load
+from zeton.seq2seq.model import WEIGHTS
 
 HERE = Path(__file__).parent
 

@@ -5,8 +5,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import NamedTuple
 
-from jeton.seq2seq import Pair, PairsError
-from jeton.seq2seq.pairs import place_of
+from zeton.seq2seq import Pair, PairsError
+from zeton.seq2seq.pairs import place_of
 
 __all__ = ["Shares", "read", "shares"]
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import torch
 
 from dictionary import SALT, Shares
-from jeton.seq2seq import Joint, Now, Pair, Tokens, learn
-from jeton.seq2seq.checkpoint import is_kept
-from jeton.seq2seq.model import MODEL
-from jeton.seq2seq.pairs import place_of
 from setups import Setup
+from zeton.seq2seq import Joint, Now, Pair, Tokens, learn
+from zeton.seq2seq.checkpoint import is_kept
+from zeton.seq2seq.model import MODEL
+from zeton.seq2seq.pairs import place_of
 
 __all__ = ["counted", "learned", "learned_together"]
 

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from dictionary import Shares
-from jeton.seq2seq import Ensemble, Joint, Seq2Seq, load, rates
-from jeton.seq2seq.learner import REPORT
-from jeton.seq2seq.pairs import references_of
-from jeton.seq2seq.pictures import look
+from zeton.seq2seq import Ensemble, Joint, Seq2Seq, load, rates
+from zeton.seq2seq.learner import REPORT
+from zeton.seq2seq.pairs import references_of
+from zeton.seq2seq.pictures import look
 
 __all__ = ["measured", "measured_together", "pictured"]
 

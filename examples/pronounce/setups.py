@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from jeton.seq2seq import Options, Shape
+from zeton.seq2seq import Options, Shape
 
 __all__ = ["COMPARED", "MODELS", "TOGETHER", "Setup"]
 

@@ -10,7 +10,7 @@ set folder [lindex $argv 2]
 set here   [file dirname [file normalize [info script]]]
 set rtl    [file normalize $here/../../rtl]
 
-create_project -force jeton $folder -part $part
+create_project -force zeton $folder -part $part
 add_files [glob $rtl/generated/*.sv $rtl/*.sv $here/packets.sv $here/card.v]
 update_compile_order -fileset sources_1
 

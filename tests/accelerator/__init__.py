@@ -1,1 +1,1 @@
-"""Tests of `jeton.accel`, a file for each of its parts."""
+"""Tests of `zeton.accel`, a file for each of its parts."""

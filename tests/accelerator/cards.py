@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import jeton
+import zeton
 from conftest import ROOT
-from jeton.accel.configuration import Configuration, configuration
-from jeton.accel.device import Device
-from jeton.accel.transport import Packet, Transport, Words
-from jeton.cli.samples import SAMPLES
+from zeton.accel.configuration import Configuration, configuration
+from zeton.accel.device import Device
+from zeton.accel.transport import Packet, Transport, Words
+from zeton.cli.samples import SAMPLES
 
 if TYPE_CHECKING:
-    from jeton.accel.sim import SimTransport
+    from zeton.accel.sim import SimTransport
 
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
 SPECIALS = {"<|end|>": 5000, "<|en": 5001, "<|x|>": 9000}
@@ -39,9 +39,9 @@ TEXTS: list[str | bytes] = [
 
 
 @cache
-def trained() -> jeton.Tokenizer:
-    tok = jeton.train([text.decode() for text in SAMPLES.values()], 1500)
-    return jeton.Tokenizer(tok.ranks(), pattern=tok.pattern, specials=SPECIALS)
+def trained() -> zeton.Tokenizer:
+    tok = zeton.train([text.decode() for text in SAMPLES.values()], 1500)
+    return zeton.Tokenizer(tok.ranks(), pattern=tok.pattern, specials=SPECIALS)
 
 
 class Faulty:
@@ -84,10 +84,10 @@ class Faulty:
 
 def simulated(shape: Configuration = SHAPE) -> "SimTransport":
     """Build the model where it stays from one run of the tests to the next."""
-    from jeton.accel.sim import SimTransport
+    from zeton.accel.sim import SimTransport
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
+        patch.setenv("ZETON_CACHE", str(ROOT / "target" / "models"))
         return SimTransport(shape)
 
 

@@ -9,15 +9,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import jeton
+import zeton
 from accelerator.cards import expected, trained
-from jeton.accel import DeviceError
-from jeton.accel.service import (
+from zeton.accel import DeviceError
+from zeton.accel.service import (
     Address,
     Service,
     Settings,
 )
-from jeton.accel.service.protocol import (
+from zeton.accel.service.protocol import (
     HEADER_BYTES,
     Header,
     Kind,
@@ -29,8 +29,8 @@ from jeton.accel.service.protocol import (
     read_header,
     read_refusal,
 )
-from jeton.accel.service.workers import Card, Software
-from jeton.cli.samples import SAMPLES
+from zeton.accel.service.workers import Card, Software
+from zeton.cli.samples import SAMPLES
 
 TOKEN = b"0123456789abcdef"
 SECONDS = 60.0
@@ -48,7 +48,7 @@ def run(test: Coroutine[Any, Any, None], seconds: float = SECONDS) -> None:
 class Moody(Software):
     """A card that encodes as software does, and fails as it is told to."""
 
-    def __init__(self, tokenizer: jeton.Tokenizer) -> None:
+    def __init__(self, tokenizer: zeton.Tokenizer) -> None:
         super().__init__(tokenizer)
         self.batches: list[list[bytes]] = []
         self.resets = 0
@@ -86,7 +86,7 @@ async def served(
     cards: dict[str, Card] | None = None,
     *,
     token: bytes | None = None,
-    tokenizer: jeton.Tokenizer | None = None,
+    tokenizer: zeton.Tokenizer | None = None,
     **limits: Any,
 ) -> AsyncIterator[tuple[Service, Address]]:
     """Serve cards at a socket in a folder."""
@@ -156,10 +156,10 @@ def some_texts(seed: int, count: int) -> list[bytes]:
 
 
 def command(folder: Path, *options: str) -> list[str]:
-    file = folder / "words.jeton"
+    file = folder / "words.zeton"
     if not file.exists():
         trained().save(file)
-    program = [sys.executable, "-m", "jeton", "accel", "serve"]
+    program = [sys.executable, "-m", "zeton", "accel", "serve"]
     return [*program, "-t", str(file), "--card", "software", *options]
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from accelerator.cards import SHAPE, TEXT
 from accelerator.ways import hasten, loaded, right, wait_for
-from jeton.accel.bar import BAR_BYTES, BarServer, BarTransport
-from jeton.accel.device import Device
-from jeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
-from jeton.accel.reference import ReferenceTransport
+from zeton.accel.bar import BAR_BYTES, BarServer, BarTransport
+from zeton.accel.device import Device
+from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
+from zeton.accel.reference import ReferenceTransport
 
 
 def test_refuses_memory_that_has_no_card(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_memory_that_nobody_serves_any_more_is_an_error(tmp_path: Path) -> None:
 
 def test_a_ring_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     bar = np.zeros(BAR_BYTES // 4, "<u4")
-    bar[0], bar[48] = 0x5241424A, 1 << 20
+    bar[0], bar[48] = 0x5241425A, 1 << 20
     (tmp_path / "bar").write_bytes(bar.tobytes())
     transport = BarTransport(tmp_path / "bar", timeout=9)
     with pytest.raises(AnswerError, match="a ring of 262,144 bytes says that it holds 1,048"):

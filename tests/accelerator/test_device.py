@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jeton
+import zeton
 from accelerator.cards import (
     SHAPE,
     TEXT,
@@ -29,13 +29,13 @@ from accelerator.cards import (
     trained,
 )
 from conftest import odd_bytes, odd_text
-from jeton import accel
-from jeton.accel import registers
-from jeton.accel.configuration import Configuration, configuration
-from jeton.accel.device import Device
-from jeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.transport import Transport, Words
+from zeton import accel
+from zeton.accel import registers
+from zeton.accel.configuration import Configuration, configuration
+from zeton.accel.device import Device
+from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.transport import Transport, Words
 
 # ---- what the tokenizer gives ----
 
@@ -75,9 +75,9 @@ def test_refuses_what_the_tokenizer_refuses(device: Device) -> None:
             device.encode_batch([bad])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="a batch is a list of texts, not one text"):
         device.encode_batch("text")
-    with pytest.raises(jeton.errors.SpecialError, match="nobody"):
+    with pytest.raises(zeton.errors.SpecialError, match="nobody"):
         device.encode("text", specials=["<|nobody|>"])
-    with pytest.raises(jeton.errors.SpecialError, match="nobody"):
+    with pytest.raises(zeton.errors.SpecialError, match="nobody"):
         device.encode("text", prepend="<|nobody|>")
     assert device.encode("text") == trained().encode("text")
 
@@ -99,7 +99,7 @@ def test_encodes_odd_texts_as_the_tokenizer_does(texts: list[str | bytes]) -> No
     "name", ["gpt2", "cl100k_base", pytest.param("o200k_base", marks=pytest.mark.long)]
 )
 def test_the_reference_encodes_as_published_tokenizers_do(name: str) -> None:
-    tok = jeton.pretrained(name)
+    tok = zeton.pretrained(name)
     with accel.open("reference", "large" if name == "o200k_base" else "default") as device:
         device.load(tok)
         texts = [text[:200] for text in TEXTS]
@@ -152,7 +152,7 @@ def test_iterators_may_be_mixed_and_left(device: Device) -> None:
 def test_many_texts_are_cut_into_batches(
     device: Device, link: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jeton.accel.device.BATCH_BYTES", 50)
+    monkeypatch.setattr("zeton.accel.device.BATCH_BYTES", 50)
     before, texts = len(link.sent), [f"text {at}" for at in range(60)]
     assert device.encode_batch(texts) == expected(texts)
     assert 4 <= len(link.sent) - before <= 8
@@ -162,7 +162,7 @@ def test_many_texts_are_cut_into_batches(
 def test_long_texts_are_encoded_by_the_host(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jeton.accel.device.TEXT_BYTES_MAX", 100)
+    monkeypatch.setattr("zeton.accel.device.TEXT_BYTES_MAX", 100)
     texts = ["a" * 101, "b c " * 25, "<|x|>" + "d" * 200]
     found = device.encode_batch(texts, specials="all")
     assert found == expected(texts, specials="all")
@@ -180,9 +180,9 @@ def test_tokens_are_read_back_from_the_tables(device: Device) -> None:
 
 
 def test_another_tokenizer_can_be_loaded(device: Device) -> None:
-    other = jeton.Tokenizer(
+    other = zeton.Tokenizer(
         {bytes([byte]): 255 - byte for byte in range(256)} | {b"lo": 300, b"low": 8000, b"we": 299},
-        pattern=jeton.pretrained("gpt2").pattern,
+        pattern=zeton.pretrained("gpt2").pattern,
     )
     device.load(other)
     texts: list[str | bytes] = ["lower and lower", "we'll 中文", b"\xfflow"]
@@ -192,7 +192,7 @@ def test_another_tokenizer_can_be_loaded(device: Device) -> None:
 
 
 def test_texts_that_are_on_their_way_are_encoded_before_a_load(device: Device) -> None:
-    other = jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
+    other = zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
     batches = device.encode_iter([[f"text {at}"] for at in range(4)], in_flight=3)
     assert next(batches) == expected(["text 0"])
     device.load(other)
@@ -209,13 +209,13 @@ def test_tables_that_are_there_are_not_loaded_again(device: Device, link: Faulty
 
 def test_a_tokenizer_that_does_not_fit_changes_nothing(device: Device) -> None:
     with pytest.raises(accel.FitError, match="its largest id is 50,255"):
-        device.load(jeton.pretrained("gpt2"))
+        device.load(zeton.pretrained("gpt2"))
     assert encode(device) == expected([TEXT, "", "two"])
 
 
 def test_a_load_that_fails_leaves_no_tables(link: Faulty) -> None:
     device = Device(link)
-    device.load(jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    device.load(zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
     link.on_send = gone
     with pytest.raises(DeviceError, match="no such device"):
         device.load(trained())
@@ -230,7 +230,7 @@ def test_a_load_that_fails_leaves_no_tables(link: Faulty) -> None:
 
 def test_software_takes_over_when_a_load_fails(link: Faulty) -> None:
     device = Device(link, fallback=True)
-    device.load(jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    device.load(zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
     link.on_send = gone
     device.load(trained())
     assert encode(device) == expected([TEXT, "", "two"])
@@ -320,7 +320,7 @@ def test_refuses_cards_that_there_are_not() -> None:
 
 
 def test_the_package_does_without_it() -> None:
-    code = "import sys, jeton; print([name for name in sys.modules if 'accel' in name])"
+    code = "import sys, zeton; print([name for name in sys.modules if 'accel' in name])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -361,7 +361,7 @@ def test_several_lanes_encode_by_published_vocabularies() -> None:
     transport = simulated(shape)
     with Device(transport) as device:
         for name in ("gpt2", "cl100k_base"):
-            tok = jeton.pretrained(name)
+            tok = zeton.pretrained(name)
             device.load(tok)
             for gap, stall in ((0, 0), (85, 60)):
                 transport.regime(gap, stall, seed=3)
@@ -380,7 +380,7 @@ def test_a_card_that_failed_can_be_loaded_again(device: Device, link: Faulty) ->
     with pytest.raises(KeyboardInterrupt):
         device.encode("low")
     link.heal()
-    device.load(other := jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    device.load(other := zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
     assert device.encode("low") == other.encode("low")
 
 

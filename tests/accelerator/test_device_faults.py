@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jeton
+import zeton
 from accelerator.cards import (
     SHAPE,
     TEXT,
@@ -21,11 +21,11 @@ from accelerator.cards import (
     simulated,
     trained,
 )
-from jeton.accel.device import Device
-from jeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.transport import Packet, Words
-from jeton.accel.words import Kind
+from zeton.accel.device import Device
+from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.transport import Packet, Words
+from zeton.accel.words import Kind
 
 
 def test_words_may_come_in_any_portions(device: Device, link: Faulty) -> None:
@@ -261,7 +261,7 @@ def test_what_interrupts_leaves_the_card_to_be_reset(device: Device, link: Fault
 
 
 def test_a_load_that_is_interrupted_leaves_no_tables(device: Device, link: Faulty) -> None:
-    other = jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
+    other = zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
     for name in ("on_read", "on_send"):
         setattr(link, name, interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -291,7 +291,7 @@ def test_a_reset_that_fails_leaves_the_card_to_be_reset(
     device: Device, link: Faulty, name: str, raised: Callable[..., Any]
 ) -> None:
     # Somebody else fills the card.
-    Device(link.inner).load(jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+    Device(link.inner).load(zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
     setattr(link, name, raised)
     with pytest.raises((DeviceError, KeyboardInterrupt)):
         device.reset()
@@ -345,7 +345,7 @@ def test_tables_that_were_spoiled_on_their_way_are_found_out(at: int) -> None:
     with Device(link) as device:
         device.load(trained())
         device.verify()
-        device.load(jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
+        device.load(zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}))
         link.spoils = True
         device.load(trained())
         for _ in range(2):

@@ -3,18 +3,18 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jeton.accel.service import (
+from zeton.accel.service import (
     Code,
     RefusedError,
 )
-from jeton.accel.service.fairness import FairQueue, Share
-from jeton.accel.service.protocol import (
+from zeton.accel.service.fairness import FairQueue, Share
+from zeton.accel.service.protocol import (
     HEADER_BYTES,
     Options,
     pack_ids,
     read_answer,
 )
-from jeton.accel.service.requests import Request
+from zeton.accel.service.requests import Request
 
 
 def waiting(*texts: bytes, options: Options = Options()) -> Request:  # noqa: B008

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import jeton
+import zeton
 from accelerator.test_tables import named, trained
-from jeton.accel import CONFIGURATIONS, Configuration, FitError
-from jeton.accel import images as kept
-from jeton.accel.images import digest_of, kept_image
-from jeton.accel.tables import image_of
+from zeton.accel import CONFIGURATIONS, Configuration, FitError
+from zeton.accel import images as kept
+from zeton.accel.images import digest_of, kept_image
+from zeton.accel.tables import image_of
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZETON_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "cards"
 
 
@@ -26,7 +26,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Configuration]:
     """Count how often an image is made."""
     count: list[Configuration] = []
 
-    def make(tok: jeton.Tokenizer, shape: Configuration) -> bytes:
+    def make(tok: zeton.Tokenizer, shape: Configuration) -> bytes:
         count.append(shape)
         return image_of(tok, shape)
 
@@ -46,7 +46,7 @@ def test_an_image_is_made_once(folder: Path, made: list[Configuration]) -> None:
 
 def test_what_shapes_the_tables_names_the_image(folder: Path, made: list[Configuration]) -> None:
     tok, shape = named("trained")
-    other = jeton.Tokenizer(tok.ranks() | {b"the cat sat": 4000, b"the cat ": 3999})
+    other = zeton.Tokenizer(tok.ranks() | {b"the cat sat": 4000, b"the cat ": 3999})
     digests = {
         digest_of(kept_image(tok, shape)),
         digest_of(kept_image(tok, shape.with_parameters(bridge_bits=12))),
@@ -68,7 +68,7 @@ def test_an_image_of_another_engine_is_not_used(
 
 
 def test_cards_take_no_place_of_tokenizers(folder: Path) -> None:
-    jeton.load(Path(jeton.__file__).parent / "vocabs" / "r50k_base.jeton")
+    zeton.load(Path(zeton.__file__).parent / "vocabs" / "r50k_base.zeton")
     kept_image(*named("trained"))
     (image,) = (path for path in folder.parent.iterdir() if path.is_file())
     for at in range(20):
@@ -117,7 +117,7 @@ def test_an_image_that_may_be_wrong_is_made_anew(
 def test_does_without_a_folder(
     folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("JETON_CACHE", "0")
+    monkeypatch.setenv("ZETON_CACHE", "0")
     tok, shape = named("trained")
     assert kept_image(tok, shape) == kept_image(tok, shape)
     assert len(made) == 2

@@ -7,13 +7,13 @@ import pytest
 
 from accelerator.cards import TEXT
 from accelerator.ways import Fake, Ways, hasten, loaded, needs_fuse, refusal, right
-from jeton.accel import nodes
-from jeton.accel.errors import DeviceError, DeviceTimeoutError
-from jeton.accel.faults import (
+from zeton.accel import nodes
+from zeton.accel.errors import DeviceError, DeviceTimeoutError
+from zeton.accel.faults import (
     NODE_FAULTS,
     FaultySystem,
 )
-from jeton.accel.nodes import NodesTransport, PacketReader, packet_header
+from zeton.accel.nodes import NodesTransport, PacketReader, packet_header
 
 
 @pytest.fixture

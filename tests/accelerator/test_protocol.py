@@ -5,12 +5,12 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jeton.accel.service import (
+from zeton.accel.service import (
     Code,
     ProtocolError,
     RefusedError,
 )
-from jeton.accel.service.protocol import (
+from zeton.accel.service.protocol import (
     Options,
     grouped,
     join_answer,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import jeton
+import zeton
 from accelerator.cards import SHAPE, TEXTS, Faulty, expected, needs_tools, simulated, trained
 from accelerator.services import Moody, run, served, some_texts, until
-from jeton.accel.device import Device
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.service import (
+from zeton.accel.device import Device
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.service import (
     Address,
     AsyncClient,
     Client,
@@ -20,8 +20,8 @@ from jeton.accel.service import (
     RefusedError,
     ServiceError,
 )
-from jeton.accel.service.workers import Card, Software
-from jeton.accel.transport import Transport, Words
+from zeton.accel.service.workers import Card, Software
+from zeton.accel.transport import Transport, Words
 
 # ---- right answers ----
 
@@ -84,7 +84,7 @@ def test_serves_programs_without_a_loop(tmp_path: Path) -> None:
             assert client.encode("hello", None, "<|x|>") == trained().encode("hello", None, "<|x|>")
             assert client.encode_batch(TEXTS) == expected(TEXTS)
             assert client.health()["status"] == "ok"
-            assert "jeton_requests_total 2" in client.metrics()
+            assert "zeton_requests_total 2" in client.metrics()
             with pytest.raises(RefusedError, match="special"):
                 client.encode("a", ["<|unknown|>"])
             with pytest.raises(TypeError, match="not one text"):
@@ -198,7 +198,7 @@ def test_a_card_that_hangs_is_given_up(tmp_path: Path) -> None:
                 card.gate.set()  # What it gives back now is late, and dropped.
                 await until(lambda: service.health()["status"] == "ok")
                 assert await client.encode("more") == trained().encode("more")
-            assert service.metrics.total("jeton_answers_total") == 2
+            assert service.metrics.total("zeton_answers_total") == 2
 
     run(test())
 
@@ -210,7 +210,7 @@ def test_what_no_one_can_encode_is_refused_alone(tmp_path: Path) -> None:
         ) -> Iterator[list[list[int]]]:
             def checked(batch: list[bytes]) -> list[bytes]:
                 if b"bad" in batch:
-                    raise jeton.Error("this text is bad")
+                    raise zeton.Error("this text is bad")
                 return batch
 
             return super().encode_iter(map(checked, texts), **options)

@@ -11,7 +11,7 @@ import pytest
 
 from accelerator.cards import expected, trained
 from accelerator.services import Moody, Raw, run, served, some_texts, until
-from jeton.accel.service import (
+from zeton.accel.service import (
     Address,
     AsyncClient,
     Code,
@@ -19,7 +19,7 @@ from jeton.accel.service import (
     RefusedError,
     ServiceError,
 )
-from jeton.accel.service.protocol import (
+from zeton.accel.service.protocol import (
     HEADER_BYTES,
     Kind,
     frame,
@@ -64,9 +64,9 @@ def test_clients_that_are_killed_leave_nothing_behind(tmp_path: Path) -> None:
     [
         b"GET / HTTP/1.1\r\nHost: here\r\n\r\n",
         frame(Kind.DONE, 1),
-        frame(Kind.HELLO, 0, b"JETN"),
-        frame(Kind.HELLO, 0, b"JETM" + bytes(20)),
-        frame(Kind.HELLO, 0, b"JETN\x09\x00" + bytes(18)),
+        frame(Kind.HELLO, 0, b"ZETN"),
+        frame(Kind.HELLO, 0, b"ZETM" + bytes(20)),
+        frame(Kind.HELLO, 0, b"ZETN\x09\x00" + bytes(18)),
         struct.pack("<IB3sQ", 1 << 31, Kind.HELLO, bytes(3), 0),
         bytes(64),
     ],
@@ -197,7 +197,7 @@ def test_a_repeated_id_is_answered_from_what_there_is(tmp_path: Path) -> None:
             raw.ask(1, b"one", b"two")
             assert await raw.refusal(1) == Code.REPEATED
             assert service.sessions.answers.size == 0
-            assert service.metrics.total("jeton_repeated_total") == 2
+            assert service.metrics.total("zeton_repeated_total") == 2
             raw.cut()
 
     run(test())
@@ -258,9 +258,9 @@ def test_who_does_not_read_is_not_read(tmp_path: Path, limits: dict[str, Any]) -
             raw = await Raw.open(address)
             for number in range(1, 41):
                 raw.ask(number, text)
-            await until(lambda: service.metrics.total("jeton_answers_total") >= 6)
+            await until(lambda: service.metrics.total("zeton_answers_total") >= 6)
             await asyncio.sleep(0.2)
-            accepted = service.metrics.total("jeton_requests_total")
+            accepted = service.metrics.total("zeton_requests_total")
             assert accepted <= 12  # Eight, and what the system's buffers took.
             async with AsyncClient(address) as client:
                 assert await client.encode(text) == trained().encode(text)
@@ -282,7 +282,7 @@ def test_who_never_reads_is_cut_off_and_may_come_back(
             raw = await Raw.open(address)
             for number in range(1, 9):
                 raw.ask(number, text)
-            await until(lambda: service.metrics.total("jeton_slow_readers_total") == 1)
+            await until(lambda: service.metrics.total("zeton_slow_readers_total") == 1)
             await until(lambda: service.health()["connections"] == 0)
             raw.cut()
             assert service.sessions.answers.size <= service.settings.answers_bytes_max

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import jeton
+import zeton
 from accelerator.cards import TEXTS, expected, trained
 from accelerator.services import (
     SECONDS,
@@ -28,9 +28,9 @@ from accelerator.services import (
 )
 from accelerator.ways import certificate, needs_openssl
 from conftest import ROOT
-from jeton.accel import DeviceError
-from jeton.accel.gate import server_context
-from jeton.accel.service import (
+from zeton.accel import DeviceError
+from zeton.accel.gate import server_context
+from zeton.accel.service import (
     Address,
     AsyncClient,
     Code,
@@ -39,16 +39,16 @@ from jeton.accel.service import (
     ServiceError,
     Settings,
 )
-from jeton.accel.service.protocol import (
+from zeton.accel.service.protocol import (
     HEADER_BYTES,
     Kind,
     read_answer,
     read_header,
 )
-from jeton.accel.service.scrape import listen_for_scrapes
-from jeton.accel.service.server import identity
-from jeton.cli import main
-from jeton.cli.accel_serve import serve
+from zeton.accel.service.scrape import listen_for_scrapes
+from zeton.accel.service.server import identity
+from zeton.cli import main
+from zeton.cli.accel_serve import serve
 
 # ---- the service ends, and comes back ----
 
@@ -135,7 +135,7 @@ def test_draining_has_an_end(tmp_path: Path) -> None:
 
 def test_a_service_with_another_tokenizer_is_refused(tmp_path: Path) -> None:
     async def test() -> None:
-        other = jeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
+        other = zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
         assert identity(other) != identity(trained())
         async with (
             served(tmp_path) as (service, address),
@@ -270,9 +270,9 @@ def test_monitors_read_health_and_metrics(tmp_path: Path) -> None:
             values = dict(
                 line.rsplit(" ", 1) for line in body.splitlines() if not line.startswith("#")
             )
-            assert values["jeton_texts_total"] == "2"
-            assert values['jeton_card_up{card="a \\"card\\""}'] == "1"
-            assert values['jeton_request_seconds_bucket{le="+Inf"}'] == "1"
+            assert values["zeton_texts_total"] == "2"
+            assert values['zeton_card_up{card="a \\"card\\""}'] == "1"
+            assert values['zeton_request_seconds_bucket{le="+Inf"}'] == "1"
             assert (await get(port, "GET /health HTTP/1.1"))[0] == "HTTP/1.1 200 OK"
             card.is_dead = True
             async with AsyncClient(address) as client:
@@ -313,10 +313,10 @@ def test_the_command_refuses_in_words(tmp_path: Path, options: list[str], reason
 
 
 def test_the_unit_of_systemd_gives_options_that_there_are() -> None:
-    unit = (ROOT / "deploy" / "jeton-accel.service").read_text().replace("\\\n", "")
+    unit = (ROOT / "deploy" / "zeton-accel.service").read_text().replace("\\\n", "")
     (line,) = (line for line in unit.splitlines() if line.startswith("ExecStart="))
     words = shlex.split(line.partition("=")[2])
-    assert words[:3] == ["/opt/jeton/bin/jeton", "accel", "serve"]
+    assert words[:3] == ["/opt/zeton/bin/zeton", "accel", "serve"]
     known = {option for each in serve.params for option in each.opts}
     assert known.issuperset(word for word in words if word.startswith("--"))
     assert "Type=notify" in unit

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import jeton
+import zeton
 from conftest import BYTES, SHARED, needs_shared, patterns
-from jeton._engine import encode_piece
-from jeton.accel import CONFIGURATIONS, Configuration, FitError, ShapeError, configuration
-from jeton.accel.configuration import BANKS
-from jeton.accel.hashes import hash_many, hash_one
-from jeton.accel.images import kept_image
-from jeton.accel.pairs import pair_banks, pairs_of
-from jeton.accel.reference import Lane
-from jeton.accel.tables import Table, image_of, sizes_needed
-from jeton.cli.samples import SAMPLES
-from jeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
-from jeton.tiktoken.load import load_tiktoken_bpe
+from zeton._engine import encode_piece
+from zeton.accel import CONFIGURATIONS, Configuration, FitError, ShapeError, configuration
+from zeton.accel.configuration import BANKS
+from zeton.accel.hashes import hash_many, hash_one
+from zeton.accel.images import kept_image
+from zeton.accel.pairs import pair_banks, pairs_of
+from zeton.accel.reference import Lane
+from zeton.accel.tables import Table, image_of, sizes_needed
+from zeton.cli.samples import SAMPLES
+from zeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
+from zeton.tiktoken.load import load_tiktoken_bpe
 
 THAI = (
     "ห้องสมุดเล็กๆของเมืองมีเพียงสามห้องแต่เก็บหนังสือของคนหลายรุ่นเอาไว้ทุกเย็นที่ฝนตก"
@@ -40,17 +40,17 @@ FAMILY = ["gpt2", "cl100k", "o200k", "nanochat"]
 
 
 @cache
-def trained() -> jeton.Tokenizer:
+def trained() -> zeton.Tokenizer:
     """Train a small vocabulary on many languages, with tokens that begin and end in characters."""
-    return jeton.train([text.decode() for text in SAMPLES.values()] + [THAI], 1500)
+    return zeton.train([text.decode() for text in SAMPLES.values()] + [THAI], 1500)
 
 
 @cache
-def named(name: str) -> tuple[jeton.Tokenizer, Configuration]:
+def named(name: str) -> tuple[zeton.Tokenizer, Configuration]:
     if name == "trained":
         return trained(), CONFIGURATIONS["small"]
     large = name.startswith("o200k")
-    return jeton.pretrained(name), CONFIGURATIONS["large" if large else "default"]
+    return zeton.pretrained(name), CONFIGURATIONS["large" if large else "default"]
 
 
 @cache
@@ -94,7 +94,7 @@ def test_an_image_has_every_entry_of_every_table_once(name: str) -> None:
 
 def test_what_was_loaded_before_is_gone() -> None:
     lane, fresh = Lane(CONFIGURATIONS["small"]), Lane(CONFIGURATIONS["small"])
-    second = image_of(jeton.Tokenizer(BYTES, pattern=patterns()["gpt2"]), fresh.configuration)
+    second = image_of(zeton.Tokenizer(BYTES, pattern=patterns()["gpt2"]), fresh.configuration)
     lane.load(image_of(trained(), lane.configuration))
     lane.load(second)
     fresh.load(second)
@@ -103,7 +103,7 @@ def test_what_was_loaded_before_is_gone() -> None:
 
 def test_an_image_is_the_same_every_time() -> None:
     tok, shape = named("trained")
-    again = jeton.Tokenizer(dict(reversed(tok.ranks().items())), pattern=tok.pattern)
+    again = zeton.Tokenizer(dict(reversed(tok.ranks().items())), pattern=tok.pattern)
     assert image_of(tok, shape) == image_of(again, shape)
 
 
@@ -112,7 +112,7 @@ def test_an_image_is_the_same_every_time() -> None:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_every_code_point_has_its_class(name: str) -> None:
-    tok = jeton.Tokenizer(BYTES, pattern=patterns()[name])
+    tok = zeton.Tokenizer(BYTES, pattern=patterns()[name])
     assert tok.grammar is not None
     tables = read(image_of(tok, CONFIGURATIONS["small"]))
     points = np.arange(0x110000)
@@ -150,7 +150,7 @@ def cuts_by_table(tables: dict[int, NDArray[np.uint64]], strings: NDArray[np.int
     return cuts
 
 
-def cuts_by_engine(tok: jeton.Tokenizer, texts: list[bytes], ends: Any) -> Any:
+def cuts_by_engine(tok: zeton.Tokenizer, texts: list[bytes], ends: Any) -> Any:
     """Split texts, whose characters end at `ends`; a cut is where the engine has one."""
     pieces = list(map(tok.split, texts))
     counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -177,7 +177,7 @@ def class_strings(count: int, length: int) -> Iterator[tuple[tuple[int, ...], ND
 
 def check_split(name: str, length: int, which: int) -> None:
     """Split all strings up to a length; a class is spelled by its first character, or its last."""
-    tok = jeton.Tokenizer(BYTES, pattern=patterns()[name])
+    tok = zeton.Tokenizer(BYTES, pattern=patterns()[name])
     assert tok.grammar is not None
     tables, transducer = read(image_of(tok, CONFIGURATIONS["small"])), tok.grammar.transducer
     class_of = np.frombuffer(transducer.class_of, np.uint8)
@@ -267,11 +267,11 @@ def test_random_tokens_are_never_cut(seed: int) -> None:
         assert ids == encode_piece(tok, piece), piece
 
 
-def all_reached(tokens: list[bytes]) -> jeton.Tokenizer:
+def all_reached(tokens: list[bytes]) -> zeton.Tokenizer:
     """Make a tokenizer of those of the tokens that merges reach, in this order."""
     while True:
         ranks = BYTES | {token: 256 + at for at, token in enumerate(tokens)}
-        tok = jeton.Tokenizer(ranks)
+        tok = zeton.Tokenizer(ranks)
         reached = set(tok.merges().values())
         left = [token for token in tokens if ranks[token] in reached]
         if left == tokens:
@@ -354,7 +354,7 @@ def test_a_bank_is_filled_to_the_last_place_that_can_be() -> None:
 # ---- what does not fit ----
 
 
-def refusal(tok: jeton.Tokenizer, shape: Configuration) -> str:
+def refusal(tok: zeton.Tokenizer, shape: Configuration) -> str:
     with pytest.raises(FitError) as refused:
         image_of(tok, shape)
     assert "\n" not in str(refused.value)
@@ -362,14 +362,14 @@ def refusal(tok: jeton.Tokenizer, shape: Configuration) -> str:
 
 
 def test_says_how_large_ids_and_pairs_are() -> None:
-    said = refusal(jeton.pretrained("o200k_base"), Configuration())
+    said = refusal(zeton.pretrained("o200k_base"), Configuration())
     assert "largest id is 199,997, which takes 18 bits; the card's ids have 17" in said
     assert "199,742 pairs; the card holds 131,072" in said
 
 
 def test_refuses_pairs_that_find_no_place() -> None:
     shape = Configuration(id_bits=12, bank_bits=4)
-    tok = jeton.train(["the cat sat on the mat, and the dog on the log"] * 3, 256 + 20)
+    tok = zeton.train(["the cat sat on the mat, and the dog on the log"] * 3, 256 + 20)
     image_of(tok, shape)
     said = refusal(trained(), shape)
     assert f"{len(trained().merges()):,} pairs; the card holds 64" in said
@@ -379,35 +379,35 @@ def test_refuses_pairs_that_find_no_place() -> None:
 
 
 def test_names_tokens_that_no_merge_reaches() -> None:
-    tok = jeton.Tokenizer(BYTES | {b"ab": 256, b"wxyz": 257, b"pqrs": 258})
+    tok = zeton.Tokenizer(BYTES | {b"ab": 256, b"wxyz": 257, b"pqrs": 258})
     said = refusal(tok, Configuration())
     assert "no merge reaches 2 of its tokens (b'wxyz', b'pqrs')" in said
     many = BYTES | {bytes([at, 0, 0, 0]): 300 + at for at in range(9)}
-    assert "no merge reaches 9 of its tokens (" in refusal(jeton.Tokenizer(many), Configuration())
+    assert "no merge reaches 9 of its tokens (" in refusal(zeton.Tokenizer(many), Configuration())
 
 
 def test_refuses_a_pattern_outside_the_family() -> None:
-    said = refusal(jeton.Tokenizer(BYTES, pattern=r"\w+|\W"), Configuration())
+    said = refusal(zeton.Tokenizer(BYTES, pattern=r"\w+|\W"), Configuration())
     assert "outside the family of gpt2, cl100k_base and o200k_base" in said
 
 
 def test_refuses_rules_that_no_transducer_expresses() -> None:
-    said = refusal(jeton.Tokenizer(BYTES, rules=jeton.rules.code()), Configuration())
+    said = refusal(zeton.Tokenizer(BYTES, rules=zeton.rules.code()), Configuration())
     assert said.startswith("its rules cut where a transducer of two marks cannot")
 
 
 def test_refuses_a_split_that_is_a_function() -> None:
-    tok = jeton.train(["one two"], 257, split=lambda text: text.partition(" "))
+    tok = zeton.train(["one two"], 257, split=lambda text: text.partition(" "))
     with pytest.raises(FitError, match="a Python function, which no card runs"):
         kept_image(tok, Configuration())
 
 
-def changed(monkeypatch: pytest.MonkeyPatch, **values: Any) -> jeton.Tokenizer:
+def changed(monkeypatch: pytest.MonkeyPatch, **values: Any) -> zeton.Tokenizer:
     """Return a tokenizer that says another transducer than its own."""
     tok = trained()
     assert tok.grammar is not None
     grammar = replace(tok.grammar, transducer=replace(tok.grammar.transducer, **values))
-    monkeypatch.setattr(jeton.Tokenizer, "grammar", grammar)
+    monkeypatch.setattr(zeton.Tokenizer, "grammar", grammar)
     return tok
 
 
@@ -476,7 +476,7 @@ def test_refuses_a_configuration_that_has_no_name() -> None:
 @needs_shared
 def test_a_vocabulary_with_tokens_that_no_merge_reaches_is_refused_by_name() -> None:
     file = SHARED / "vocabs" / "tiktoken" / "llama3.tokenizer.model"
-    tok = jeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["llama3"])
+    tok = zeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["llama3"])
     said = refusal(tok, CONFIGURATIONS["large"])
     assert re.search(r"no merge reaches \d+ of its tokens", said)
 
@@ -485,6 +485,6 @@ def test_a_vocabulary_with_tokens_that_no_merge_reaches_is_refused_by_name() -> 
 @pytest.mark.long
 def test_qwen_fits() -> None:
     file = SHARED / "vocabs" / "tiktoken" / "qwen.tiktoken"
-    tok = jeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["qwen"])
+    tok = zeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["qwen"])
     assert sizes_needed(tok)["pairs"] == 151_387
     assert read(image_of(tok, CONFIGURATIONS["large"]))

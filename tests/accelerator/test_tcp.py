@@ -23,16 +23,16 @@ from accelerator.ways import (
     right,
     wait_for,
 )
-from jeton.accel import gate, registers
-from jeton.accel.card_server import CardServer
-from jeton.accel.errors import AnswerError, BusyError, DeviceError, DeviceTimeoutError
-from jeton.accel.faults import (
+from zeton.accel import gate, registers
+from zeton.accel.card_server import CardServer
+from zeton.accel.errors import AnswerError, BusyError, DeviceError, DeviceTimeoutError
+from zeton.accel.faults import (
     WIRE_FAULTS,
     FaultyWire,
 )
-from jeton.accel.messages import Kind, Message
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.tcp import TcpTransport
+from zeton.accel.messages import Kind, Message
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.tcp import TcpTransport
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_client_whose_connection_broke_takes_its_card_back(wire: FaultyWire, w
 def test_a_connection_that_stalls_does_not_hold_who_closes_it(
     wire: FaultyWire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jeton.accel.tcp.CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr("zeton.accel.tcp.CLOSE_SECONDS", 0.1)
     transport = TcpTransport("127.0.0.1", wire.port, timeout=100_000)
     wire.spoil("a stalled connection", 0, 0)
     transport.close()
@@ -100,7 +100,7 @@ def is_busy(ways: Ways) -> bool:
 def test_a_killed_client_lets_its_card_go(ways: Ways) -> None:
     code = """
 import sys
-from jeton.accel.tcp import TcpTransport
+from zeton.accel.tcp import TcpTransport
 card = TcpTransport("127.0.0.1", int(sys.argv[1]))
 card.send((0xF7 << 56 | 8).to_bytes(8, "little") + bytes(8))
 print("has it", flush=True)
@@ -120,11 +120,11 @@ sys.stdin.read()
 
 NONSENSE = {
     "nothing": b"",
-    "some of a header": b"JTN1\x01",
+    "some of a header": b"ZTN1\x01",
     "HTTP": b"GET / HTTP/1.1\r\nHost: card\r\n\r\n",
     "zeros": bytes(4096),
-    "a large hello": b"JTN1\x01\0\0\0\1\0\0\0\xff\xff\xff\xff\0\0\0\0",
-    "an unknown kind": b"JTN1\x63\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0",
+    "a large hello": b"ZTN1\x01\0\0\0\1\0\0\0\xff\xff\xff\xff\0\0\0\0",
+    "an unknown kind": b"ZTN1\x63\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0",
     "a wrong check": Message(Kind.HELLO, 1, bytes(16)).packed()[:-1] + b"\1",
     "no hello": Message(Kind.RESET, 1).packed(),
     "a short hello": Message(Kind.HELLO, 1, b"me").packed(),

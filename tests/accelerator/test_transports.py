@@ -23,20 +23,20 @@ from accelerator.ways import (
     started,
     wait_for,
 )
-from jeton import accel
-from jeton.accel import registers
-from jeton.accel.card_server import CardServer
-from jeton.accel.configuration import Configuration
-from jeton.accel.device import Device
-from jeton.accel.errors import AnswerError, BusyError, DeviceError
-from jeton.accel.faults import (
+from zeton import accel
+from zeton.accel import registers
+from zeton.accel.card_server import CardServer
+from zeton.accel.configuration import Configuration
+from zeton.accel.device import Device
+from zeton.accel.errors import AnswerError, BusyError, DeviceError
+from zeton.accel.faults import (
     TRANSPORT_FAULTS,
     FaultyTransport,
 )
-from jeton.accel.images import digest_of, kept_image
-from jeton.accel.link import Link
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.transport import Transport
+from zeton.accel.images import digest_of, kept_image
+from zeton.accel.link import Link
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.transport import Transport
 
 
 @pytest.fixture(params=WAYS)
@@ -224,8 +224,8 @@ def test_a_card_is_served_by_a_command(ways: Ways, monkeypatch: pytest.MonkeyPat
         try:
             assert server.stdout is not None
             name = server.stdout.readline().decode().strip()
-            monkeypatch.setenv("JETON_CARD_TOKEN_FILE", str(token))
-            monkeypatch.setenv("JETON_CARD_AUTHORITY", str(certificate_))
+            monkeypatch.setenv("ZETON_CARD_TOKEN_FILE", str(token))
+            monkeypatch.setenv("ZETON_CARD_AUTHORITY", str(certificate_))
             with accel.open(name) as device:
                 device.load(trained())
                 assert right(device)
@@ -256,7 +256,7 @@ def test_commands_refuse_in_one_line(tmp_path: Path) -> None:
         (("card-server", "--card", "usb:1"), b"there is no card 'usb:1'"),
         (("fake-card", tmp_path / "nowhere", "--card", "reference"), b"is not there, or not ours"),
     ):
-        command = [sys.executable, "-m", "jeton", "accel", *map(str, arguments)]
+        command = [sys.executable, "-m", "zeton", "accel", *map(str, arguments)]
         ended = subprocess.run(command, capture_output=True, check=False)
         assert ended.returncode == 2
         (line,) = ended.stderr.splitlines()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import jeton
-from jeton import accel
-from jeton.accel import registers
-from jeton.accel.configuration import configuration
-from jeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.uart import QUEUE_WORDS, SIZES, SerialLine, UartTransport
-from jeton.cli.samples import SAMPLES
+import zeton
+from zeton import accel
+from zeton.accel import registers
+from zeton.accel.configuration import configuration
+from zeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.uart import QUEUE_WORDS, SIZES, SerialLine, UartTransport
+from zeton.cli.samples import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,8 +90,8 @@ def board() -> Iterator[tuple[Board, str]]:
 
 
 def test_a_board_gives_the_ids_of_the_tokenizer(board: tuple[Board, str]) -> None:
-    tok = jeton.train([text.decode() for text in SAMPLES.values()], 600)
-    assert isinstance(tok, jeton.Tokenizer)
+    tok = zeton.train([text.decode() for text in SAMPLES.values()], 600)
+    assert isinstance(tok, zeton.Tokenizer)
     texts = [text[:400] for text in SAMPLES.values()] + [b"", b"\xff" * 40]
     with accel.open(f"uart:{board[1]}", timeout=TIMEOUT) as device:
         assert device.info.configuration == configuration("small")
@@ -136,7 +136,7 @@ def test_a_byte_that_begins_no_message_is_an_error(board: tuple[Board, str]) -> 
     with pytest.raises(DeviceError, match="0x77"):
         transport.receive(1, TIMEOUT)
     transport.reset()
-    assert transport.read32(registers.ID) == 0x4E54454A
+    assert transport.read32(registers.ID) == 0x4E54455A
     transport.close()
 
 

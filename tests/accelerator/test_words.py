@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from accelerator.cards import Faulty
-from jeton.accel import words as wire
-from jeton.accel.device import Device
-from jeton.accel.words import FRAME_BYTES, deal
+from zeton.accel import words as wire
+from zeton.accel.device import Device
+from zeton.accel.words import FRAME_BYTES, deal
 
 
 def unpacked(packet: bytes) -> Iterator[tuple[int, bytes, bool]]:

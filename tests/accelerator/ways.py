@@ -16,15 +16,15 @@ import pytest
 
 from accelerator.cards import SHAPE, TEXT, expected, needs_tools, simulated, trained
 from conftest import ROOT
-from jeton.accel import gate
-from jeton.accel.bar import BarServer, BarTransport
-from jeton.accel.card_server import CardServer
-from jeton.accel.device import Device
-from jeton.accel.errors import DeviceError
-from jeton.accel.nodes import NodesTransport
-from jeton.accel.reference import ReferenceTransport
-from jeton.accel.tcp import TcpTransport
-from jeton.accel.transport import Transport
+from zeton.accel import gate
+from zeton.accel.bar import BarServer, BarTransport
+from zeton.accel.card_server import CardServer
+from zeton.accel.device import Device
+from zeton.accel.errors import DeviceError
+from zeton.accel.nodes import NodesTransport
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.tcp import TcpTransport
+from zeton.accel.transport import Transport
 
 SHORT = [TEXT, "", "two"]
 TOKEN = b"a token of some length"
@@ -37,9 +37,9 @@ CARD = [
 
 
 def started(*arguments: object) -> "subprocess.Popen[bytes]":
-    """Start a command of `jeton accel` with the same card."""
-    command = [sys.executable, "-m", "jeton", "accel", *map(str, arguments), *CARD]
-    environment = os.environ | {"JETON_CACHE": str(ROOT / "target" / "models")}
+    """Start a command of `zeton accel` with the same card."""
+    command = [sys.executable, "-m", "zeton", "accel", *map(str, arguments), *CARD]
+    environment = os.environ | {"ZETON_CACHE": str(ROOT / "target" / "models")}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
 
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-import jeton
-from jeton.accel.bridges import POINT_BITS, read_character
-from jeton.accel.configuration import Configuration
-from jeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_one
-from jeton.accel.tables import BLOCK_POINTS, Table, block_index, tables_of
+import zeton
 from rtl.simulation import ROOT
+from zeton.accel.bridges import POINT_BITS, read_character
+from zeton.accel.configuration import Configuration
+from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_one
+from zeton.accel.tables import BLOCK_POINTS, Table, block_index, tables_of
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator
 
-    from jeton.grammar import Transducer
+    from zeton.grammar import Transducer
 
 BRIDGE_BITS = 10
 BYTE, END, MARK = 0, 1, 2
@@ -105,11 +105,11 @@ Text = bytes | None
 
 
 @cache
-def tokenizer(name: str) -> jeton.Tokenizer:
+def tokenizer(name: str) -> zeton.Tokenizer:
     """Make a tokenizer of bytes with a published pattern."""
     lines = (ROOT / "tests" / "vectors" / "patterns.txt").read_text().splitlines()
     patterns = dict(line.split(": ", 1) for line in lines if not line.startswith("#"))
-    return jeton.Tokenizer({bytes([byte]): byte for byte in range(256)}, pattern=patterns[name])
+    return zeton.Tokenizer({bytes([byte]): byte for byte in range(256)}, pattern=patterns[name])
 
 
 @cache

@@ -16,14 +16,14 @@ from cocotb.task import bridge, resume
 from cocotb.triggers import Edge, Event, First, Timer
 from cocotb_tools.runner import get_runner
 
-import jeton
+import zeton
 from conftest import ROOT
-from jeton.accel import registers
-from jeton.accel.tables import tables_of
-from jeton.accel.uart import UartTransport
-from jeton.accel.words import Vocab, deal, read_words
-from jeton.cli.samples import SAMPLES
 from rtl.simulation import BUILDS, sources
+from zeton.accel import registers
+from zeton.accel.tables import tables_of
+from zeton.accel.uart import UartTransport
+from zeton.accel.words import Vocab, deal, read_words
+from zeton.cli.samples import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,13 +102,13 @@ async def start(dut: Any) -> Pins:
     return Pins(dut)
 
 
-def tokenizer() -> jeton.Tokenizer:
-    trained = jeton.train([text.decode() for text in SAMPLES.values()], 600)
-    assert isinstance(trained, jeton.Tokenizer)
+def tokenizer() -> zeton.Tokenizer:
+    trained = zeton.train([text.decode() for text in SAMPLES.values()], 600)
+    assert isinstance(trained, zeton.Tokenizer)
     return trained
 
 
-def image(own: jeton.Tokenizer) -> bytes:
+def image(own: zeton.Tokenizer) -> bytes:
     """Make an image of what texts of ASCII and bad bytes need; a serial line takes its time."""
     tables = tables_of(own, TINY)
     row = int(tables[0][0])
@@ -143,7 +143,7 @@ def encode_over_pins(transport_of: Pins) -> None:
     """Do as a host does: look, load, encode, twice with a break between."""
     own = tokenizer()
     transport = UartTransport(transport_of, timeout=60.0)
-    assert transport.read32(registers.ID) == 0x4E54454A
+    assert transport.read32(registers.ID) == 0x4E54455A
     assert transport.read32(registers.SHAPE_0) == 1 | TINY.units << 8 | TINY.id_bits << 24
     transport.write32(registers.CONTROL, registers.CONTROL_LOAD.put(1))
     transport.send(image(own))
@@ -184,7 +184,7 @@ def look_at_a_register(pins: Pins) -> None:
     transport.write32(registers.IMAGE_0, 0x12345678)
     assert transport.read32(registers.IMAGE_0) == 0x12345678
     pins.write(b"\xee\x00")  # What is no command is passed over.
-    assert transport.read32(registers.ID) == 0x4E54454A
+    assert transport.read32(registers.ID) == 0x4E54455A
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")

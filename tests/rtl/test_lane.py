@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-import jeton
-from jeton.accel.configuration import Configuration
-from jeton.accel.tables import Table, tables_of
-from jeton.accel.words import Dealt, Vocab, read_words
+import zeton
 from rtl.front import Text, draw_texts, text_items
 from rtl.front import tokenizer as bytes_only
 from rtl.simulation import simulate
 from rtl.streams import REGIMES, offer, read_table, reset, seeded, start, take, write_table
+from zeton.accel.configuration import Configuration
+from zeton.accel.tables import Table, tables_of
+from zeton.accel.words import Dealt, Vocab, read_words
 
 # As small as may be: every queue runs full, and long pieces leave raw in all ways there are.
 SMALL = Configuration(
@@ -35,11 +35,11 @@ COUNTS = ["byte", "piece", "bad", "id", "raw", "lookup"]
 INPUTS = dict.fromkeys(["text_valid", "word_ready", "table_write", "table_read"], 0)
 
 
-def train(pattern: str) -> jeton.Tokenizer:
+def train(pattern: str) -> zeton.Tokenizer:
     """Train a tokenizer on texts such as the tests draw."""
     texts = [text for text in draw_texts(random.Random(0), 400) if text]
-    trained = jeton.train(texts, 600, pattern=bytes_only(pattern).pattern)
-    assert isinstance(trained, jeton.Tokenizer)
+    trained = zeton.train(texts, 600, pattern=bytes_only(pattern).pattern)
+    assert isinstance(trained, zeton.Tokenizer)
     return trained
 
 
@@ -53,7 +53,7 @@ async def watch(dut: Any) -> None:
             assert set(str(signal.value)) <= {"0", "1"}, f"{signal._name} is {signal.value}"
 
 
-async def load(dut: Any, tokenizer: jeton.Tokenizer) -> None:
+async def load(dut: Any, tokenizer: zeton.Tokenizer) -> None:
     """Write every entry of every table, and read some back."""
     rng = seeded("load")
     for select, entries in tables_of(tokenizer, SMALL).items():
@@ -80,7 +80,7 @@ async def encode(dut: Any, texts: list[Text], gap: float, stall: float) -> list[
     return words
 
 
-def ids_of(words: list[int], texts: list[Text], tokenizer: jeton.Tokenizer) -> list[list[int]]:
+def ids_of(words: list[int], texts: list[Text], tokenizer: zeton.Tokenizer) -> list[list[int]]:
     """Read a lane's words as the host does."""
     known = [text for text in texts if text is not None]
     dealt = Dealt(known, b"", (tuple(range(len(known))),))
@@ -88,7 +88,7 @@ def ids_of(words: list[int], texts: list[Text], tokenizer: jeton.Tokenizer) -> l
     return read_words(own, dealt, Vocab(tokenizer))
 
 
-async def check(dut: Any, texts: list[Text], tokenizer: jeton.Tokenizer, regime: str) -> list[int]:
+async def check(dut: Any, texts: list[Text], tokenizer: zeton.Tokenizer, regime: str) -> list[int]:
     """Encode texts, and compare all ids, and the place of marks, with the tokenizer's."""
     words = await encode(dut, texts, *REGIMES[regime])
     ids = ids_of(words, texts, tokenizer)

@@ -1,7 +1,7 @@
 """What synthesis makes of the card, in the cells of an ECP5, is the card: same words, same cycles.
 
 The netlist runs in place of rtl/, with models of ours for the cells (fpga/cells). It is that of the
-smallest card, or of the design that `JETON_NETLIST` names: `small` takes a while.
+smallest card, or of the design that `ZETON_NETLIST` names: `small` takes a while.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import jeton
+import zeton
 from conftest import ROOT
-from jeton.accel.device import Device
-from jeton.accel.sim import SimTransport
-from jeton.cli.samples import SAMPLES
 from rtl.simulation import RTL
+from zeton.accel.device import Device
+from zeton.accel.sim import SimTransport
+from zeton.cli.samples import SAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ import fpga
 import fpga_flow
 
 CELLS = ROOT / "fpga" / "cells"
-DESIGN = fpga.DESIGNS[os.environ.get("JETON_NETLIST", "tiny")]
+DESIGN = fpga.DESIGNS[os.environ.get("ZETON_NETLIST", "tiny")]
 LETTERS = b" \n'sta1,\xe4\xb8\xad\xf0\x9f\x98\x80\xff"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
@@ -55,11 +55,11 @@ def texts() -> list[bytes]:
 
 
 def test_the_netlist_gives_the_same_words_in_the_same_cycles() -> None:
-    tokenizer = jeton.train([text.decode() for text in SAMPLES.values()], 600)
-    assert isinstance(tokenizer, jeton.Tokenizer)
+    tokenizer = zeton.train([text.decode() for text in SAMPLES.values()], 600)
+    assert isinstance(tokenizer, zeton.Tokenizer)
     told = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
+        patch.setenv("ZETON_CACHE", str(ROOT / "target" / "models"))
         for files in (None, netlist_files()):
             transport = SimTransport(DESIGN.configuration, rtl=files)
             device = Device(transport)

@@ -7,10 +7,10 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from jeton.accel.configuration import Configuration
-from jeton.accel.pairs import pair_banks
 from rtl.simulation import simulate
 from rtl.streams import read_table, seeded, start, write_table
+from zeton.accel.configuration import Configuration
+from zeton.accel.pairs import pair_banks
 
 LATENCY = 4  # And one more where the banks are far.
 FROM_BITS = 8

@@ -11,7 +11,7 @@ DERIVED = [
     "rtl/generated/registers.sv",
     "rtl/generated/registers_pkg.sv",
     "docs/accelerator-registers.md",
-    "python/jeton/accel/registers.py",
+    "python/zeton/accel/registers.py",
 ]
 
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from jeton.accel.tables import Table
-from jeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 from rtl.front import (
     BYTE,
     END,
@@ -28,6 +26,8 @@ from rtl.front import (
 )
 from rtl.simulation import simulate
 from rtl.streams import REGIMES, offer, reset, seeded, start, take
+from zeton.accel.tables import Table
+from zeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 
 if TYPE_CHECKING:
     import random
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from cocotb.task import Task
 
-    from jeton.grammar import Transducer
+    from zeton.grammar import Transducer
 
 BYTES_LOG = 8
 SPILL_MIN = 1 << (BYTES_LOG - 1)
@@ -208,7 +208,7 @@ def flags_of(text: Drawn) -> list[int]:
 
 
 def pieces_of(text: Drawn, table: Transducer) -> list[bytes]:
-    """Run the table: the loop of `scan` in crates/jeton/src/split/scalar.rs."""
+    """Run the table: the loop of `scan` in crates/zeton/src/split/scalar.rs."""
     state, at, marks, ends = 0, 0, [0, 0], [0]
     for length, of_class in [
         *zip(text.lengths, text.classes, strict=True),

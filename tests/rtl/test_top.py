@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
-from jeton.accel import build, registers
-from jeton.accel.configuration import Configuration
-from jeton.accel.errors import BuildError, DeviceError
-from jeton.accel.sim import SimTransport
+from zeton.accel import build, registers
+from zeton.accel.configuration import Configuration
+from zeton.accel.errors import BuildError, DeviceError
+from zeton.accel.sim import SimTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from jeton.accel.registers import Field
+    from zeton.accel.registers import Field
 
 ECHO = Path(__file__).parent / "echo" / "lane.sv"
 AROUND = [
@@ -59,7 +59,7 @@ class Card(SimTransport):
         sources = [path for path in build.sources() if path.stem in (*AROUND, "top")]
         with pytest.MonkeyPatch.context() as patch:
             # A model is built once for each state of its sources, not once for each run.
-            patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
+            patch.setenv("ZETON_CACHE", str(ROOT / "target" / "models"))
             self.configuration = Configuration(lanes=lanes, units=5, wide_units=3, bank_bits=14)
             super().__init__(self.configuration, rtl=[*sources, ECHO], quiet_cycles=5000)
         self.lanes = lanes
@@ -391,7 +391,7 @@ def test_counters_are_copied_at_once(card: Card) -> None:
 
 
 def test_registers_say_what_the_card_is(card: Card) -> None:
-    assert card.read32(registers.ID).to_bytes(4, "little") == b"JETN"
+    assert card.read32(registers.ID).to_bytes(4, "little") == b"ZETN"
     assert card.read32(registers.VERSION) == registers.VERSION_CURRENT.reset
     first, second = card.read32(registers.SHAPE_0), card.read32(registers.SHAPE_1)
     built = card.configuration
@@ -468,7 +468,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Pa
     compiler.write_text(COMPILER)
     compiler.chmod(0o700)
     monkeypatch.setenv("CXX", str(compiler))
-    monkeypatch.setenv("JETON_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZETON_CACHE", str(tmp_path / "cache"))
     return lambda lanes: build.library({"LANES": lanes}, [source])
 
 
@@ -495,5 +495,5 @@ def test_a_model_is_built_once_for_what_it_is_made_of(
         with pytest.raises(BuildError, match="no-compiler cannot be run"):
             built(3)
     # Without a cache folder it is built all the same.
-    monkeypatch.setenv("JETON_CACHE", "0")
+    monkeypatch.setenv("ZETON_CACHE", "0")
     assert built(1).read_text().strip().isdigit()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import jeton
+import zeton
 from conftest import ROOT
-from jeton.accel import registers
-from jeton.accel.configuration import configuration
-from jeton.accel.device import Device
-from jeton.accel.sim import SimTransport
-from jeton.accel.words import deal
-from jeton.cli.samples import SAMPLES
+from zeton.accel import registers
+from zeton.accel.configuration import configuration
+from zeton.accel.device import Device
+from zeton.accel.sim import SimTransport
+from zeton.accel.words import deal
+from zeton.cli.samples import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,19 +29,19 @@ LETTERS = b" \n'sta1,\xe4\xb8\xad\xf0\x9f\x98\x80\xff"
 @pytest.fixture(scope="module")
 def transport() -> Iterator[SimTransport]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JETON_CACHE", str(ROOT / "target" / "models"))
+        patch.setenv("ZETON_CACHE", str(ROOT / "target" / "models"))
         transport = SimTransport(SHAPE)
     yield transport
     transport.close()
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> jeton.Tokenizer:
-    return jeton.train([text.decode() for text in SAMPLES.values()], 1200)
+def tokenizer() -> zeton.Tokenizer:
+    return zeton.train([text.decode() for text in SAMPLES.values()], 1200)
 
 
 @pytest.fixture
-def device(transport: SimTransport, tokenizer: jeton.Tokenizer) -> Device:
+def device(transport: SimTransport, tokenizer: zeton.Tokenizer) -> Device:
     transport.regime()
     device = Device(transport)
     device.reset()
@@ -57,7 +57,7 @@ def drawn(rng: random.Random, count: int) -> list[bytes]:
 
 
 def test_reset_at_any_moment(
-    device: Device, transport: SimTransport, tokenizer: jeton.Tokenizer
+    device: Device, transport: SimTransport, tokenizer: zeton.Tokenizer
 ) -> None:
     rng = random.Random(5)
     for at in range(60):
@@ -71,7 +71,7 @@ def test_reset_at_any_moment(
 
 
 def test_a_packet_that_is_none_ends_its_texts_and_no_more(
-    device: Device, transport: SimTransport, tokenizer: jeton.Tokenizer
+    device: Device, transport: SimTransport, tokenizer: zeton.Tokenizer
 ) -> None:
     rng = random.Random(6)
     for at in range(40):

@@ -2,7 +2,7 @@
 
 import random
 
-from jeton import Tokenizer
+from zeton import Tokenizer
 
 PIECE = "(?s).+"
 LETTERS = b"abcdef"

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use jeton::count::{Budget, Storage, Totals, hold_out, is_counted};
-use jeton::learn::{Goal, HeldOut, learn};
-use jeton::{Id, Splitter};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use zeton::count::{Budget, Storage, Totals, hold_out, is_counted};
+use zeton::learn::{Goal, HeldOut, learn};
+use zeton::{Id, Splitter};
 
 use crate::engine::Engine;
 use crate::errors::raise;
@@ -18,7 +18,7 @@ use crate::text::HeldText;
 use crate::watch::{give_back, watch};
 
 /// Texts to count, as bytes: made in the thread that reads them, while others are counted.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Texts(Vec<HeldText>);
 
 #[pymethods]
@@ -30,12 +30,12 @@ impl Texts {
 }
 
 /// Counts the pieces of a corpus, and apart from them those of a share that is held out.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Counter {
     splitter: Splitter,
     held_out: f64,
     /// None once it has finished, or a failed batch has left the counts incomplete.
-    counters: Mutex<Option<[jeton::Counter; 2]>>,
+    counters: Mutex<Option<[zeton::Counter; 2]>>,
 }
 
 #[pymethods]
@@ -58,7 +58,7 @@ impl Counter {
                 memory_max: (memory as f64 * share) as usize,
                 storage: files_in(folder.clone()),
             });
-            jeton::Counter::new(splitter.clone(), threads, budget)
+            zeton::Counter::new(splitter.clone(), threads, budget)
         };
         let counters = Mutex::new(Some([make(threads, 1.0 - held_out), make(1, held_out)]));
         Ok(Self { splitter, held_out, counters })
@@ -124,7 +124,7 @@ impl Counter {
 }
 
 impl Counter {
-    fn take(&self) -> PyResult<[jeton::Counter; 2]> {
+    fn take(&self) -> PyResult<[zeton::Counter; 2]> {
         let counters = self.counters.lock().expect("no holder panics").take();
         counters.ok_or_else(|| PyRuntimeError::new_err("this counter has finished"))
     }
@@ -147,9 +147,9 @@ fn files_in(folder: PathBuf) -> Storage {
 }
 
 /// Merges that were learned: as objects of Python's they would take more memory than the learner.
-#[pyclass(frozen, module = "jeton._engine", name = "RawMerges")]
+#[pyclass(frozen, module = "zeton._engine", name = "RawMerges")]
 #[derive(Default)]
-pub(crate) struct Merges(pub(crate) Vec<jeton::learn::Merge>);
+pub(crate) struct Merges(pub(crate) Vec<zeton::learn::Merge>);
 
 #[pymethods]
 impl Merges {
@@ -170,8 +170,8 @@ impl Merges {
 }
 
 /// Distinct pieces and how often each occurs in a corpus.
-#[pyclass(frozen, module = "jeton._engine", name = "RawCounts")]
-pub(crate) struct Counts(jeton::Counts);
+#[pyclass(frozen, module = "zeton._engine", name = "RawCounts")]
+pub(crate) struct Counts(zeton::Counts);
 
 #[pymethods]
 impl Counts {
@@ -180,7 +180,7 @@ impl Counts {
     fn read(py: Python<'_>, paths: Vec<PathBuf>, folder: PathBuf) -> PyResult<Self> {
         let storage = files_in(folder);
         let read =
-            |progress: &_| jeton::Counts::read(paths.iter().map(File::open), &storage, progress);
+            |progress: &_| zeton::Counts::read(paths.iter().map(File::open), &storage, progress);
         watch(py, None, read).map(Self)
     }
 

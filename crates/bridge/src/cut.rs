@@ -1,10 +1,10 @@
 //! Texts cut to a number of ids, for Python: places are characters of a `str`, and bytes of bytes.
 
-use jeton::cut::{Border, Fit};
-use jeton::{Allowed, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString};
+use zeton::cut::{Border, Fit};
+use zeton::{Allowed, Error};
 
 use crate::engine::Engine;
 use crate::errors::raise;
@@ -110,7 +110,7 @@ pub(crate) fn find_chunks(
         let chunks = wanted.fit().chunks(text, overlap)?;
         let mut starts = Rising { text, is_str, at: 0, place: 0 };
         let mut ends = Rising { text, is_str, at: 0, place: 0 };
-        let place = |chunk: &jeton::cut::Chunk| {
+        let place = |chunk: &zeton::cut::Chunk| {
             (starts.place_of(chunk.place.start), ends.place_of(chunk.place.end), chunk.ids)
         };
         Ok(chunks.iter().map(place).collect())

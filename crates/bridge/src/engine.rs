@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use jeton::file::Notes;
-use jeton::pattern::{Case, Place};
-use jeton::split::Path;
-use jeton::{Allowed, Batch, Error, Id, Tokenizer};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use zeton::file::Notes;
+use zeton::pattern::{Case, Place};
+use zeton::split::Path;
+use zeton::{Allowed, Batch, Error, Id, Tokenizer};
 
 use crate::cut;
 use crate::errors::raise;
@@ -26,8 +26,8 @@ const THREADS_BYTES: usize = 1 << 17;
 /// Bytes that are made room for, for each id that is decoded; few texts have more.
 const TOKEN_BYTES: usize = 5;
 
-/// A tokenizer that never changes; `jeton.Tokenizer` is built on it.
-#[pyclass(frozen, subclass, eq, skip_from_py_object, module = "jeton._engine")]
+/// A tokenizer that never changes; `zeton.Tokenizer` is built on it.
+#[pyclass(frozen, subclass, eq, skip_from_py_object, module = "zeton._engine")]
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub(crate) tokenizer: Arc<Tokenizer>,
@@ -49,9 +49,9 @@ impl Engine {
         engine.get().clone()
     }
 
-    /// Returns the bytes of a `.jeton` file.
+    /// Returns the bytes of a `.zeton` file.
     fn to_file<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let file = py.detach(|| jeton::file::write(&self.tokenizer, &self.notes));
+        let file = py.detach(|| zeton::file::write(&self.tokenizer, &self.notes));
         Ok(PyBytes::new(py, &file.map_err(|error| raise(py, &error))?))
     }
 
@@ -515,7 +515,7 @@ impl Engine {
         let mut bytes = Vec::new();
         let decode = |ids: &[Id], left: usize| {
             if bytes.is_empty() {
-                bytes = jeton::huge::vec(left * TOKEN_BYTES);
+                bytes = zeton::huge::vec(left * TOKEN_BYTES);
             }
             self.tokenizer.decode_into(ids, &mut bytes)
         };

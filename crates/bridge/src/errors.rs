@@ -1,7 +1,7 @@
-//! A refusal of the engine becomes an exception of `jeton.errors`.
+//! A refusal of the engine becomes an exception of `zeton.errors`.
 
-use jeton::{Error, Kind};
 use pyo3::prelude::*;
+use zeton::{Error, Kind};
 
 /// Makes the exception for a refusal.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
@@ -17,7 +17,7 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
         Kind::File => "FormatError",
     };
     let exception = py
-        .import("jeton.errors")
+        .import("zeton.errors")
         .and_then(|module| module.getattr(class))
         .and_then(|class| class.call1((error.to_string(),)));
     exception.map_or_else(|failure| failure, PyErr::from_value)

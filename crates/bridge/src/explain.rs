@@ -1,9 +1,9 @@
 //! How a text becomes its ids, for Python.
 
-use jeton::explain::Merged;
-use jeton::{Id, offsets};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use zeton::explain::Merged;
+use zeton::{Id, offsets};
 
 use crate::engine::Engine;
 use crate::errors::raise;

@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use jeton::{Error, Id};
 use numpy::PyArray1;
 use pyo3::buffer::{Element, ElementType, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyList, PyType};
+use zeton::{Error, Id};
 
 use crate::errors::raise;
 use crate::layout::Layout;
@@ -148,7 +148,7 @@ pub(crate) fn with_spare<R>(bytes: usize, work: impl FnOnce(&mut Vec<Id>) -> R) 
     let room = bytes / 3 + 2;
     let mut ids = match room <= SPARE_MAX {
         true => SPARE.try_with(Cell::take).unwrap_or_default(),
-        false => jeton::huge::vec(room),
+        false => zeton::huge::vec(room),
     };
     ids.clear();
     let result = work(&mut ids);

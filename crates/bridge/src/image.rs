@@ -5,21 +5,21 @@ use pyo3::prelude::*;
 use crate::engine::Engine;
 use crate::errors::raise;
 
-/// Reads the bytes of a `.jeton` file with the image in an open file, which is given by its number;
+/// Reads the bytes of a `.zeton` file with the image in an open file, which is given by its number;
 /// None if that is damaged, or was made by another engine or of another file.
 ///
 /// The file must be one that nobody writes to or cuts: a name for a new image is a new file.
 #[pyfunction]
 pub(crate) fn from_image(py: Python<'_>, file: &[u8], image: i32) -> PyResult<Option<Engine>> {
     let read = py.detach(|| match open::shared(image) {
-        Ok(image) => jeton::file::read_with_image(file, &image),
+        Ok(image) => zeton::file::read_with_image(file, &image),
         Err(_) => Ok(None),
     });
     let read = read.map_err(|error| raise(py, &error))?;
     read.map(|(tokenizer, notes)| Engine::of(py, Ok(tokenizer), notes)).transpose()
 }
 
-/// Writes the image of a tokenizer, which was read from this `.jeton` file, to an open file.
+/// Writes the image of a tokenizer, which was read from this `.zeton` file, to an open file.
 #[pyfunction]
 pub(crate) fn write_image(
     py: Python<'_>,
@@ -28,7 +28,7 @@ pub(crate) fn write_image(
     image: i32,
 ) -> PyResult<()> {
     let vocab = engine.get().tokenizer.vocab();
-    py.detach(|| jeton::image::write(vocab, file, &mut open::file(image)?))?;
+    py.detach(|| zeton::image::write(vocab, file, &mut open::file(image)?))?;
     Ok(())
 }
 
@@ -39,8 +39,8 @@ mod open {
     use std::os::fd::BorrowedFd;
     use std::sync::Arc;
 
-    use jeton::image::Shared;
     use memmap2::{MmapMut, MmapOptions};
+    use zeton::image::Shared;
 
     /// The file behind a number of Python's.
     pub(super) fn file(number: i32) -> io::Result<File> {
@@ -111,7 +111,7 @@ mod open {
     use std::fs::File;
     use std::io;
 
-    use jeton::image::Shared;
+    use zeton::image::Shared;
 
     pub(super) fn file(_: i32) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())

@@ -22,7 +22,7 @@ mod zstd;
 
 use pyo3::prelude::*;
 
-/// The compiled half of the package `jeton`.
+/// The compiled half of the package `zeton`.
 #[pymodule]
 mod _engine {
     #[pymodule_export]
@@ -58,8 +58,8 @@ mod _engine {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
-        module.add("DEFAULT_PATTERN", jeton::pattern::NANOCHAT)?;
-        module.add("FILE_BYTES_MAX", jeton::file::FILE_BYTES_MAX)?;
-        module.add("IMAGE_ENGINE", jeton::image::ENGINE)
+        module.add("DEFAULT_PATTERN", zeton::pattern::NANOCHAT)?;
+        module.add("FILE_BYTES_MAX", zeton::file::FILE_BYTES_MAX)?;
+        module.add("IMAGE_ENGINE", zeton::image::ENGINE)
     }
 }

@@ -1,8 +1,8 @@
 //! Where ids are in a text, and which ids may follow it, for Python.
 
-use jeton::{Error, Id, Tokenizer, offsets};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use zeton::{Error, Id, Tokenizer, offsets};
 
 use crate::engine::Engine;
 use crate::errors::raise;

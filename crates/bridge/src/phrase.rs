@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
-use jeton::phrase::{self, Number, Occurrence};
-use jeton::{Id, Tokenizer};
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
+use zeton::phrase::{self, Number, Occurrence};
+use zeton::{Id, Tokenizer};
 
 use crate::engine::Engine;
 use crate::errors::raise;
@@ -32,7 +32,7 @@ pub(crate) fn spell_phrase(
 }
 
 /// Phrases that are to be found in the ids of one tokenizer.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct PhraseFinder {
     tokenizer: Arc<Tokenizer>,
     phrases: phrase::Phrases,

@@ -1,9 +1,9 @@
 //! Texts that Python splits: their pieces become ids, and their specials are found.
 
-use jeton::offsets;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyList;
+use zeton::offsets;
 
 use crate::engine::Engine;
 use crate::errors::raise;
@@ -35,7 +35,7 @@ pub(crate) fn find_specials(
     text: Characters<'_>,
     specials: Option<&Bound<'_, PyAny>>,
     characters: bool,
-) -> PyResult<Vec<(usize, usize, jeton::Id)>> {
+) -> PyResult<Vec<(usize, usize, zeton::Id)>> {
     let (allowed, text) = (engine.get().allowed(py, specials)?, text.0.bytes());
     let (mut places, ids): (Vec<_>, Vec<_>) =
         py.detach(|| allowed.find_all(text)).into_iter().unzip();

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use jeton::search::{self, Element, Options, Sequence};
-use jeton::{Error, Id};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use zeton::search::{self, Element, Options, Sequence};
+use zeton::{Error, Id};
 
 use crate::errors::raise;
 use crate::ids;
@@ -235,7 +235,7 @@ impl<'a> Characters<'a> {
 }
 
 /// One needle.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Finder {
     made: Made,
     kind: Kind,
@@ -391,7 +391,7 @@ fn refuse_options(whole_word: bool, ignore_case: bool) -> PyResult<()> {
 }
 
 /// Many needles.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct FinderMany {
     made: Made,
     kind: KindMany,

@@ -2,11 +2,11 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use jeton::Id;
-use jeton::stream::{self, Broken, Options};
 use pyo3::exceptions::{PyRuntimeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use zeton::Id;
+use zeton::stream::{self, Broken, Options};
 
 use crate::cut::ids_max;
 use crate::engine::{DETACH_BYTES, Engine, threads_or_all};
@@ -31,7 +31,7 @@ fn lend<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
 }
 
 /// Text comes bit by bit; ids leave as soon as no later text can change them.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Encoder {
     engine: Engine,
     stream: Mutex<stream::Encoder>,
@@ -106,7 +106,7 @@ impl Encoder {
     fn take(&self, py: Python<'_>, text: &[u8], threads: usize) -> PyResult<Vec<Id>> {
         let mut lent = lend(&self.stream)?;
         let (stream, tokenizer) = (&mut *lent, &self.engine.tokenizer);
-        let mut ids = jeton::huge::vec(text.len() / 3);
+        let mut ids = zeton::huge::vec(text.len() / 3);
         let taken = match text.len() < DETACH_BYTES {
             true => stream.push(tokenizer, text, threads, &mut ids),
             false => py.detach(|| stream.push(tokenizer, text, threads, &mut ids)),
@@ -117,7 +117,7 @@ impl Encoder {
 }
 
 /// Ids come one by one; text leaves in whole characters, and ends where it is told to.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Decoder {
     engine: Engine,
     stream: Mutex<stream::Decoder>,
@@ -207,8 +207,8 @@ impl Decoder {
 }
 
 /// Makes the exception for a refusal; bytes that are not UTF-8 are refused in Python's words.
-fn refuse(py: Python<'_>, error: &jeton::Error) -> PyErr {
-    if let jeton::Error::NotUtf8 { bytes } = error {
+fn refuse(py: Python<'_>, error: &zeton::Error) -> PyErr {
+    if let zeton::Error::NotUtf8 { bytes } = error {
         let made = PyUnicodeDecodeError::new(
             py,
             c"utf-8",

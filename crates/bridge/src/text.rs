@@ -1,12 +1,12 @@
 //! Python's texts, as bytes that stay readable while the GIL is released.
 
-use jeton::Readable;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{ffi, intern};
+use zeton::Readable;
 
 use crate::layout::{StrLayout, Units};
 

@@ -1,9 +1,9 @@
 //! What only tiktoken's surface asks of an engine.
 
-use jeton::Id;
-use jeton::merge::{Scratch, merge};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use zeton::Id;
+use zeton::merge::{Scratch, merge};
 
 use crate::engine::Engine;
 use crate::errors::raise;

@@ -4,9 +4,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use jeton::{Error, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use zeton::{Error, Progress};
 
 use crate::errors::raise;
 

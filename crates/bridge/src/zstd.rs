@@ -16,7 +16,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 const STEP_BYTES: usize = 1 << 17;
 
 /// A file of zstd frames, read as what they hold, one after the other.
-#[pyclass(frozen, module = "jeton._engine")]
+#[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct ZstdReader(Mutex<Frames>);
 
 #[pymethods]

@@ -1,0 +1,13 @@
+//! The committed class tables are what the generator makes today.
+
+#[path = "../examples/unicode_tables.rs"]
+mod unicode_tables;
+
+#[test]
+fn the_committed_tables_are_current() {
+    let committed = include_str!("../src/unicode/tables.rs");
+    assert!(
+        committed == unicode_tables::source(),
+        "src/unicode/tables.rs is stale; renew it with `cargo run -p zeton --example unicode_tables`"
+    );
+}

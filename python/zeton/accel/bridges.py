@@ -1,0 +1,81 @@
+"""The table of bridges: between which characters some token may reach from one to the other.
+
+Where none does, no merge ever crosses, and a piece is cut into parts that are merged alone: the
+argument is in `crates/zeton/src/merge/bridges.rs`. A bit that is not set says so for certain; one
+that is set because of another border only makes parts longer.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_many
+
+__all__ = ["POINT_BITS", "bridge_bits", "read_character"]
+
+POINT_BITS = 21
+
+
+def bridge_bits(tokens: Iterable[bytes], bits: int) -> NDArray[np.uint8]:
+    """Return 2^bits bits, of which those of all borders within tokens are set."""
+    whole, partial = set[int](), set[int]()
+    for token in tokens:
+        if token.isascii():
+            continue
+        try:
+            points = [*map(ord, token.decode())]
+        except UnicodeDecodeError:
+            for at in _borders(token):
+                left, right = _character_before(token, at), read_character(token, at)
+                if left is None or right is None:
+                    partial.add(token[at - 1] << 8 | token[at])
+                else:
+                    whole.add(left << POINT_BITS | right[0])
+        else:
+            whole.update(
+                left << POINT_BITS | right
+                for left, right in pairwise(points)
+                if left | right >= 0x80
+            )
+    table = np.zeros(1 << bits, dtype=np.uint8)
+    for function, keys, key_bits in (
+        (OF_CHARACTERS, whole, 2 * POINT_BITS),
+        (OF_BYTES, partial, 16),
+    ):
+        values = np.array(sorted(keys), dtype=np.uint64)
+        table[hash_many(function, bits, values, key_bits)] = 1
+    return table
+
+
+def read_character(text: bytes, at: int) -> tuple[int, int] | None:
+    r"""Return the code point that begins at a byte, and its length; None if no valid one does.
+
+    >>> read_character(b"a\xc3\xa9", 1)
+    (233, 2)
+    >>> read_character(b"\xed\xa0\x80", 0) is None
+    True
+    """
+    first = text[at]
+    length = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+    try:
+        return ord(text[at : at + length].decode()), length
+    except UnicodeDecodeError:
+        return None
+
+
+def _borders(token: bytes) -> Iterator[int]:
+    """Yield where in a token a character may begin, and it or the one before is beyond ASCII."""
+    for at in range(1, len(token)):
+        if token[at] >= 0xC0 or (token[at] < 0x80 <= token[at - 1]):
+            yield at
+
+
+def _character_before(token: bytes, at: int) -> int | None:
+    """Return the character that ends before a byte, if it is there whole."""
+    for start in range(at - 1, max(at - 5, -1), -1):
+        if token[start] & 0xC0 != 0x80:
+            read = read_character(token, start)
+            return read[0] if read is not None and start + read[1] == at else None
+    return None

@@ -1,0 +1,142 @@
+"""A card that is not there: nodes like XDMA's, served by FUSE from any transport."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from zeton.accel import registers
+from zeton.accel.errors import BuildError, DeviceError
+from zeton.accel.nodes import NAMES, PacketReader
+
+if TYPE_CHECKING:
+    from zeton.accel.transport import Transport
+
+__all__ = ["FakeCard", "serve_nodes"]
+
+WAIT_SECONDS = 0.02
+"""How long a read of words waits for the card; registers wait for it meanwhile."""
+
+ENDED = 8
+"""What FUSE says at its end when a signal ended it."""
+
+Result = TypeVar("Result")
+
+
+class FakeCard:
+    """What nodes do when they are opened, read, written and closed; one client has them at a time.
+
+    The names of the methods are those of FUSE, which are the system's own.
+    """
+
+    use_ns = True
+
+    def __init__(self, transport: "Transport", name: str) -> None:
+        """Serve a transport as `NAME_user`, `NAME_h2c_0` and `NAME_c2h_0`."""
+        self._transport = transport
+        self._kinds = {f"/{name}_{kind}": kind for kind in NAMES}
+        self._opened: set[str] = set()
+        self._packets = PacketReader()
+
+    def getattr(self, path: str, fh: int | None = None) -> dict[str, int]:  # noqa: ARG002
+        """Tell that a node is there."""
+        owner = {"st_uid": os.getuid(), "st_gid": os.getgid()}
+        if path == "/":
+            return owner | {"st_mode": stat.S_IFDIR | 0o700, "st_nlink": 2}
+        self._kind(path)
+        return owner | {"st_mode": stat.S_IFREG | 0o600, "st_nlink": 1, "st_size": 0}
+
+    def readdir(self, path: str, fh: int) -> list[str]:  # noqa: ARG002
+        """Name the nodes."""
+        return [".", "..", *(node[1:] for node in self._kinds)]
+
+    def open(self, path: str, flags: int) -> int:  # noqa: ARG002
+        """Open a node that nobody else has open."""
+        kind = self._kind(path)
+        if kind in self._opened:
+            raise OSError(errno.EBUSY, "it belongs to another client")
+        self._opened.add(kind)
+        return NAMES.index(kind)
+
+    def release(self, path: str, fh: int) -> int:  # noqa: ARG002
+        """Close a node; what its client left behind is dropped."""
+        self._opened.discard(self._kind(path))
+        self._forget()
+        return 0
+
+    def read(self, path: str, size: int, offset: int, fh: int) -> bytes:  # noqa: ARG002
+        """Read a register, or words; none if there are none yet."""
+        if (kind := self._kind(path)) == "user":
+            if size != 4 or offset % 4:
+                raise OSError(errno.EINVAL, "a register has 4 bytes")
+            return self._answered(lambda: self._transport.read32(offset)).to_bytes(4, "little")
+        if kind != "c2h_0":
+            raise OSError(errno.EPERM, "it is written, not read")
+        words = self._answered(lambda: self._transport.receive(max(size // 4, 1), WAIT_SECONDS))
+        return words.astype("<u4").tobytes()
+
+    def write(self, path: str, data: bytes, offset: int, fh: int) -> int:  # noqa: ARG002
+        """Write a register, or a portion of a packet."""
+        if (kind := self._kind(path)) == "user":
+            if len(data) != 4 or offset % 4:
+                raise OSError(errno.EINVAL, "a register has 4 bytes")
+            value = int.from_bytes(data, "little")
+            is_reset = offset == registers.CONTROL and registers.CONTROL_RESET.of(value)
+            if is_reset:
+                self._forget()  # Or the card would take it after its reset.
+            self._answered(lambda: self._transport.write32(offset, value))
+            if is_reset:
+                self._forget()
+        elif kind == "h2c_0":
+            for packet in self._packets.read(data):
+                self._answered(partial(self._transport.send, packet))
+        else:
+            raise OSError(errno.EPERM, "it is read, not written")
+        return len(data)
+
+    def truncate(self, path: str, length: int, fh: int | None = None) -> int:  # noqa: ARG002
+        """Do nothing: a shell opens what it writes so."""
+        return 0
+
+    def _forget(self) -> None:
+        """Drop all that is on its way; for a client, what it wrote is in the card."""
+        self._packets.reset()
+        self._answered(self._transport.reset)
+
+    def _kind(self, path: str) -> str:
+        if path not in self._kinds:
+            raise OSError(errno.ENOENT, "there is no such node")
+        return self._kinds[path]
+
+    def _answered(self, ask: Callable[[], Result]) -> Result:
+        """Ask the card; its errors are those of a node."""
+        try:
+            return ask()
+        except DeviceError as error:
+            raise OSError(errno.EIO, str(error)) from error
+
+
+def serve_nodes(transport: "Transport", folder: str | Path, name: str = "card") -> None:
+    """Serve nodes in an empty folder until it is unmounted, or the process is told to end."""
+    if not (Path(folder).is_dir() and os.access("/dev/fuse", os.R_OK | os.W_OK)):
+        missing = "/dev/fuse" if Path(folder).is_dir() else folder
+        raise DeviceError(f"{missing} is not there, or not ours; a fake card needs it")
+    try:
+        mfusepy = import_module("mfusepy")
+    except (ImportError, OSError) as error:
+        raise BuildError(
+            f"FUSE cannot be used ({error}); install mfusepy and Debian's fuse3"
+        ) from error
+    operations: Any = type("Card", (FakeCard, mfusepy.Operations), {})(transport, name)
+    try:
+        mfusepy.FUSE(
+            operations, str(folder), foreground=True, nothreads=True, direct_io=True, fsname=name
+        )
+    except RuntimeError as error:
+        if error.args == (ENDED,):
+            return
+        raise DeviceError(f"{folder} cannot be mounted (FUSE says {error})") from error

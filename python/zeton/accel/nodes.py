@@ -1,0 +1,379 @@
+"""A card behind the nodes of XDMA's driver: `nodes:PREFIX`, as `nodes:/dev/xdma0`.
+
+`PREFIX_user` holds registers, by address; `PREFIX_h2c_0` takes packets and `PREFIX_c2h_0` gives
+words. The driver ends a packet of its own at every transfer, so ours has a header, which says how
+many words of 64 bits follow: whatever the portions are in which nodes take it, the card finds its
+end.
+"""
+
+import errno
+import fcntl
+import os
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from concurrent.futures import TimeoutError as LateError
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from zeton.accel import registers
+from zeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
+
+if TYPE_CHECKING:
+    from zeton.accel.transport import Packet, Words
+
+__all__ = ["NAMES", "NodesTransport", "PacketReader", "packet_header"]
+
+NAMES = ("user", "h2c_0", "c2h_0")
+"""What follows the prefix and `_`: registers, host to card, card to host."""
+
+MAGIC = 0x4E545041
+HEADER = struct.Struct("<II")
+PACKET_WORDS_MAX = 1 << 25
+"""Words of 64 bits of a packet at most."""
+
+PORTION_BYTES = 1 << 20
+"""Bytes that are offered to a node, or asked of it, at once."""
+
+GRACE_SECONDS = 0.5
+"""How long a reset waits for a call to a node that is under way."""
+
+PAUSE_SECONDS = 0.001
+"""Between two calls to a node that does not wait by itself."""
+
+ONES = 0xFFFFFFFF
+"""What a bus reads where no card answers."""
+
+Result = TypeVar("Result")
+
+
+def packet_header(size: int) -> bytes:
+    """Return what precedes a packet of so many bytes.
+
+    >>> packet_header(24).hex(" ", 4)
+    '03000000 4150544e'
+    """
+    if size % 8 or not 0 < size <= 8 * PACKET_WORDS_MAX:
+        raise DeviceError(
+            f"a packet has {size:,} bytes; give whole words of 8, at most {8 * PACKET_WORDS_MAX:,}"
+        )
+    return HEADER.pack(size // 8, MAGIC)
+
+
+class PacketReader:
+    """The card's side of `_h2c_0`: bytes in any portions → packets.
+
+    >>> reader = PacketReader()
+    >>> content = packet_header(8) + b"one word"
+    >>> [bytes(packet) for part in (content[:5], content[5:]) for packet in reader.read(part)]
+    [b'one word']
+    """
+
+    def __init__(self) -> None:
+        """Begin between two packets."""
+        self._kept = bytearray()
+
+    def reset(self) -> None:
+        """Forget the packet that is not whole."""
+        self._kept.clear()
+
+    def read(self, portion: bytes) -> Iterator[bytes]:
+        """Take bytes, and yield the packets that are whole; what is no header is dropped."""
+        self._kept += portion
+        while len(self._kept) >= HEADER.size:
+            words, magic = HEADER.unpack_from(self._kept)
+            if magic != MAGIC or not 0 < words <= PACKET_WORDS_MAX:
+                del self._kept[: HEADER.size]
+                continue
+            end = HEADER.size + 8 * words
+            if len(self._kept) < end:
+                return
+            packet = bytes(self._kept[HEADER.size : end])
+            del self._kept[:end]
+            yield packet
+
+
+class _Worker:
+    """A thread that calls one node: a call may never come back, and nobody must wait for it."""
+
+    def __init__(self, name: str) -> None:
+        self._asked: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def start(self, ask: Callable[[], Result]) -> "Future[Result]":
+        """Call when all earlier calls are done."""
+        future: Future[Result] = Future()
+        self._asked.put((future, ask))
+        return future
+
+    def call(self, ask: Callable[[], Result], timeout: float, what: str) -> Result:
+        """Call, and wait so many seconds for it."""
+        future = self.start(ask)
+        try:
+            return future.result(timeout)
+        except LateError:
+            future.cancel()  # If it has not begun, it never will.
+            raise DeviceTimeoutError(f"{what} did not answer for {timeout:g} s") from None
+
+    def end(self) -> None:
+        """End the thread after its last call."""
+        self._asked.put(None)
+
+    def _work(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            future, ask = asked
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(ask())
+            except Exception as error:  # noqa: BLE001 - it is raised where the result is asked for.
+                future.set_exception(error)
+            del future, ask, asked
+
+
+class NodesTransport:
+    """The way to a card behind nodes (`Transport`); it is this client's until it is closed.
+
+    After an error of a node, `reset` opens all of them again, as they may have come back.
+    """
+
+    def __init__(self, prefix: str, *, timeout: float = 60.0) -> None:
+        """Open the nodes; a call to one of them lasts so many seconds at most."""
+        self._prefix, self._timeout = prefix, timeout
+        self._workers = {name: _Worker(f"{prefix}_{name}") for name in NAMES}
+        self._nodes: dict[str, int] = {}
+        self._writes: deque[Future[None]] = deque()
+        self._read: Future[bytes] | None = None
+        self._kept = b""
+        self._stop = threading.Event()
+        """Set: the packets that were sent before are not written any further."""
+        self._is_broken = self._is_closed = False
+        try:
+            self._open()
+        except DeviceError:
+            self.close()
+            raise
+
+    # ---- registers ----
+
+    def read32(self, address: int) -> int:
+        """Read a register."""
+        value = self._register(address)
+        if value == ONES and self._register(registers.ID) == ONES:
+            self._is_broken = True
+            raise DeviceError(f"{self._prefix}: all registers read as ones; the card is gone")
+        return value
+
+    def _register(self, address: int) -> int:
+        node = self._node("user")
+        content = self._call("user", lambda: os.pread(node, 4, address))
+        if len(content) != 4:
+            raise DeviceError(
+                f"{self._prefix}_user gave {len(content)} of 4 bytes of register {address:#04x}"
+            )
+        return int.from_bytes(content, "little")
+
+    def write32(self, address: int, value: int) -> None:
+        """Write a register."""
+        node, content = self._node("user"), value.to_bytes(4, "little")
+        written = self._call("user", lambda: os.pwrite(node, content, address))
+        if written != 4:
+            raise DeviceError(
+                f"{self._prefix}_user took {written} of 4 bytes of register {address:#04x}"
+            )
+
+    # ---- streams ----
+
+    def send(self, packet: "Packet") -> None:
+        """Write whole words of 64 bits, in the background."""
+        self._check_writes()
+        node, stop = self._node("h2c_0"), self._stop
+        content = packet_header(len(packet)) + packet
+        self._writes.append(
+            self._workers["h2c_0"].start(lambda: self._write(node, content, stop)),
+        )
+
+    def receive(self, words_max: int, timeout: float) -> "Words":
+        """Return at least one word of the card, in order; none if so many seconds pass without."""
+        end = time.monotonic() + timeout
+        while len(self._kept) < 4:
+            self._check_writes()
+            self._read = self._read or self._started(min(4 * words_max, PORTION_BYTES))
+            try:
+                # Short, so that a write that fails is found out.
+                found = self._read.result(min(max(end - time.monotonic(), 0.0), 0.1))
+            except LateError:
+                found = None
+            except OSError as error:
+                self._read = None
+                raise self._broken("c2h_0", error) from error
+            if found is not None:
+                self._read = None
+                self._kept += found
+            if len(self._kept) < 4 and time.monotonic() >= end:
+                return np.empty(0, np.uint32)
+        size = min(len(self._kept) // 4, words_max) * 4
+        words, self._kept = np.frombuffer(self._kept[:size], "<u4"), self._kept[size:]
+        return words.astype(np.uint32)
+
+    def _write(self, node: int, content: bytes, stop: threading.Event) -> None:
+        """Write all of a packet, in portions that the node takes."""
+        at, end = 0, time.monotonic() + self._timeout
+        while at < len(content) and not stop.is_set():
+            try:
+                taken = os.write(node, memoryview(content)[at : at + PORTION_BYTES])
+            except (BlockingIOError, InterruptedError):
+                taken = 0
+            if taken:
+                at, end = at + taken, time.monotonic() + self._timeout
+            elif time.monotonic() > end:
+                raise DeviceTimeoutError(f"{self._prefix}_h2c_0 took nothing {self._timeout:g} s")
+            else:
+                time.sleep(PAUSE_SECONDS)
+
+    def _check_writes(self) -> None:
+        """Raise what went wrong with packets that were sent."""
+        while self._writes and self._writes[0].done():
+            try:
+                self._writes.popleft().result()
+            except OSError as error:
+                raise self._broken("h2c_0", error) from error
+
+    # ---- its life ----
+
+    def reset(self) -> None:
+        """Drop what was sent and not taken, and what was not received; open nodes that broke."""
+        self._settle()
+        if self._is_broken:
+            self._close()
+            self._open()
+        self._drain()
+
+    def _settle(self) -> None:
+        """Wait a little for what is under way, and drop it."""
+        self._stop.set()
+        self._stop = threading.Event()
+        under_way: list[Future[Any]] = [*self._writes, *([self._read] if self._read else [])]
+        for future in wait(under_way, GRACE_SECONDS).done:
+            self._is_broken |= isinstance(future.exception(), OSError)
+        self._writes = deque(write for write in self._writes if not write.done())
+        # A read that is still waiting brings words of the time after.
+        self._read = None if self._read and self._read.done() else self._read
+        self._kept = b""
+
+    def _drain(self) -> None:
+        """Read, and drop, the words that are there; a node that has none may wait."""
+        end, found = time.monotonic() + GRACE_SECONDS, b"?"
+        while found and time.monotonic() < end:
+            self._read = self._read or self._started(PORTION_BYTES)
+            try:
+                found = self._read.result(max(end - time.monotonic(), 0.0))
+            except LateError:
+                return
+            except OSError as error:
+                self._read = None
+                raise self._broken("c2h_0", error) from error
+            self._read = None
+
+    def _started(self, size: int) -> "Future[bytes]":
+        return self._workers["c2h_0"].start(partial(_read, self._node("c2h_0"), size))
+
+    def close(self) -> None:
+        """Let the card go; to close again does nothing."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._settle()
+            self._close()
+            for worker in self._workers.values():
+                worker.end()
+
+    def _open(self) -> None:
+        if self._is_closed:
+            raise DeviceError("the card was closed; open it again")
+        modes = (os.O_RDWR, os.O_WRONLY, os.O_RDONLY)
+        try:
+            for name, mode in zip(NAMES, modes, strict=True):
+                self._nodes[name] = self._opened(name, mode | os.O_CLOEXEC)
+                if name == "user":
+                    # XDMA lets anybody open it.
+                    fcntl.flock(self._nodes[name], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._close()
+            raise BusyError(f"{self._prefix} belongs to another client") from None
+        except DeviceError:
+            self._close()
+            raise
+        self._is_broken = False
+        self._writes.clear()
+        self._read = None
+
+    def _opened(self, name: str, flags: int) -> int:
+        """Open a node; one that is opened when nobody waits for it any more is closed again."""
+        is_late = threading.Event()
+
+        def ask() -> int:
+            node = os.open(f"{self._prefix}_{name}", flags)
+            if is_late.is_set():
+                _close(node)
+            return node
+
+        try:
+            return self._call(name, ask)
+        except DeviceTimeoutError:
+            is_late.set()
+            raise
+
+    def _close(self) -> None:
+        """Close all nodes, in a thread: to close one that is stuck would be stuck, too."""
+        nodes = list(self._nodes.values())
+        self._nodes.clear()
+        closing = threading.Thread(target=lambda: deque(map(_close, nodes)), daemon=True)
+        closing.start()
+        closing.join(GRACE_SECONDS)
+
+    def _node(self, name: str) -> int:
+        if name not in self._nodes:
+            said = "was closed; open it again" if self._is_closed else "is gone; reset it"
+            raise DeviceError(f"the card {self._prefix} {said}")
+        return self._nodes[name]
+
+    def _call(self, name: str, ask: Callable[[], Result]) -> Result:
+        """Call a node, in its thread."""
+        try:
+            return self._workers[name].call(ask, self._timeout, f"{self._prefix}_{name}")
+        except OSError as error:
+            raise self._broken(name, error) from error
+
+    def _broken(self, name: str, error: OSError) -> DeviceError:
+        """Note that the nodes are to be opened again, and say why."""
+        if isinstance(error, DeviceError):
+            return error
+        self._is_broken = True
+        if error.errno == errno.EBUSY:
+            return BusyError(f"{self._prefix} belongs to another client")
+        reason = error.strerror or error
+        return DeviceError(f"{self._prefix}_{name} does not work: {reason}; reset the card")
+
+
+def _read(node: int, size: int) -> bytes:
+    """Read what there is; nothing if there is nothing yet."""
+    try:
+        content = os.read(node, size)
+    except (BlockingIOError, InterruptedError, TimeoutError):
+        content = b""
+    if not content:
+        time.sleep(PAUSE_SECONDS)
+    return content
+
+
+def _close(node: int) -> None:
+    try:
+        os.close(node)
+    except OSError:
+        return  # It is gone all the same.

@@ -1,0 +1,27 @@
+"""Cards for many clients: `Service` on one side of a socket, `Client` on the other.
+
+Every request has an id. A client asks again, under the same id, when a connection is lost; the
+service answers from what it has, or encodes anew: ids are exact, so both are the same.
+"""
+
+from zeton.accel.service.address import Address
+from zeton.accel.service.blocking import Client
+from zeton.accel.service.client import AsyncClient
+from zeton.accel.service.errors import Code, ProtocolError, RefusedError, ServiceError
+from zeton.accel.service.running import default_address, run
+from zeton.accel.service.server import Service
+from zeton.accel.service.settings import Settings
+
+__all__ = [
+    "Address",
+    "AsyncClient",
+    "Client",
+    "Code",
+    "ProtocolError",
+    "RefusedError",
+    "Service",
+    "ServiceError",
+    "Settings",
+    "default_address",
+    "run",
+]

@@ -1,0 +1,52 @@
+"""What the service refuses, on both sides of the socket.
+
+* AcceleratorError
+  + ServiceError     catches both below; a service cannot be reached, or settings make none
+    - RefusedError     the service refused a client or a request, and says why by a code
+    - ProtocolError    the other side sent what the protocol does not know
+"""
+
+import ssl
+from enum import StrEnum
+
+from zeton.accel.errors import AcceleratorError
+
+__all__ = ["Code", "ProtocolError", "RefusedError", "ServiceError", "is_final"]
+
+
+class Code(StrEnum):
+    """Why something is refused; what is refused for `BUSY` may be sent again."""
+
+    BUSY = "busy"
+    CARD = "card"
+    REPEATED = "repeated"
+    REQUEST = "request"
+    SIZE = "size"
+    TOKEN = "token"  # noqa: S105 - a word, no secret.
+    VERSION = "version"
+
+
+class ServiceError(AcceleratorError, OSError):
+    """The service cannot be started or reached, or it changed under its client."""
+
+
+class RefusedError(ServiceError):
+    """The service refused a client or a request."""
+
+    def __init__(self, message: str, code: str) -> None:
+        """Keep the code beside the message."""
+        super().__init__(message)
+        self.code = code
+
+
+class ProtocolError(ServiceError):
+    """The other side sent bytes that are no frame of the protocol."""
+
+
+def is_final(error: Exception) -> bool:
+    """Say whether to reach the service again would change nothing."""
+    if isinstance(error, RefusedError):
+        return error.code != Code.BUSY
+    if isinstance(error, ServiceError | ssl.SSLCertVerificationError):
+        return True
+    return not isinstance(error, OSError | EOFError)  # No loss of a connection.

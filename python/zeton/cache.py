@@ -1,0 +1,176 @@
+"""Images of tokenizers in the user's cache folder: what one load has made, the next one maps.
+
+An image is derived from a `.zeton` file and holds the tables that the engine makes of its tokens.
+It is kept under the file's checksum and the engine's name, so it never is out of date. Where it is
+missing, damaged, or not the user's own, it is made again; where that cannot be, nobody is told.
+"""
+
+import os
+import re
+import stat
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from zeton._engine import IMAGE_ENGINE, Engine, from_file, from_image, write_image
+
+__all__ = ["cache_folder", "from_content"]
+
+CONTENT_BYTES_MIN = 1 << 17
+"""Smaller files are read about as fast without an image."""
+
+CONTENT_BYTES_MAX = 1 << 25
+"""Larger files have images that would fill the folder."""
+
+IMAGES_MAX = 16
+IMAGES_BYTES_MAX = 1 << 29
+"""Images that the folder holds at most, and their bytes: beyond, the oldest go."""
+
+OTHERS_DAYS_MAX = 7
+"""Days that images of other engines stay: two versions in use do not push each other out."""
+
+LEFT_OVER_SECONDS = 3600
+"""An image that has been in the making for so long was left by a process that was killed."""
+
+SUFFIX = ".image"
+_DAY = 24 * 3600
+
+# Nothing else is ever removed, whatever folder somebody names.
+_IMAGE = re.compile(r"[0-9a-f]{64}-.+\.image")
+_IN_THE_MAKING = re.compile(r"\.[0-9a-f]{64}-.+\.image\.[0-9a-f]{16}\.tmp")
+_POSIX = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of images, which ZETON_CACHE names, or None where there is none."""
+    named = os.environ.get("ZETON_CACHE")
+    if named in ("", "0", "off") or not _POSIX:
+        return None
+    if named is not None:
+        return Path(os.path.expanduser(named))  # noqa: PTH111 - what has no home stays.
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):  # noqa: PTH117 - a str; others are to be ignored.
+        return Path(base, "zeton")
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none.
+    if not os.path.isabs(home) or not _is_ours(home):  # noqa: PTH117
+        return None
+    return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "zeton")
+
+
+def _is_ours(folder: str) -> bool:
+    """Tell whether a folder is this user's: in another's home, as under sudo, nothing is made."""
+    try:
+        return os.stat(folder).st_uid == os.geteuid()  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+
+
+def from_content(content: bytes, *, keep: bool = True) -> Engine:
+    """Read a `.zeton` file's content, from its image if there is one; if not, `keep` makes one."""
+    sized = CONTENT_BYTES_MIN <= len(content) <= CONTENT_BYTES_MAX
+    path = cache_folder() if sized else None
+    folder = _open_folder(path, make=keep) if path else None
+    if folder is None:
+        return from_file(content)
+    try:
+        name = f"{content[-32:].hex()}-{IMAGE_ENGINE}{SUFFIX}"
+        engine = _read(folder, name, content)
+        if engine is None:
+            engine = from_file(content)
+            if keep:
+                with suppress(OSError):
+                    _write(folder, name, content, engine)
+        return engine
+    finally:
+        os.close(folder)
+
+
+def _open_folder(path: Path, *, make: bool) -> int | None:
+    """Open a folder of the user's own that nobody else can write to."""
+    try:
+        if make:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, exist_ok=True)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    if _is_own(os.fstat(folder)):
+        return folder
+    os.close(folder)
+    return None
+
+
+def _read(folder: int, name: str, content: bytes) -> Engine | None:
+    """Read an image that is a file of the user's own, and no link to one."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        image = os.open(name, flags, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(image)
+        if not stat.S_ISREG(status.st_mode) or not _is_own(status):
+            return None
+        return from_image(content, image)
+    finally:
+        os.close(image)
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Tell whether something belongs to the user and only the user can write to it."""
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return status.st_uid == os.geteuid() and not status.st_mode & others
+
+
+def _write(folder: int, name: str, content: bytes, engine: Engine) -> None:
+    """Write an image that appears whole or not at all.
+
+    It is not synced: one that a crash has damaged is found out by its checksum.
+    """
+    made = f".{name}.{os.urandom(8).hex()}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    image = os.open(made, flags, 0o600, dir_fd=folder)
+    try:
+        try:
+            write_image(engine, content, image)
+        finally:
+            os.close(image)
+        os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(made, dir_fd=folder)
+        raise
+    _tidy(folder, name)
+
+
+def _tidy(folder: int, new: str) -> None:
+    """Remove what was left over, old images of other engines, and the oldest beyond the limits.
+
+    A process that has an image mapped keeps it.
+    """
+    now = time.time()
+    images = []
+    for name in os.listdir(folder):
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            continue
+        age = now - status.st_mtime
+        if _IMAGE.fullmatch(name):
+            # The new one first, whatever the clocks say.
+            images.append((name != new, age, status.st_size, name))
+        elif _IN_THE_MAKING.fullmatch(name) and age > LEFT_OVER_SECONDS:
+            _remove(folder, name)
+    size = 0
+    for count, (old, age, image_bytes, name) in enumerate(sorted(images), 1):
+        size += image_bytes
+        ours = name.endswith(f"-{IMAGE_ENGINE}{SUFFIX}")
+        many = count > IMAGES_MAX or size > IMAGES_BYTES_MAX
+        if old and (many or (not ours and age > OTHERS_DAYS_MAX * _DAY)):
+            _remove(folder, name)
+
+
+def _remove(folder: int, name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=folder)

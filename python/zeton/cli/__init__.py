@@ -1,0 +1,90 @@
+"""The command line: parse, call the package, print.
+
+Data goes to stdout and nothing else does; a refusal is one line on stderr and exit code 2.
+"""
+
+import io
+import sys
+from typing import NoReturn
+
+import click
+
+import zeton
+from zeton.cli.accel import accel
+from zeton.cli.accel_card import card_server, fake_card
+from zeton.cli.accel_serve import serve
+from zeton.cli.chunk import chunk
+from zeton.cli.count import count
+from zeton.cli.decode import decode
+from zeton.cli.encode import encode
+from zeton.cli.evaluate import evaluate
+from zeton.cli.find import find
+from zeton.cli.info import info
+from zeton.cli.learn import learn
+from zeton.cli.seq2seq import seq2seq
+from zeton.cli.shard import shard
+from zeton.cli.show import show
+from zeton.cli.train import train
+from zeton.cli.truncate import truncate
+from zeton.visible import visible
+
+
+class Refusing(click.Command):
+    """A command that turns every refusal of the package into one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except zeton.Error as error:
+            stop(str(error), 2)
+        except BrokenPipeError:
+            raise  # Click ends quietly.
+        except OSError as error:
+            named = error.filename is not None and error.strerror is not None
+            stop(f"{error.filename}: {error.strerror}" if named else str(error), 2)
+        except KeyboardInterrupt:
+            stop("stopped", 130)
+
+
+class Commands(Refusing, click.Group):
+    """All commands under one name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click hands it over)
+        """Name the commands in the order of the data, not of the alphabet."""
+        return list(self.commands)
+
+
+def stop(reason: str, code: int) -> NoReturn:
+    """Say in one line why the command ends, and end it."""
+    click.echo(f"zeton: {visible(reason)}", err=True)
+    sys.exit(code)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(zeton.__version__, prog_name="zeton", message="%(prog)s %(version)s")
+def main() -> None:
+    """Byte pair encoding: train a tokenizer, encode text, decode ids."""
+
+
+for command in (
+    train,
+    learn,
+    encode,
+    decode,
+    count,
+    truncate,
+    chunk,
+    shard,
+    find,
+    evaluate,
+    show,
+    info,
+    seq2seq,
+    accel,
+):
+    main.add_command(command)
+for command in (serve, card_server, fake_card):
+    accel.add_command(command)

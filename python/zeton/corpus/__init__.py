@@ -1,0 +1,37 @@
+"""Files become texts: which files (`paths`), what they hold (`kinds`), text after text (`reader`).
+
+Text, JSON lines and Parquet; text and JSON lines also as `.gz`, `.zst` and `.xz`; folders and globs
+of them. Reading can stop after any text and go on from there; nothing is left out unless asked for,
+and then it is counted. For many readers at once, `units` are what each one reads.
+"""
+
+from zeton.corpus.paths import (
+    AnyPath,
+    are_plain,
+    files,
+    identity,
+    remark_doubles,
+    standard_library,
+    weights_of,
+)
+from zeton.corpus.reader import OnError, Part, Position, Reader, Skipped, parts, texts
+from zeton.corpus.units import Unit, plan
+
+__all__ = [
+    "AnyPath",
+    "OnError",
+    "Part",
+    "Position",
+    "Reader",
+    "Skipped",
+    "Unit",
+    "are_plain",
+    "files",
+    "identity",
+    "parts",
+    "plan",
+    "remark_doubles",
+    "standard_library",
+    "texts",
+    "weights_of",
+]

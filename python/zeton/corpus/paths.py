@@ -1,0 +1,138 @@
+"""Which files a corpus has: paths, folders and globs become files, with what is known of each."""
+
+import glob
+import os
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from os import PathLike
+from pathlib import Path
+from typing import NoReturn, TypeAlias
+
+from zeton.corpus.kinds import chunks, is_packed, is_table
+from zeton.errors import CorpusError, FileError, MissingFileError, file_error
+
+AnyPath: TypeAlias = str | PathLike[str]
+
+
+def standard_library() -> list[Path]:
+    """Return the sources of the standard library: real text on every machine."""
+    folder = Path(sysconfig.get_path("stdlib"))
+    packages = {"site-packages", "dist-packages"}
+    return sorted(path for path in folder.rglob("*.py") if not packages & set(path.parts))
+
+
+def files(paths: Iterable[AnyPath]) -> list[Path]:
+    """Return the files that paths stand for, in the order of the paths, each as often as given.
+
+    A folder stands for the files in it, sorted, hidden and binary ones left out; a glob for the
+    files and folders that it matches, sorted, each file once. What exists is no glob.
+    """
+    found: list[Path] = []
+    for given in [paths] if isinstance(paths, (str, PathLike)) else paths:
+        if not os.fspath(given):
+            raise FileError("a path is empty; give files or folders of text")
+        path = Path(given)
+        if path.exists() or not glob.has_magic(str(path)):
+            found += _files_of(path)
+            continue
+        matches = glob.glob(str(path), recursive=True)  # noqa: PTH207 - it may be absolute.
+        if not matches:
+            raise MissingFileError(f"{path} matches no file; give files or folders of text")
+        found += sorted({file for match in matches for file in _files_of(Path(match))})
+    return found
+
+
+def are_plain(files: Iterable[Path]) -> bool:
+    """Return whether the bytes of all files are their texts, and nothing else."""
+    return not any(is_table(file) or is_packed(file) for file in files)
+
+
+def identity(files: Iterable[Path]) -> list[tuple[str, int, int]]:
+    """Return each file's path as given, size and time of change, which tell if it is the same."""
+    found = []
+    for path in files:
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise file_error(path, "read", error) from None
+        found.append((str(path), status.st_size, status.st_mtime_ns))
+    return found
+
+
+def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
+    """Return how often each file counts: the weight of the first pattern that matches it, or 1.
+
+    A pattern is a path, a name, a glob of either, in which `*` goes across folders, or a folder.
+    """
+    for pattern, weight in weights.items():
+        if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight < 2**32:
+            raise CorpusError(
+                f"the weight of {pattern!r} is {weight!r}; give an int from 1 to 2^32-1"
+            )
+    unused = dict.fromkeys(weights)
+    found = []
+    for path in files:
+        matching = [pattern for pattern in weights if _matches(path, pattern)]
+        found.append(weights[matching[0]] if matching else 1)
+        for pattern in matching[:1]:
+            unused.pop(pattern, None)
+    for pattern in unused:
+        raise CorpusError(
+            f"the weight of {pattern!r} is for no file, or only for files of a weight before it"
+        )
+    return found
+
+
+def remark_doubles(
+    files: Sequence[Path], times: Sequence[int], remark: Callable[[str], object]
+) -> None:
+    """Say which files are given several times, which may be meant or not."""
+    given_as: dict[str, list[int]] = {}
+    for at, file in enumerate(files):
+        given_as.setdefault(os.path.abspath(file), []).append(at)  # noqa: PTH100 - `..` goes too.
+    if doubles := [places for places in given_as.values() if len(places) > 1]:
+        first, more = doubles[0], len(doubles) - 1
+        counts = sum(times[at] for at in first)
+        others = f"; doubled as well: {more}" if more else ""
+        remark(f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}")
+
+
+def _matches(path: Path, pattern: str) -> bool:
+    """Tell whether a pattern is a file's name, its path, a glob of either, or a folder it is in."""
+    whole = path.absolute()
+    return (
+        fnmatch(str(path), pattern)
+        or fnmatch(path.name, pattern)
+        or Path(pattern).absolute() in (whole, *whole.parents)
+    )
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the file, or the files of the folder, that a path names."""
+    if path.is_dir():
+        return [file for file in sorted(_inside(path)) if file.is_file() and not _is_binary(file)]
+    if path.exists():
+        return [path]
+    raise MissingFileError(f"{path} is missing; give files or folders of text")
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Find what is in a folder and not hidden; a folder that cannot be listed is refused."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise file_error(error.filename, "read", error) from None
+
+    for root, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(root, name) for name in names if not name.startswith("."))
+
+
+def _is_binary(file: Path) -> bool:
+    """Tell files that are not text by the zero byte that they begin with, near enough."""
+    if is_table(file):
+        return False
+    try:
+        return b"\0" in next(chunks(file, 0, 1 << 13), b"")[: 1 << 13]
+    except FileError:
+        return False  # It is refused, or skipped and counted, when it is read.

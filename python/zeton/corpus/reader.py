@@ -1,0 +1,277 @@
+"""Files become texts, one after the other, each with the place from which reading can go on."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from zeton.corpus import kinds
+from zeton.corpus.paths import AnyPath, files
+from zeton.errors import CorpusError, FileError
+
+OnError: TypeAlias = Literal["raise", "skip"]
+
+READ_BYTES = 1 << 22
+"""How much of a long text is in memory at once, at the least."""
+
+OVERLAP_BYTES = 8
+"""How much of what was looked at for a cut is looked at with what follows: two characters."""
+
+EXAMPLES_MAX = 5
+"""How many of the things that were skipped are told with their reasons."""
+
+FOR_EVER = 2**63
+"""A place that no file reaches."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a corpus: a file's number, and how much of it is done.
+
+    That is bytes, unpacked, of text and JSON lines, and rows of Parquet.
+    """
+
+    file: int
+    at: int
+
+
+class Part(NamedTuple):
+    """A text, or a part of a long one that may stand alone."""
+
+    text: str | bytes
+    file: int
+    end: Position
+
+
+@dataclass
+class Skipped:
+    """What was left out because it could not be read; `print` makes one line of it."""
+
+    files: list[tuple[str, str]] = field(default_factory=list)
+    """Every file, by name, with the reason."""
+    lines: int = 0
+    """How many lines and rows."""
+    examples: list[tuple[str, str]] = field(default_factory=list)
+    """The first few of both, by place, with the reason."""
+
+    def __bool__(self) -> bool:
+        """Tell whether anything was left out."""
+        return bool(self.files or self.lines)
+
+    def __str__(self) -> str:
+        """Say in one line how much was left out, and what was the first."""
+        if not self:
+            return "skipped nothing"
+        counts = ((self.lines, "line"), (len(self.files), "file"))
+        told = " and ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in counts if n)
+        return f"skipped {told}; first: {' '.join(self.examples[0])}"
+
+    def add_file(self, name: str, reason: str) -> None:
+        """Count a file."""
+        self.files.append((name, reason))
+        self._add_example(name, reason)
+
+    def add_line(self, place: str, reason: str) -> None:
+        """Count a line or a row."""
+        self.lines += 1
+        self._add_example(place, reason)
+
+    def add(self, others: "Skipped") -> None:
+        """Count what was left out of what comes after."""
+        self.files += others.files
+        self.lines += others.lines
+        self.examples = [*self.examples, *others.examples][:EXAMPLES_MAX]
+
+    def _add_example(self, place: str, reason: str) -> None:
+        if len(self.examples) < EXAMPLES_MAX:
+            self.examples.append((place, reason))
+
+
+class Reader:
+    """The texts of files: a plain file is one, JSON lines and Parquet hold one a row, in `field`.
+
+    A long plain text comes in parts, in bounded memory: `cut` is given the last bytes so far, and
+    returns how many of them may stand before a cut, or 0 if none. It is to tell by the
+    `OVERLAP_BYTES` around a place, and is not asked again about others. Where none is safe, the
+    text comes whole.
+
+    A reader that starts at the `end` of a part reads what comes after that part. Plain files are
+    entered there, Parquet at the group of rows, and what is compressed is read over. One that is
+    given such an `end` reads what comes before it.
+
+    What cannot be read is an error that names it, or with `on_error="skip"` is left out and counted
+    in `skipped`: a line or row without text, or a file from where it is damaged on. What was
+    read before the damage stays: whole lines and rows, and all bytes of a plain text. While a part
+    is in hand, `skipped` holds what was left out before its `end`: keep both, and give them to the
+    reader that goes on.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        field: str = "text",
+        *,
+        cut: Callable[[bytes], int],
+        start: Position = Position(0, 0),  # noqa: B008 - it never changes.
+        end: Position | None = None,
+        on_error: OnError = "raise",
+        skipped: Skipped | None = None,
+    ) -> None:
+        """Name what to read, from where, and what to do about what cannot be read."""
+        if on_error not in get_args(OnError):
+            raise CorpusError(f"on_error is {on_error!r}; it must be 'raise' or 'skip'")
+        if not 0 <= start.file <= len(files) or start.at < 0:
+            raise CorpusError(f"{start} is in none of {len(files)} files; start at a part's end")
+        self.files = list(files)
+        self.field = field
+        self.cut = cut
+        self.start = start
+        self.end = Position(len(files), 0) if end is None else end
+        self.on_error = on_error
+        self.skipped = Skipped() if skipped is None else skipped
+        for path in self.files:
+            if kinds.kind(path) == ".parquet":
+                kinds.pyarrow(path)  # That it is missing is no damage, and is told before the work.
+                break
+
+    def __iter__(self) -> Iterator[Part]:
+        """Read from the start on."""
+        for number in range(self.start.file, len(self.files)):
+            path = self.files[number]
+            at = self.start.at if number == self.start.file else 0
+            if Position(number, at) >= self.end:
+                return
+            texts = self._texts(path, at, self.end.at if number == self.end.file else FOR_EVER)
+            try:
+                for text, at in texts:
+                    yield Part(text, number, Position(number, at))
+            except (CorpusError, FileError) as error:
+                if self.on_error == "raise":
+                    raise
+                reason = str(error).removeprefix(f"{path} ")
+                unit = "rows" if kinds.kind(path) == ".parquet" else "bytes"
+                stays = f"; its first {at} {unit} stay" if at else ""
+                self.skipped.add_file(str(path), reason + stays)
+
+    def _texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str | bytes, int]]:
+        """Read the texts of a file from a place up to another, each with the place after it."""
+        match kinds.kind(path):
+            case ".jsonl" | ".ndjson":
+                return self._line_texts(path, at, stop)
+            case ".parquet":
+                return self._row_texts(path, at, stop)
+            case _:
+                return _text_parts(path, at, stop, self.cut)
+
+    def _line_texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str, int]]:
+        first = 0
+        for count, (line, end) in enumerate(kinds.lines(path, at)):
+            if end > stop:
+                return
+            if line and not line.isspace():
+                try:
+                    text = _json_text(line, self.field)
+                except _NoTextError as error:
+                    first = first or kinds.line_number(path, at)
+                    self._skip(f"{path}, line {first + count}", error)
+                else:
+                    yield text, end
+
+    def _row_texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str, int]]:
+        for value, end in kinds.rows(path, self.field, at):
+            if end > stop:
+                return
+            try:
+                text = _text(value, self.field)
+            except _NoTextError as error:
+                self._skip(f"{path}, row {end}", error)
+            else:
+                yield text, end
+
+    def _skip(self, place: str, reason: Exception) -> None:
+        if self.on_error == "raise":
+            raise CorpusError(f"{place} {reason}") from None
+        self.skipped.add_line(place, str(reason))
+
+
+def parts(
+    paths: Iterable[AnyPath], field: str = "text", *, cut: Callable[[bytes], int]
+) -> Iterator[str | bytes]:
+    """Read texts in bounded memory: a long one comes in parts, cut where `cut` says it is safe."""
+    for part in Reader(files(paths), field, cut=cut):
+        yield part.text
+
+
+def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, bytes]]:
+    """Read every text whole, with the name of its file: a file is one text, JSON lines are many."""
+    reader = Reader(files(paths), field, cut=lambda _: 0)
+    for text, number, _ in reader:
+        name = str(reader.files[number])
+        if isinstance(text, str):
+            yield name, text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        else:
+            yield name, text
+
+
+def _text_parts(
+    path: Path, at: int, stop: int, cut: Callable[[bytes], int]
+) -> Iterator[tuple[bytes, int]]:
+    """Cut a text into parts; what cannot be cut grows, and is looked at once.
+
+    Where a part ends depends on where it begins and on nothing else, so that whoever goes on from
+    there gets the same parts.
+    """
+    seen: list[bytes] = []
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        for chunk in kinds.chunks(path, at, READ_BYTES):
+            if not (at or seen or chunks):
+                kinds.refuse_others(path, chunk[:8])
+            chunks.append(chunk)
+            size += len(chunk)
+            if size < READ_BYTES:
+                continue
+            held = b"".join(chunks)
+            while len(held) >= READ_BYTES:
+                overlap = seen[-1][-OVERLAP_BYTES:] if seen else b""
+                if done := cut(overlap + held[:READ_BYTES]):
+                    done += sum(map(len, seen)) - len(overlap)
+                    held = b"".join([*seen, held])
+                    at += done
+                    yield held[:done], at
+                    if at >= stop:
+                        return
+                    seen, held = [], held[done:]
+                else:
+                    seen.append(held[:READ_BYTES])
+                    held = held[READ_BYTES:]
+            chunks, size = [held], len(held)
+    except FileError:
+        if rest := b"".join([*seen, *chunks]):
+            yield rest, at + len(rest)
+        raise
+    rest = b"".join([*seen, *chunks])
+    if rest or not at:  # An empty file is an empty text.
+        yield rest, at + len(rest)
+
+
+class _NoTextError(Exception):
+    """Why a line or a row holds no text."""
+
+
+def _json_text(line: bytes, field: str) -> str:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _NoTextError(f"is not JSON: {getattr(error, 'msg', error)}") from None
+    if not isinstance(record, dict) or field not in record:
+        raise _NoTextError(f"has no field {field!r}; name another field")
+    return _text(record[field], field)
+
+
+def _text(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise _NoTextError(f"has {value!r:.40}, not text, in field {field!r}; remove it")
+    return value

@@ -1,0 +1,130 @@
+"""Files read and written whole: bounded on the way in, all or nothing on the way out."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from zeton.errors import Error, FileError, file_error
+
+try:
+    import fcntl
+except ImportError:  # There is none on Windows; there, what a kill leaves behind stays.
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["given", "hold", "read_whole", "write_whole", "write_whole_by"]
+
+
+AT_ONCE = 1 << 20
+"""Bytes that are read at once where a file does not say how many it has."""
+
+
+def given(path: str | os.PathLike[str]) -> Path:
+    """Return a path that is not empty: an empty one would be the current folder."""
+    if not os.fspath(path):
+        raise FileError("the path is empty; give a file or a folder")
+    return Path(path)
+
+
+def read_whole(path: Path, bytes_max: int) -> bytes:
+    """Read a file, and refuse one with more than so many bytes before it fills the memory."""
+    try:
+        with path.open("rb") as file:
+            # Room is made for all that is asked for: as much as the file says it has, then what a
+            # pipe has, or a file that has grown.
+            parts = [file.read(min(os.fstat(file.fileno()).st_size, bytes_max) + 1)]
+            room = bytes_max + 1 - len(parts[0])
+            while room and (more := file.read(min(room, AT_ONCE))):
+                parts.append(more)
+                room -= len(more)
+            content = b"".join(parts)
+    except (OSError, ValueError) as error:
+        raise file_error(path, "read", error) from None
+    if len(content) > bytes_max:
+        raise FileError(f"{path} is larger than {bytes_max} bytes, as none of its kind is")
+    return content
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that appears whole or not at all."""
+
+    def write(name: Path) -> None:
+        with name.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    write_whole_by(path, write)
+
+
+def write_whole_by(path: Path, write: Callable[[Path], None]) -> None:
+    """Let a file appear whole or not at all: `write` writes it under another name, and to the disk.
+
+    A link stays, and the file that it leads to is written. What an earlier writer of the same file
+    left behind when it was killed is removed.
+    """
+    try:
+        path = path.resolve()
+        _remove_stale(path)
+        with _temporary(path) as name:
+            write(name)
+            name.replace(path)
+        _sync_folder(path.parent)
+    except (OSError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        raise file_error(path, "written", error) from None
+
+
+def hold(handle: int) -> bool:
+    """Take a file until it is closed, or the process ends; return whether nobody else has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """Make an empty file beside a path, held while it is in use, and removed if it is there yet."""
+    name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    if fcntl is None:
+        os.close(handle)  # What is open cannot be renamed.
+    else:
+        hold(handle)  # Where the system has no locks, nothing is taken for stale either.
+    try:
+        yield name
+    finally:
+        name.unlink(missing_ok=True)
+        if fcntl is not None:
+            os.close(handle)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove temporaries of this very file that nobody holds: their writers were killed."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}\.tmp")
+    if fcntl is None:
+        return
+    with suppress(OSError):  # What cannot be looked for, or removed, does no harm.
+        for file in [file for file in path.parent.iterdir() if ours.fullmatch(file.name)]:
+            handle = os.open(file, os.O_RDWR)
+            try:
+                if hold(handle):
+                    file.unlink(missing_ok=True)
+            finally:
+                os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

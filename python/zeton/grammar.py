@@ -1,0 +1,78 @@
+"""What a pattern means and the table it compiles to, as plain values.
+
+The scanner runs such a table: states by classes of characters, one step a character, and two marks
+in place of looking ahead.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from zeton._engine import Engine
+
+CUT_MARK_0, CUT_MARK_1, CUT_HERE, SET_MARK_0, SET_MARK_1 = 1, 2, 4, 8, 16
+"""The bits of an action, in the order in which they are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transducer:
+    """The table, state by state: what follows on each class of characters, and what is done."""
+
+    states: tuple[str, ...]
+    """What each state has read, in words; the first is the start."""
+    next: tuple[bytes, ...]
+    """`next[state][class]`: the state that follows."""
+    actions: tuple[bytes, ...]
+    """`actions[state][class]`: a piece ends at mark 0, at mark 1, before this character; then
+    mark 0 is set after this character, mark 1 before it."""
+    class_of: bytes
+    """The class of every code point."""
+    class_of_bad_byte: int
+    """The class of a byte that is not UTF-8."""
+    class_of_end: int
+    """The class of the end of the text, the last step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The choices that make one pattern of the family, and their transducer."""
+
+    contractions: tuple[str, ...]
+    contractions_place: Literal["nowhere", "piece", "suffix"]
+    contractions_ignore_case: bool
+    word_prefix: frozenset[str]
+    word_case_splits: bool
+    word_marks: bool
+    number_blank: bool
+    number_digits_max: int | None
+    punctuation_blank: bool
+    punctuation_marks: bool
+    punctuation_tail: frozenset[str]
+    space_to_end: bool
+    space_to_newline: bool
+    space_leaves_last: bool
+    transducer: Transducer
+
+
+def read_grammar(engine: Engine) -> Grammar | None:
+    """Return the grammar of a tokenizer's pattern; None if it is not of the family."""
+    values = engine.read_grammar()
+    if values is None:
+        return None
+    classes = values.pop("class_count")
+
+    def rows(name: str) -> tuple[bytes, ...]:
+        table = values.pop(name)
+        return tuple(table[at : at + classes] for at in range(0, len(table), classes))
+
+    transducer = Transducer(
+        states=tuple(values.pop("states")),
+        next=rows("next"),
+        actions=rows("actions"),
+        class_of=values.pop("class_of"),
+        class_of_bad_byte=values.pop("class_of_bad_byte"),
+        class_of_end=values.pop("class_of_end"),
+    )
+    values["contractions"] = tuple(values["contractions"])
+    values["word_prefix"] = frozenset(values["word_prefix"])
+    values["punctuation_tail"] = frozenset(values["punctuation_tail"])
+    return Grammar(transducer=transducer, **values)

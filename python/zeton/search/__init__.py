@@ -1,0 +1,16 @@
+"""Exact search in texts, bytes and arrays of ids."""
+
+from zeton.search.finder import Finder
+from zeton.search.many import FinderMany, Match
+from zeton.search.occurrences import Occurrence, Phrase, Phrases, phrase, phrases
+
+__all__ = [
+    "Finder",
+    "FinderMany",
+    "Match",
+    "Occurrence",
+    "Phrase",
+    "Phrases",
+    "phrase",
+    "phrases",
+]

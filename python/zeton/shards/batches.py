@@ -1,0 +1,139 @@
+"""Windows of tokens in an order, shared out to ranks and workers, each exactly once an epoch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeton.errors import ShardError
+from zeton.shards.order import permutation
+from zeton.shards.reader import Reader, Tokens, place
+
+__all__ = ["Batches", "Windows"]
+
+
+class Windows:
+    """Stretches of one length, one after the other; `extra` tokens of the next come along.
+
+    With `extra=1`, a model learns `window[1:]` from `window[:-1]`, and every token is learned.
+    """
+
+    def __init__(self, reader: Reader, length: int | None = None, extra: int = 0) -> None:
+        """Take the length of packed rows, unless one is given."""
+        chosen = reader.row_length if length is None else length
+        if chosen is None or chosen < 1 or extra < 0:
+            raise ShardError(f"the length is {chosen}; give one of at least 1, as tokens a window")
+        self.reader = reader
+        self.length = chosen
+        self.extra = extra
+
+    def __len__(self) -> int:
+        """Return how many there are; what is left over is no window."""
+        return max(len(self.reader.tokens) - self.extra, 0) // self.length
+
+    def __getitem__(self, number: int) -> NDArray[Any]:
+        """Return the ids of a window."""
+        return self._of(self.reader.tokens, number)
+
+    def mask(self, number: int) -> NDArray[Any]:
+        """Return the mask of a window, for chats."""
+        if self.reader.mask is None:
+            raise ShardError(f"{self.reader.folder} has texts, not chats; there is no mask")
+        return self._of(self.reader.mask, number)
+
+    def told(self) -> dict[str, Any]:
+        """Return what tells these windows from others."""
+        digest = self.reader.manifest.digest()
+        shards = f"{self.reader.split} {digest}"
+        return {"length": self.length, "extra": self.extra, "windows": len(self), "shards": shards}
+
+    def _of(self, values: Tokens, number: int) -> NDArray[Any]:
+        start = place(number, len(self), "window") * self.length
+        return values[start : start + self.length + self.extra]
+
+
+@dataclass
+class Batches:
+    """Batches of windows for one rank, in file order or shuffled anew every epoch.
+
+    Every window is in at most one batch of one rank; those left over, too few for a batch on every
+    rank, are in none. `position` counts the windows that all ranks together are done with, so it
+    may be gone on from with other numbers of ranks and workers.
+    """
+
+    windows: Windows
+    batch_size: int
+    seed: int | None = None
+    rank: int = 0
+    ranks: int = 1
+    epoch: int = 0
+    position: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be shared out."""
+        if self.batch_size < 1 or not 0 <= self.rank < self.ranks:
+            found = f"rank {self.rank} of {self.ranks} with batches of {self.batch_size}"
+            raise ShardError(f"{found} cannot be; ranks go from 0, and a batch has a window")
+
+    @property
+    def step(self) -> int:
+        """How many windows all ranks take at once."""
+        return self.batch_size * self.ranks
+
+    def __len__(self) -> int:
+        """Return how many batches this rank has yet in the epoch."""
+        return max(len(self.windows) - self.position, 0) // self.step
+
+    def numbers(self, worker: int = 0, workers: int = 1) -> Iterator[NDArray[np.int64]]:
+        """Yield the windows of each batch that falls to a worker, who takes every `workers`-th.
+
+        Taken from the workers in turn, as a data loader does, the batches are those of one worker.
+        """
+        count, first = len(self.windows), self.position + self.rank * self.batch_size
+        order = None if self.seed is None else permutation(count, self.seed, stream=self.epoch)
+        for number in range(worker, len(self), workers):
+            start = first + number * self.step
+            chosen = np.arange(start, start + self.batch_size)
+            yield chosen if order is None else order[chosen]
+
+    def read(self, numbers: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """Return windows as one array, `ids`, for chats also `mask`."""
+        chosen = numbers.tolist()
+        found = {"ids": np.stack([self.windows[at] for at in chosen]).astype(np.int64)}
+        if self.windows.reader.mask is not None:
+            found["mask"] = np.stack([self.windows.mask(at) for at in chosen]).astype(np.int64)
+        return found
+
+    def __iter__(self) -> Iterator[dict[str, NDArray[np.int64]]]:
+        """Yield the batches of the epoch and move the position along; the next epoch follows."""
+        for numbers in self.numbers():
+            batch = self.read(numbers)
+            self.position += self.step
+            yield batch
+        self.next_epoch()
+
+    def next_epoch(self) -> None:
+        """Begin the next epoch."""
+        self.epoch, self.position = self.epoch + 1, 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place to go on from, and what it is a place in."""
+        place = {"epoch": self.epoch, "position": self.position}
+        return {**place, "seed": self.seed, **self.windows.told()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a place; one of other windows, another order or other shards is refused."""
+        here = self.state_dict()
+        if not isinstance(state, dict) or state.keys() != here.keys():
+            raise ShardError(f"a place has {', '.join(here)}; give what state_dict returned")
+        for name in ("seed", "length", "extra", "windows"):
+            if state[name] != here[name]:
+                raise ShardError(
+                    f"the place is of {name} {state[name]}, and here it is {here[name]}"
+                )
+        if state["shards"] != here["shards"]:
+            folder = self.windows.reader.folder
+            raise ShardError(f"the place is in other shards than {folder}; open those again")
+        self.epoch, self.position = int(state["epoch"]), int(state["position"])

@@ -1,0 +1,7 @@
+"""Bare ids, one after the other, as nanoGPT maps them."""
+
+from zeton.shards.formats.format import Format
+
+__all__ = ["BARE"]
+
+BARE = Format()
