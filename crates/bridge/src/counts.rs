@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use zeton::count::{Budget, Storage, Totals, hold_out, is_counted};
-use zeton::learn::{Goal, HeldOut, learn};
+use zeton::train::count::{Budget, Storage, Totals, hold_out, is_counted};
+use zeton::train::learn::{Goal, HeldOut, learn};
 use zeton::{Id, Splitter};
 
 use crate::engine::Engine;
@@ -149,7 +149,7 @@ fn files_in(folder: PathBuf) -> Storage {
 /// Merges that were learned: as objects of Python's they would take more memory than the learner.
 #[pyclass(frozen, module = "zeton._engine", name = "RawMerges")]
 #[derive(Default)]
-pub(crate) struct Merges(pub(crate) Vec<zeton::learn::Merge>);
+pub(crate) struct Merges(pub(crate) Vec<zeton::train::learn::Merge>);
 
 #[pymethods]
 impl Merges {
@@ -210,8 +210,8 @@ impl Counts {
 
     /// Returns how many tokens a tokenizer makes of the corpus.
     fn tokens(&self, py: Python<'_>, engine: &Bound<'_, Engine>) -> PyResult<u64> {
-        let vocab = engine.get().tokenizer.vocab();
-        watch(py, None, |progress| self.0.tokens(vocab, progress))
+        let model = engine.get().tokenizer.model();
+        watch(py, None, |progress| self.0.tokens(model, progress))
     }
 
     /// Learns merges; `report` is called with the number learned so far, the latest token, and the
@@ -238,7 +238,7 @@ impl Counts {
             piece_count_min,
             token_bytes_max: token_bytes_max.unwrap_or(usize::MAX),
             memory_max: memory,
-            initial: initial.map(|(engine, first)| (engine.tokenizer.vocab(), first)),
+            initial: initial.map(|(engine, first)| (engine.tokenizer.model(), first)),
             held_out: held_out.map(|(counts, merges)| HeldOut { pieces: &counts.0, merges }),
             ..Goal::merges(merges_max)
         };

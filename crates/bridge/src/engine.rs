@@ -6,15 +6,15 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use zeton::file::Notes;
 use zeton::pattern::{Case, Place};
 use zeton::split::Path;
+use zeton::storage::tokenizer_file::Notes;
 use zeton::{Allowed, Batch, Error, Id, Tokenizer};
 
-use crate::cut;
 use crate::errors::raise;
 use crate::ids::{self, Array, Lists};
 use crate::layout::{StrLayout, WIDENED_MIN};
+use crate::limits;
 use crate::text::{Source, Text};
 
 /// Texts from this size on are encoded with the GIL released; below, releasing it costs more.
@@ -51,7 +51,8 @@ impl Engine {
 
     /// Returns the bytes of a `.zeton` file.
     fn to_file<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let file = py.detach(|| zeton::file::write(&self.tokenizer, &self.notes));
+        let file =
+            py.detach(|| zeton::storage::tokenizer_file::write(&self.tokenizer, &self.notes));
         Ok(PyBytes::new(py, &file.map_err(|error| raise(py, &error))?))
     }
 
@@ -157,12 +158,12 @@ impl Engine {
     ) -> PyResult<usize> {
         let allowed = self.allowed(py, specials)?;
         if let Some(limit) = limit {
-            let limit = cut::ids_max(limit)?;
+            let limit = limits::ids_max(limit)?;
             let count = |part: &[u8], goes_on| {
                 let count = || self.tokenizer.count_until(part, &allowed, goes_on, limit);
                 py.detach(count).map_err(|error| raise(py, &error))
             };
-            return match cut::by_parts(text, limit, false, count) {
+            return match limits::by_parts(text, limit, false, count) {
                 Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(py) => {
                     let whole = count(text.extract::<Text<'_>>()?.bytes(), false)?;
                     Ok(whole.expect("a whole text always tells"))
@@ -203,7 +204,7 @@ impl Engine {
         n: &Bound<'_, PyAny>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let ids_max = cut::ids_max(n)?;
+        let ids_max = limits::ids_max(n)?;
         let limit = ids_max.saturating_add(1).into_pyobject(py)?;
         Ok(self.count(py, text, Some(limit.as_any()), specials, None)? <= ids_max)
     }
@@ -314,7 +315,7 @@ impl Engine {
     /// Return all pairs that merge: (left id, right id) to the id of the two joined, by rising rank.
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let merges = PyDict::new(py);
-        for (pair, id) in self.tokenizer.vocab().pairs().by_rank() {
+        for (pair, id) in self.tokenizer.model().pairs().by_rank() {
             merges.set_item(pair, id)?;
         }
         Ok(merges)
@@ -515,7 +516,7 @@ impl Engine {
         let mut bytes = Vec::new();
         let decode = |ids: &[Id], left: usize| {
             if bytes.is_empty() {
-                bytes = zeton::huge::vec(left * TOKEN_BYTES);
+                bytes = zeton::sys::huge_buffer::vec(left * TOKEN_BYTES);
             }
             self.tokenizer.decode_into(ids, &mut bytes)
         };

@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use zeton::explain::Merged;
-use zeton::{Id, offsets};
+use zeton::Id;
+use zeton::encode::explain::Merged;
+use zeton::encode::offsets;
 
 use crate::engine::Engine;
 use crate::errors::raise;

@@ -12,7 +12,7 @@ use crate::errors::raise;
 #[pyfunction]
 pub(crate) fn from_image(py: Python<'_>, file: &[u8], image: i32) -> PyResult<Option<Engine>> {
     let read = py.detach(|| match open::shared(image) {
-        Ok(image) => zeton::file::read_with_image(file, &image),
+        Ok(image) => zeton::storage::tokenizer_file::read_with_image(file, &image),
         Err(_) => Ok(None),
     });
     let read = read.map_err(|error| raise(py, &error))?;
@@ -27,8 +27,8 @@ pub(crate) fn write_image(
     file: &[u8],
     image: i32,
 ) -> PyResult<()> {
-    let vocab = engine.get().tokenizer.vocab();
-    py.detach(|| zeton::image::write(vocab, file, &mut open::file(image)?))?;
+    let model = engine.get().tokenizer.model();
+    py.detach(|| zeton::storage::mapped_image::write(model, file, &mut open::file(image)?))?;
     Ok(())
 }
 
@@ -40,7 +40,7 @@ mod open {
     use std::sync::Arc;
 
     use memmap2::{MmapMut, MmapOptions};
-    use zeton::image::Shared;
+    use zeton::storage::mapped_image::Shared;
 
     /// The file behind a number of Python's.
     pub(super) fn file(number: i32) -> io::Result<File> {
@@ -111,7 +111,7 @@ mod open {
     use std::fs::File;
     use std::io;
 
-    use zeton::image::Shared;
+    use zeton::storage::mapped_image::Shared;
 
     pub(super) fn file(_: i32) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())

@@ -13,7 +13,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyType};
-use zeton::unicode::{Unit, Width, measure, widen};
+use zeton::sys::unicode::{Unit, Width, measure, widen};
 use zeton::{Allowed, Error, Id, Tokenizer};
 
 /// A layout that this interpreter was found to have.
@@ -168,7 +168,7 @@ impl Layout {
             let items = (*list.as_ptr().cast::<List>()).items.cast::<MaybeUninit<_>>();
             std::slice::from_raw_parts_mut(items, ids.len())
         };
-        zeton::huge::ask_for_huge_pages(items);
+        zeton::sys::huge_buffer::ask_for_huge_pages(items);
         for (at, (place, &id)) in items.iter_mut().zip(ids).enumerate() {
             #[cfg(target_arch = "x86_64")]
             if let Some(later) = ids.get(at + AHEAD).and_then(|&later| ready.get(later as usize)) {
@@ -385,7 +385,7 @@ impl StrLayout {
             let first = made.as_ptr().cast::<u8>().add(start).cast::<MaybeUninit<U>>();
             std::slice::from_raw_parts_mut(first, characters)
         };
-        zeton::huge::ask_for_huge_pages(units);
+        zeton::sys::huge_buffer::ask_for_huge_pages(units);
         assert_eq!(widen(text, units), characters, "each has been counted");
         Some(made)
     }
@@ -417,18 +417,20 @@ impl Units<'_> {
     /// Returns the UTF-8, if there are no lone surrogates.
     pub(crate) fn utf8(&self) -> Option<Vec<u8>> {
         match self {
-            Self::Ascii(units) | Self::One(units) => zeton::unicode::transcode(units),
-            Self::Two(units) => zeton::unicode::transcode(units),
-            Self::Four(units) => zeton::unicode::transcode(units),
+            Self::Ascii(units) | Self::One(units) => zeton::sys::unicode::transcode(units),
+            Self::Two(units) => zeton::sys::unicode::transcode(units),
+            Self::Four(units) => zeton::sys::unicode::transcode(units),
         }
     }
 
     /// Appends the UTF-8 to a text, if there are no lone surrogates.
     pub(crate) fn utf8_into(&self, text: &mut Vec<u8>) -> Option<()> {
         match self {
-            Self::Ascii(units) | Self::One(units) => zeton::unicode::transcode_into(units, text),
-            Self::Two(units) => zeton::unicode::transcode_into(units, text),
-            Self::Four(units) => zeton::unicode::transcode_into(units, text),
+            Self::Ascii(units) | Self::One(units) => {
+                zeton::sys::unicode::transcode_into(units, text)
+            }
+            Self::Two(units) => zeton::sys::unicode::transcode_into(units, text),
+            Self::Four(units) => zeton::sys::unicode::transcode_into(units, text),
         }
     }
 }

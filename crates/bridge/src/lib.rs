@@ -2,19 +2,19 @@
 //! that the engine could run, and no policy that the Python face could hold.
 
 mod counts;
-mod cut;
 mod engine;
 mod errors;
 mod explain;
 mod ids;
 mod image;
 mod layout;
+mod limits;
 mod locate;
 mod make;
-mod phrase;
+mod phrases;
 mod pieces;
 mod search;
-mod stream;
+mod streaming;
 mod text;
 mod tiktoken;
 mod watch;
@@ -28,25 +28,25 @@ mod _engine {
     #[pymodule_export]
     use super::counts::{Counter, Counts, Merges, Texts};
     #[pymodule_export]
-    use super::cut::{find_chunks, fit_end, fit_start};
-    #[pymodule_export]
     use super::engine::Engine;
     #[pymodule_export]
     use super::explain::{explain, explain_piece};
     #[pymodule_export]
     use super::image::{from_image, write_image};
     #[pymodule_export]
+    use super::limits::{find_chunks, fit_end, fit_start};
+    #[pymodule_export]
     use super::locate::{encode_with_places, find_completions, heal, place_ids};
     #[pymodule_export]
     use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
     #[pymodule_export]
-    use super::phrase::{PhraseFinder, spell_phrase};
+    use super::phrases::{PhraseFinder, spell_phrase};
     #[pymodule_export]
     use super::pieces::{encode_pieces, find_specials};
     #[pymodule_export]
     use super::search::{Finder, FinderMany};
     #[pymodule_export]
-    use super::stream::{Decoder, Encoder};
+    use super::streaming::{Decoder, Encoder};
     #[pymodule_export]
     use super::tiktoken::{
         encode_broken, encode_piece, encode_unsettled, find_special, find_token,
@@ -59,7 +59,7 @@ mod _engine {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("DEFAULT_PATTERN", zeton::pattern::NANOCHAT)?;
-        module.add("FILE_BYTES_MAX", zeton::file::FILE_BYTES_MAX)?;
-        module.add("IMAGE_ENGINE", zeton::image::ENGINE)
+        module.add("FILE_BYTES_MAX", zeton::storage::tokenizer_file::FILE_BYTES_MAX)?;
+        module.add("IMAGE_ENGINE", zeton::storage::mapped_image::ENGINE)
     }
 }

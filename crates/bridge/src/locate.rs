@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use zeton::{Error, Id, Tokenizer, offsets};
+use zeton::encode::offsets;
+use zeton::{Error, Id, Tokenizer};
 
 use crate::engine::Engine;
 use crate::errors::raise;

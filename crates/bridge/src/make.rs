@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use zeton::file::Notes;
+use zeton::storage::tokenizer_file::Notes;
 use zeton::{Error, Id, Splitter, Tokenizer, Vocab};
 
 use crate::counts::Merges;
@@ -68,8 +68,8 @@ pub(crate) fn from_merges(
 #[pyo3(signature = (file, by_function=false))]
 pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyResult<Engine> {
     let read = match by_function {
-        false => zeton::file::read,
-        true => zeton::file::read_by_function,
+        false => zeton::storage::tokenizer_file::read,
+        true => zeton::storage::tokenizer_file::read_by_function,
     };
     let (tokenizer, notes) = py.detach(|| read(file)).map_err(|error| raise(py, &error))?;
     Engine::of(py, Ok(tokenizer), notes)
@@ -99,7 +99,7 @@ pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<Stri
 /// Returns the script of each character, by its name in Unicode.
 #[pyfunction]
 pub(crate) fn scripts_of(text: &str) -> Vec<&'static str> {
-    text.chars().map(zeton::unicode::script_name).collect()
+    text.chars().map(zeton::sys::unicode::script_name).collect()
 }
 
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {

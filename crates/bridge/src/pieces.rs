@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyList;
-use zeton::offsets;
+use zeton::encode::offsets;
 
 use crate::engine::Engine;
 use crate::errors::raise;

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use zeton::Id;
-use zeton::merge::{Scratch, merge};
+use zeton::merge::{MergeBuffers, merge};
 
 use crate::engine::Engine;
 use crate::errors::raise;
@@ -37,7 +37,7 @@ pub(crate) fn find_token(engine: &Bound<'_, Engine>, token: &[u8]) -> Option<Id>
 pub(crate) fn encode_piece(py: Python<'_>, engine: &Bound<'_, Engine>, piece: &[u8]) -> Vec<Id> {
     let tokenizer = &engine.get().tokenizer;
     let mut ids = Vec::new();
-    py.detach(|| merge(tokenizer.vocab(), piece, &mut Scratch::default(), &mut ids));
+    py.detach(|| merge(tokenizer.model(), piece, &mut MergeBuffers::default(), &mut ids));
     ids
 }
 

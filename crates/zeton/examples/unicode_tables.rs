@@ -1,6 +1,6 @@
-//! Prints `src/unicode/tables.rs`: the class of every code point, from regex-syntax (Unicode 16).
+//! Prints `src/sys/unicode/tables.rs`: the class of every code point, from regex-syntax (Unicode 16).
 //!
-//! `cargo run -p zeton --example unicode_tables > crates/zeton/src/unicode/tables.rs` renews the file;
+//! `cargo run -p zeton --example unicode_tables > crates/zeton/src/sys/unicode/tables.rs` renews the file;
 //! `tests/unicode_tables.rs` says whether it is current.
 
 use std::collections::HashMap;

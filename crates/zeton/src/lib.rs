@@ -15,7 +15,7 @@
 //! let mut counter = zeton::Counter::new(splitter.clone(), 1, None);
 //! counter.add(&[b"low lower lowest"], 1, &progress)?;
 //! let counts = counter.finish(1, &progress)?;
-//! let learned = zeton::learn::learn(&counts, &zeton::learn::Goal::merges(4), &progress)?;
+//! let learned = zeton::train::learn::learn(&counts, &zeton::train::learn::Goal::merges(4), &progress)?;
 //! let vocab = zeton::Vocab::from_merges(&learned.pairs())?;
 //! let tokenizer = zeton::Tokenizer::new(vocab, splitter, Vec::new())?;
 //!
@@ -25,50 +25,36 @@
 //! # Ok::<(), zeton::Error>(())
 //! ```
 
+// The tests of this crate and those of `tests/` share one file; it names the crate from outside.
 #[cfg(test)]
+extern crate self as zeton;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
 mod testing;
 
-// What all parts share.
-mod error;
-pub mod huge;
-mod index;
-mod progress;
-mod short;
-mod tier;
-pub mod unicode;
-pub mod vocab;
-
-// Text becomes ids, ids become text.
-mod batch;
-mod chunk;
-pub mod cut;
+// Each layer imports only from layers above it in this list: `layers.txt` is the whole table.
+pub mod continuation;
 pub mod decode;
 pub mod encode;
-pub mod explain;
-pub mod heal;
+pub mod limits;
 pub mod merge;
-pub mod offsets;
 pub mod pattern;
-pub mod phrase;
-pub mod rules;
+pub mod phrases;
+mod piece_cache;
 pub mod search;
-pub mod specials;
 pub mod split;
-pub mod stream;
-pub mod stretch;
-pub mod unsettled;
+pub mod storage;
+pub mod streaming;
+pub mod sys;
+pub mod train;
+pub mod vocab;
 
-// A corpus becomes a vocabulary, a vocabulary becomes a file, and tables that can be mapped.
-pub mod count;
-pub mod file;
-pub mod image;
-pub mod learn;
-
-pub use batch::{Batch, Readable};
-pub use count::{Counter, Counts};
 pub use encode::Tokenizer;
-pub use error::{Error, Kind};
-pub use progress::Progress;
-pub use specials::{Allowed, Specials};
+pub use encode::batch::{Batch, Readable};
 pub use split::Splitter;
+pub use sys::error::{Error, Kind};
+pub use sys::progress::Progress;
+pub use train::count::{Counter, Counts};
+pub use train::learn;
+pub use vocab::specials::{Allowed, Specials};
 pub use vocab::{Id, Vocab};

@@ -5,9 +5,9 @@ mod unicode_tables;
 
 #[test]
 fn the_committed_tables_are_current() {
-    let committed = include_str!("../src/unicode/tables.rs");
+    let committed = include_str!("../src/sys/unicode/tables.rs");
     assert!(
         committed == unicode_tables::source(),
-        "src/unicode/tables.rs is stale; renew it with `cargo run -p zeton --example unicode_tables`"
+        "src/sys/unicode/tables.rs is stale; renew it with `cargo run -p zeton --example unicode_tables`"
     );
 }

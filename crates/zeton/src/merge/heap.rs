@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::pairs::Pairs;
+use super::pair_table::Pairs;
 use crate::vocab::Id;
 
 /// Two neighbours become one.

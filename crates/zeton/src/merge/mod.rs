@@ -3,34 +3,27 @@
 //! The lowest-ranked pair of neighbours is joined, the leftmost first, until no pair is a token.
 //! Short pieces scan for that pair; long ones are merged window by window.
 
-mod bridges;
+mod bpe_model;
+mod char_bridges;
 mod heap;
-mod lanes;
-mod learned;
-mod origin;
-mod pairs;
-mod pool;
-mod records;
-mod row;
+mod lockstep;
+mod padded_ids;
+mod pair_origin;
+mod pair_table;
 mod scan;
 mod windows;
 
-pub(crate) use bridges::Bridges;
+pub use bpe_model::BpeModel;
+pub(crate) use char_bridges::Bridges;
 pub use heap::Join;
-pub(crate) use lanes::News;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use learned::shift_to_home;
-pub(crate) use learned::{IDS, Learned, Slot, hash, home};
-pub(crate) use origin::find_pairs;
-pub use pairs::Pairs;
-pub(crate) use pool::{Lent, Pool};
-pub(crate) use row::{FEW, Row};
+pub(crate) use lockstep::News;
+pub(crate) use padded_ids::{FEW, Row};
+pub(crate) use pair_origin::find_pairs;
+pub use pair_table::Pairs;
 
 use std::ops::Range;
 
-use crate::chunk::Chunk;
-use crate::short::Key;
-use crate::vocab::{Id, Vocab};
+use crate::vocab::Id;
 
 /// Parts that are merged by scanning at most; the scan is quadratic, a heap is not.
 ///
@@ -42,74 +35,70 @@ const PASSES_MAX: usize = 16;
 
 /// Buffers that merging reuses from piece to piece.
 #[derive(Clone, Debug, Default)]
-pub struct Scratch {
+pub struct MergeBuffers {
     parts: Vec<Id>,
     ranks: Vec<Id>,
     heap: heap::Heap,
-    pub(crate) learned: Learned,
-    pub(crate) chunk: Option<Box<Chunk>>,
 }
 
 /// Appends the ids of one piece to `ids`.
 ///
 /// A piece that is a token is taken whole: some vocabularies hold tokens that no merge reaches.
-#[inline]
-pub fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    match vocab.find(piece) {
+pub fn merge(model: &BpeModel, piece: &[u8], buffers: &mut MergeBuffers, ids: &mut Vec<Id>) {
+    match model.vocab().find(piece) {
         Some(id) => ids.push(id),
-        None => merge_unknown(vocab, piece, scratch, ids),
+        None => merge_non_token(model, piece, buffers, ids),
     }
 }
 
-/// Appends the ids of a piece that is no token, from memory if it was merged before.
-pub(crate) fn merge_unknown(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    if piece.is_empty() || scratch.learned.get(piece, ids) {
-        return;
-    }
-    let first = ids.len();
-    merge_new(vocab, piece, scratch, ids);
-    let key = Key::within(piece, 0, piece.len());
-    scratch.learned.put(piece, key, learned::hash(piece), Row::from(&ids[first..]));
-}
-
-/// Appends the ids of a piece that is no token and not known.
-pub(crate) fn merge_new(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+/// Appends the ids of a piece that is no token.
+pub(crate) fn merge_non_token(
+    model: &BpeModel,
+    piece: &[u8],
+    buffers: &mut MergeBuffers,
+    ids: &mut Vec<Id>,
+) {
     let mut start = 0;
-    vocab.bridges().cuts(piece, |at, may_be_cut| {
+    model.bridges().cuts(piece, |at, may_be_cut| {
         if may_be_cut {
-            merge_part(vocab, piece, start..at, scratch, ids);
+            merge_part(model, piece, start..at, buffers, ids);
             start = at;
         }
     });
     match start {
-        0 => merge_bytes(vocab, piece, scratch, ids),
-        _ => merge_part(vocab, piece, start..piece.len(), scratch, ids),
+        0 => merge_bytes(model, piece, buffers, ids),
+        _ => merge_part(model, piece, start..piece.len(), buffers, ids),
     }
 }
 
 /// Appends the ids of a part of a piece. A token may be taken whole, as every one is reached.
 fn merge_part(
-    vocab: &Vocab,
+    model: &BpeModel,
     piece: &[u8],
     part: Range<usize>,
-    scratch: &mut Scratch,
+    buffers: &mut MergeBuffers,
     ids: &mut Vec<Id>,
 ) {
-    match vocab.find_within(piece, part.clone()) {
+    match model.vocab().find_within(piece, part.clone()) {
         Some(id) => ids.push(id),
-        None => merge_bytes(vocab, &piece[part], scratch, ids),
+        None => merge_bytes(model, &piece[part], buffers, ids),
     }
 }
 
 /// Appends what the bytes of a piece merge to, without a look at the piece as a whole.
 #[inline]
-pub(crate) fn merge_bytes(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
+pub(crate) fn merge_bytes(
+    model: &BpeModel,
+    piece: &[u8],
+    buffers: &mut MergeBuffers,
+    ids: &mut Vec<Id>,
+) {
     if piece.len() <= SCAN_MAX {
-        scratch.parts.clear();
-        vocab.parts(piece, |part| scratch.parts.push(part));
-        ids.extend_from_slice(scratch.merge(vocab.pairs()));
+        buffers.parts.clear();
+        model.parts(piece, |part| buffers.parts.push(part));
+        ids.extend_from_slice(buffers.merge(model.pairs()));
     } else {
-        windows::merge(vocab, piece, scratch, ids);
+        windows::merge(model, piece, buffers, ids);
     }
 }
 
@@ -117,11 +106,11 @@ pub(crate) fn merge_bytes(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, id
 pub(crate) fn merge_parts<'s>(
     pairs: &Pairs,
     parts: impl Iterator<Item = Id>,
-    scratch: &'s mut Scratch,
+    buffers: &'s mut MergeBuffers,
 ) -> &'s [Id] {
-    scratch.parts.clear();
-    scratch.parts.extend(parts);
-    scratch.merge(pairs)
+    buffers.parts.clear();
+    buffers.parts.extend(parts);
+    buffers.merge(pairs)
 }
 
 /// Merges the bytes of a piece one join after the other, without a look at the piece as a whole; returns
@@ -130,30 +119,27 @@ pub(crate) fn merge_parts<'s>(
 /// Lowest rank first, then leftmost, as the specification has it: by the heap, so that a piece of any
 /// length is merged in little more than linear time.
 #[must_use]
-pub fn merge_joins(vocab: &Vocab, piece: &[u8]) -> (Vec<Id>, Vec<Join>) {
-    let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
+pub fn merge_joins(model: &BpeModel, piece: &[u8]) -> (Vec<Id>, Vec<Join>) {
+    let mut parts: Vec<Id> = piece.iter().map(|&byte| model.vocab().byte(byte)).collect();
     let mut joins = Vec::new();
-    heap::Heap::default().merge_telling(vocab.pairs(), &mut parts, |join| joins.push(join));
+    heap::Heap::default().merge_telling(model.pairs(), &mut parts, |join| joins.push(join));
     (parts, joins)
 }
 
 /// Parts that buffers keep room for from call to call: what one hostile piece needed is given back.
-const PARTS_KEPT: usize = 1 << 14;
+pub(crate) const PARTS_KEPT: usize = 1 << 14;
 
-impl Scratch {
+impl MergeBuffers {
     /// Gives back what is larger than most texts need.
     pub(crate) fn trim(&mut self) {
         if self.parts.capacity() > PARTS_KEPT {
             (self.parts, self.ranks, self.heap) = Default::default();
         }
-        if let Some(chunk) = &mut self.chunk {
-            chunk.trim(PARTS_KEPT);
-        }
     }
 
     /// Merges the parts that are there, and returns what is left.
     fn merge(&mut self, pairs: &Pairs) -> &[Id] {
-        let Self { parts, ranks, heap, .. } = self;
+        let Self { parts, ranks, heap } = self;
         // Long runs of one letter take few passes; what takes many goes to the heap.
         let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };
         if !scan::merge(pairs, parts, ranks, passes_max) {
@@ -166,15 +152,17 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Random, vocab_of};
+    use crate::testing::{Random, model_of};
+    use crate::vocab::Vocab;
 
     /// The cases every engine must pass: `tokens | piece | the piece as tokens`.
     const VECTORS: &str = include_str!("../../../../tests/vectors/merge.txt");
 
-    fn spelled(vocab: &Vocab, piece: &str) -> String {
+    fn spelled(model: &BpeModel, piece: &str) -> String {
         let mut ids = Vec::new();
-        merge(vocab, piece.as_bytes(), &mut Scratch::default(), &mut ids);
-        let token = |&id: &Id| String::from_utf8_lossy(vocab.token(id).unwrap()).into_owned();
+        merge(model, piece.as_bytes(), &mut MergeBuffers::default(), &mut ids);
+        let token =
+            |&id: &Id| String::from_utf8_lossy(model.vocab().token(id).unwrap()).into_owned();
         ids.iter().map(token).collect::<Vec<_>>().join(" ")
     }
 
@@ -182,8 +170,8 @@ mod tests {
     fn passes_the_shared_vectors() {
         for line in VECTORS.lines().filter(|line| !line.starts_with('#')) {
             let fields: Vec<_> = line.split('|').map(str::trim).collect();
-            let vocab = vocab_of(fields[0].split_whitespace());
-            assert_eq!(spelled(&vocab, fields[1]), fields[2], "{line}");
+            let model = model_of(fields[0].split_whitespace());
+            assert_eq!(spelled(&model, fields[1]), fields[2], "{line}");
         }
     }
 
@@ -203,7 +191,7 @@ mod tests {
     }
 
     /// Random tokens over a small alphabet: many that no merge reaches, ranks in no order.
-    pub(super) fn random_vocab(random: &mut Random) -> Vocab {
+    pub(super) fn random_model(random: &mut Random) -> BpeModel {
         let letters = 1 + random.below(3);
         let mut tokens = std::collections::BTreeSet::new();
         for _ in 0..1 + random.below(40) {
@@ -216,21 +204,22 @@ mod tests {
         for i in (1..tokens.len()).rev() {
             tokens.swap(i, random.below(i + 1));
         }
-        vocab_of(tokens.iter().map(String::as_str))
+        model_of(tokens.iter().map(String::as_str))
     }
 
     #[test]
     fn pairs_of_ids_merge_as_joined_bytes_do() {
         let mut random = Random(3);
         for _ in 0..3000 {
-            let vocab = random_vocab(&mut random);
+            let model = random_model(&mut random);
+            let (vocab, pairs) = (model.vocab(), model.pairs());
             let piece: Vec<u8> = (0..random.below(30)).map(|_| b"abc"[random.below(3)]).collect();
-            let expected = merge_by_bytes(&vocab, &piece);
+            let expected = merge_by_bytes(vocab, &piece);
             let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
-            assert!(scan::merge(vocab.pairs(), &mut parts, &mut Vec::new(), usize::MAX));
+            assert!(scan::merge(pairs, &mut parts, &mut Vec::new(), usize::MAX));
             assert_eq!(parts, expected, "by scan");
             let mut parts: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
-            heap::Heap::default().merge(vocab.pairs(), &mut parts);
+            heap::Heap::default().merge(pairs, &mut parts);
             assert_eq!(parts, expected, "by heap");
         }
     }

@@ -1,6 +1,6 @@
 //! Merging parts by scanning: find the lowest rank, join all its pairs in one pass, look again.
 
-use super::pairs::Pairs;
+use super::pair_table::Pairs;
 use crate::vocab::Id;
 
 /// Merges `parts` in place, in at most so many passes; returns whether nothing is left to merge.

@@ -11,9 +11,9 @@
 
 use std::collections::VecDeque;
 
-use super::lanes::Group;
-use super::{Scratch, merge_parts};
-use crate::vocab::{Id, Vocab};
+use super::lockstep::Group;
+use super::{BpeModel, MergeBuffers, merge_parts};
+use crate::vocab::Id;
 
 /// Bytes of a window, as many as a group takes, and from one to the next. In what they have in common
 /// most pieces have a seam; where ids are longer than that, windows grow.
@@ -27,11 +27,11 @@ const BATCH: usize = 8;
 const SEAMS_TRIED: usize = 3;
 
 /// Appends the ids of a long piece.
-pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mut Vec<Id>) {
-    let mut seams = Seams { vocab, proved: (Id::MAX, Id::MAX), common: Vec::new(), scratch };
+pub(super) fn merge(model: &BpeModel, piece: &[u8], buffers: &mut MergeBuffers, ids: &mut Vec<Id>) {
+    let mut seams = Seams { model, proved: (Id::MAX, Id::MAX), common: Vec::new(), buffers };
     let mut windows = VecDeque::new();
     let before = ids.len();
-    let mut current = Window::of(vocab, 0, &[]);
+    let mut current = Window::of(model, 0, &[]);
     // The last window that was merged anew, which may come again.
     let mut grown: Option<Window> = None;
     while current.end() < piece.len() {
@@ -43,7 +43,7 @@ pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mu
             // The first window that ends after the current one, which it overlaps, and more.
             let first = (current.end() + 1).saturating_sub(SIZE).div_ceil(STEP) * STEP;
             let starts: Vec<usize> = (first..piece.len()).step_by(STEP).take(BATCH).collect();
-            merge_windows(vocab, piece, &starts, seams.scratch, &mut windows);
+            merge_windows(model, piece, &starts, seams.buffers, &mut windows);
             continue;
         };
         if current.ids.is_empty() {
@@ -65,7 +65,7 @@ pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mu
             let known = grown.take().filter(|grown| &piece[grown.start..grown.end()] == bytes);
             current = match known {
                 Some(grown) => grown.moved(start),
-                None => Window::of(vocab, start, merged(vocab, bytes, seams.scratch)),
+                None => Window::of(model, start, merged(model, bytes, seams.buffers)),
             };
             // Its first id may be another now, and the seam before it none: then it begins earlier.
             match ids[before..].last() {
@@ -73,7 +73,7 @@ pub(super) fn merge(vocab: &Vocab, piece: &[u8], scratch: &mut Scratch, ids: &mu
                     let size = end - start;
                     while end - start < 2 * size && ids.len() > before {
                         let last = ids.pop().expect("there is one");
-                        start -= vocab.token_len(last);
+                        start -= model.vocab().token_len(last);
                     }
                 }
                 _ => break,
@@ -94,10 +94,10 @@ struct Window {
 }
 
 impl Window {
-    fn of(vocab: &Vocab, start: usize, ids: &[Id]) -> Self {
+    fn of(model: &BpeModel, start: usize, ids: &[Id]) -> Self {
         let mut end = start;
         let after = |&id: &Id| {
-            end += vocab.token_len(id);
+            end += model.vocab().token_len(id);
             end
         };
         Self { start, ids: ids.to_vec(), ends: ids.iter().map(after).collect() }
@@ -150,15 +150,15 @@ impl Window {
 
 /// Merges the windows that begin at these places.
 fn merge_windows(
-    vocab: &Vocab,
+    model: &BpeModel,
     piece: &[u8],
     starts: &[usize],
-    scratch: &mut Scratch,
+    buffers: &mut MergeBuffers,
     windows: &mut VecDeque<Window>,
 ) {
     let bytes = |start: usize| &piece[start..piece.len().min(start + SIZE)];
-    let Some(pairs) = vocab.pairs().narrow() else {
-        let of = |&start: &usize| Window::of(vocab, start, merged(vocab, bytes(start), scratch));
+    let Some(pairs) = model.pairs().narrow() else {
+        let of = |&start: &usize| Window::of(model, start, merged(model, bytes(start), buffers));
         return windows.extend(starts.iter().map(of));
     };
     let mut group = Group::<64>::default();
@@ -170,12 +170,12 @@ fn merge_windows(
             _ => number,
         };
         if equal_to[number] == number {
-            assert!(group.put(start, vocab, bytes(start)), "there are no more parts than bytes");
+            assert!(group.put(start, model, bytes(start)), "there are no more parts than bytes");
         }
     }
     let first = windows.len();
     let mut merged = VecDeque::new();
-    group.settle(pairs, |start, row| merged.push_back(Window::of(vocab, start, row.ids())));
+    group.settle(pairs, |start, row| merged.push_back(Window::of(model, start, row.ids())));
     for (number, &start) in starts.iter().enumerate() {
         windows.push_back(match equal_to[number] == number {
             true => merged.pop_front().expect("each was merged"),
@@ -184,18 +184,18 @@ fn merge_windows(
     }
 }
 
-fn merged<'s>(vocab: &Vocab, bytes: &[u8], scratch: &'s mut Scratch) -> &'s [Id] {
-    merge_parts(vocab.pairs(), bytes.iter().map(|&byte| vocab.byte(byte)), scratch)
+fn merged<'s>(model: &BpeModel, bytes: &[u8], buffers: &'s mut MergeBuffers) -> &'s [Id] {
+    merge_parts(model.pairs(), bytes.iter().map(|&byte| model.vocab().byte(byte)), buffers)
 }
 
 /// Tells which neighbours are the merge of their own bytes.
 struct Seams<'a> {
-    vocab: &'a Vocab,
+    model: &'a BpeModel,
     /// The last two that were.
     proved: (Id, Id),
     /// Room for where an id ends in both windows.
     common: Vec<(usize, usize)>,
-    scratch: &'a mut Scratch,
+    buffers: &'a mut MergeBuffers,
 }
 
 impl Seams<'_> {
@@ -236,9 +236,10 @@ impl Seams<'_> {
         if (left, right) == self.proved {
             return true;
         }
-        let token = |id: Id| self.vocab.token(id).expect("merging yields tokens");
-        let bytes = token(left).iter().chain(token(right)).map(|&byte| self.vocab.byte(byte));
-        let apart = merge_parts(self.vocab.pairs(), bytes, self.scratch) == [left, right];
+        let token = |id: Id| self.model.vocab().token(id).expect("merging yields tokens");
+        let bytes =
+            token(left).iter().chain(token(right)).map(|&byte| self.model.vocab().byte(byte));
+        let apart = merge_parts(self.model.pairs(), bytes, self.buffers) == [left, right];
         if apart {
             self.proved = (left, right);
         }
@@ -248,15 +249,15 @@ impl Seams<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{SCAN_MAX, heap, tests::random_vocab};
+    use super::super::{SCAN_MAX, heap, tests::random_model};
     use super::*;
-    use crate::testing::{Random, vocab_of};
+    use crate::testing::{Random, model_of};
 
-    fn assert_merged(vocab: &Vocab, piece: &[u8]) {
-        let mut expected: Vec<Id> = piece.iter().map(|&byte| vocab.byte(byte)).collect();
-        heap::Heap::default().merge(vocab.pairs(), &mut expected);
+    fn assert_merged(model: &BpeModel, piece: &[u8]) {
+        let mut expected: Vec<Id> = piece.iter().map(|&byte| model.vocab().byte(byte)).collect();
+        heap::Heap::default().merge(model.pairs(), &mut expected);
         let mut ids = Vec::new();
-        merge(vocab, piece, &mut Scratch::default(), &mut ids);
+        merge(model, piece, &mut MergeBuffers::default(), &mut ids);
         assert_eq!(ids, expected);
     }
 
@@ -264,11 +265,11 @@ mod tests {
     fn windows_merge_as_the_whole_piece_does() {
         let mut random = Random(5);
         for round in 0..400 {
-            let vocab = random_vocab(&mut random);
+            let model = random_model(&mut random);
             let letters = 1 + round % 3;
             let length = SCAN_MAX + 1 + random.below(2000);
             let piece: Vec<u8> = (0..length).map(|_| b"abc"[random.below(letters)]).collect();
-            assert_merged(&vocab, &piece);
+            assert_merged(&model, &piece);
         }
     }
 
@@ -284,13 +285,13 @@ mod tests {
                 let (one, other) = (random.below(tokens.len()), random.below(tokens.len()));
                 tokens.swap(one, other);
             }
-            let vocab = vocab_of(tokens.iter().map(String::as_str));
+            let model = model_of(tokens.iter().map(String::as_str));
             let mut piece = vec![b'a'; SCAN_MAX + 1 + random.below(3000)];
             for _ in 0..random.below(3) {
                 let at = random.below(piece.len());
                 piece[at] = b'b';
             }
-            assert_merged(&vocab, &piece);
+            assert_merged(&model, &piece);
         }
     }
 
@@ -298,25 +299,25 @@ mod tests {
     fn what_repeats_itself_merges_as_the_whole_piece_does() {
         let mut random = Random(7);
         for _ in 0..600 {
-            let vocab = random_vocab(&mut random);
+            let model = random_model(&mut random);
             let mut piece = Vec::new();
             while piece.len() <= SCAN_MAX {
                 let length = 1 + random.below(7);
                 let unit: Vec<u8> = (0..length).map(|_| b"abc"[random.below(3)]).collect();
                 piece.extend(unit.repeat(1 + random.below(400)));
             }
-            assert_merged(&vocab, &piece);
+            assert_merged(&model, &piece);
         }
     }
 
     #[test]
     fn tokens_may_be_longer_than_windows() {
         let tokens: Vec<String> = (1..9).map(|power| "a".repeat(1 << power)).collect();
-        let vocab = vocab_of(tokens.iter().map(String::as_str));
+        let model = model_of(tokens.iter().map(String::as_str));
         for length in [129, 255, 256, 257, 1000, 5000] {
-            assert_merged(&vocab, &vec![b'a'; length]);
+            assert_merged(&model, &vec![b'a'; length]);
             assert_merged(
-                &vocab,
+                &model,
                 &[vec![b'a'; length], vec![b'b'; 3], vec![b'a'; length]].concat(),
             );
         }

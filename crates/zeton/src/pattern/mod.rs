@@ -6,30 +6,16 @@
 //! turns that into a table; `chains` need not read again what was read in vain, and `leaps` takes two steps at once. What
 //! stops there too is left to a backtracking engine.
 
-mod automaton;
-mod chains;
-mod grammar;
-mod leaps;
-mod points;
-mod program;
-mod rule;
-mod set;
-mod states;
-mod syntax;
-mod transducer;
+pub mod dfa;
+pub mod family;
+pub mod rules;
 
-pub use automaton::Automaton;
-pub(crate) use automaton::{Refusal, Step as AutomatonStep};
-pub(crate) use chains::Does;
-pub use grammar::{Case, Contractions, Grammar, Place};
-pub(crate) use leaps::{Leap, Leaps};
-pub use rule::Rule;
-pub use set::Set;
-pub(crate) use syntax::unknown;
-pub use transducer::{Actions, Step, Transducer};
+pub use dfa::Automaton;
+pub(crate) use dfa::{Does, Leap, Leaps, Refusal, Step as AutomatonStep};
+pub(crate) use family::unknown;
+pub use family::{Actions, Case, Contractions, Grammar, Place, Rule, Set, Step, Transducer};
 
-/// The longest pattern that is accepted, in bytes.
-pub const PATTERN_BYTES_MAX: usize = 1 << 16;
+pub use crate::sys::bounds::PATTERN_BYTES_MAX;
 
 /// nanochat's pattern, the default: words, numbers of at most two digits, punctuation, white space.
 pub const NANOCHAT: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use super::folded::{Folded, folded};
 use super::needle::{Needle, Search, Then};
 use super::{Element, NEEDLE_MAX, Options};
-use crate::error::Error;
-use crate::unicode::{is_word_after, is_word_before};
+use crate::sys::error::Error;
+use crate::sys::unicode::{is_word_after, is_word_before};
 
 /// Finds one needle in texts.
 ///

@@ -3,7 +3,7 @@
 //! A needle that is folded, too, is then found by its bytes. Where a character becomes longer or
 //! shorter, the two places are noted, so that every place of the one is found in the other.
 
-use crate::unicode::{fold, read_char};
+use crate::sys::unicode::{fold, read_char};
 
 /// A stretch of text, folded.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Finder, FinderMany, Found, Options};
-use crate::error::Error;
+use crate::sys::error::Error;
 
 /// One literal or more, ready to be found as they are spelled.
 #[derive(Clone, Debug)]

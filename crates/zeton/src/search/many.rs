@@ -13,8 +13,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use super::folded::{Folded, folded};
 use super::words::Words;
 use super::{NEEDLE_BYTES_MAX, NEEDLES_BYTES_MAX, NEEDLES_MAX, Options};
-use crate::error::Error;
-use crate::unicode::{CHARACTER_BYTES_MAX, is_word_after, is_word_before};
+use crate::sys::error::Error;
+use crate::sys::unicode::{CHARACTER_BYTES_MAX, is_word_after, is_word_before};
 
 /// A match of one of many needles.
 #[derive(Clone, Debug, Eq, PartialEq)]

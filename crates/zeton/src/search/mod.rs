@@ -23,14 +23,10 @@ pub use many::{FinderMany, Found};
 /// Elements that one needle has at most.
 pub const NEEDLE_MAX: usize = 1 << 30;
 
-/// Needles that are looked for together at most.
-pub const NEEDLES_MAX: usize = 1 << 20;
+pub use crate::sys::bounds::{NEEDLES_BYTES_MAX, NEEDLES_MAX};
 
 /// Bytes that one of many needles has at most: a match is certain only so far after its start.
 pub const NEEDLE_BYTES_MAX: usize = 1 << 14;
-
-/// Bytes that many needles have at most together: the automaton takes some fifty times as many.
-pub const NEEDLES_BYTES_MAX: usize = 1 << 24;
 
 /// How a needle is to be found.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

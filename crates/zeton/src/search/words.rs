@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::lanes::{BLOCK, Job, Lanes, Tier, run};
-use crate::unicode::{CHARACTER_BYTES_MAX, is_word, is_word_after, is_word_before, read_char};
+use crate::sys::unicode::{CHARACTER_BYTES_MAX, is_word, is_word_after, is_word_before, read_char};
 
 /// Needles of UTF-8 that begin with a character of a word, each once.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 use super::*;
-use crate::testing::{Random, patterns};
+use crate::pattern::PATTERN_BYTES_MAX;
+use crate::sys::error::Error;
+use crate::testing::{Random, family, patterns};
 
 /// Letters, marks, numbers, spaces and signs of every class, and the makings of contractions.
 const ALPHABET: [&str; 30] = [
@@ -15,44 +17,7 @@ fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
 
 /// The same pattern on the backtracking engine, whatever its grammar.
 fn by_regex(pattern: &str) -> Splitter {
-    let regex = Box::new(regex::Regex::new(pattern).unwrap());
-    let engine = Engine::Regex { regex, unfit: "" };
-    Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
-}
-
-/// Published patterns, and what people make of them by changing one rule.
-pub(crate) fn family() -> Vec<String> {
-    let changes = [
-        (r"\p{N}{1,3}", r"\p{N}{1,7}"),
-        (r"\p{N}{1,3}", r"\p{N}"),
-        (r"\p{N}{1,3}", r" ?\p{N}+"),
-        (r"[^\r\n\p{L}\p{N}]?+", " ?"),
-        (r"[^\r\n\p{L}\p{N}]?+", r"[^\s\p{L}\p{N}]?"),
-        (r"[^\r\n\p{L}\p{N}]?+", ""),
-        (r"[^\r\n\p{L}\p{N}]?", r"\s?"),
-        ("'(?i:[sdmt]|ll|ve|re)|", ""),
-        ("'(?i:[sdmt]|ll|ve|re)|", "'(?i:[sdmt]|ll|ve|re|em|til|know)|"),
-        ("'(?i:[sdmt]|ll|ve|re)|", "'s|'lle|"),
-        ("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),
-        ("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "(?:'s|'em)?"),
-        (r"[\r\n/]*", r"[\r\n]*"),
-        (r"[\r\n]*+", ""),
-        (r"[\r\n]*", r"[\r\n/]*"),
-        (r"\s*[\r\n]+|", ""),
-        (r"\s*[\r\n]|", ""),
-        (r"\s++$|", ""),
-        (r"|\s+(?!\S)", ""),
-        (r"\p{Lo}\p{M}]", r"\p{Lo}]"),
-    ];
-    let published: Vec<_> = patterns().into_values().collect();
-    let changed = published.iter().flat_map(|pattern| {
-        changes.iter().map(|(from, to)| pattern.replace(from, to)).collect::<Vec<_>>()
-    });
-    let mut all: Vec<String> = published.iter().cloned().chain(changed).collect();
-    all.sort();
-    all.dedup();
-    all.retain(|pattern| regex::Regex::new(pattern).is_ok());
-    all
+    Splitter::backtracking(pattern).unwrap()
 }
 
 #[test]

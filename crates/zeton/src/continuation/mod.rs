@@ -1,0 +1,4 @@
+//! Ids that may follow a text.
+
+pub mod token_healing;
+pub mod unstable;

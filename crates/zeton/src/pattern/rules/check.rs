@@ -1,0 +1,193 @@
+//! What rules may not say, and where they say it.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::{
+    Base, Case, Digits, From, GROUP_MAX, ISOLATES_MAX, LITERAL_BYTES_MAX, LITERALS_MAX, RUNS_MAX,
+    Rules, Underscores, refused,
+};
+use crate::pattern::PATTERN_BYTES_MAX;
+use crate::sys::error::Error;
+use crate::sys::unicode::script;
+
+/// Digits that a version has at most.
+const VERSION_DIGITS_MAX: usize = 9;
+
+/// Refuses rules of another version, before a field is met that this one does not know.
+pub(super) fn version(after_mark: &str) -> Result<(), Error> {
+    let version = after_mark.trim_start().split(|c: char| !c.is_ascii_digit()).next();
+    match version.unwrap_or_default() {
+        "" | "1" => Ok(()),
+        version if version.len() > VERSION_DIGITS_MAX => Err(refused("rules", "it is no version")),
+        version => Err(refused("rules", format!("{version} is a version to come; update zeton"))),
+    }
+}
+
+impl Rules {
+    /// Refuses what contradicts itself or is too much.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.check_knobs()?;
+        self.check_literals()?;
+        if self.isolate.len() > ISOLATES_MAX {
+            return Err(refused(
+                "isolate",
+                format!("{} regexes, at most {ISOLATES_MAX}", self.isolate.len()),
+            ));
+        }
+        let mut known = HashMap::new();
+        for (at, isolate) in self.isolate.iter().enumerate() {
+            if let Some(first) = known.insert((&isolate.regex, isolate.whole_word), at) {
+                let what =
+                    format!("the same regex as isolate[{first}], which takes all its matches");
+                return Err(refused(&format!("isolate[{at}]"), what));
+            }
+            if isolate.regex.len() > PATTERN_BYTES_MAX {
+                let what = format!("{} bytes, at most {PATTERN_BYTES_MAX}", isolate.regex.len());
+                return Err(refused(&format!("isolate[{at}]"), what));
+            }
+            isolate.read().map_err(|why| refused(&format!("isolate[{at}]"), why))?;
+        }
+        self.check_runs()
+    }
+
+    fn check_knobs(&self) -> Result<(), Error> {
+        if self.pattern.is_some() && !Base::is_known(&self.base) {
+            return Err(refused("pattern", "a base is given too; give one of them"));
+        }
+        let of_grammar = [
+            ("digits", self.digits.is_some()),
+            ("contractions", self.contractions.is_some()),
+            ("leading_space", self.leading_space.is_some()),
+            ("newlines", self.newlines.is_some()),
+            ("marks", self.marks.is_some()),
+            ("case", matches!(self.case, Some(Case::Ignore | Case::Split))),
+            (
+                "underscores",
+                matches!(self.underscores, Some(Underscores::Sign | Underscores::Letter)),
+            ),
+        ];
+        let instead = match (&self.pattern, self.base) {
+            (Some(_), _) => Some("a pattern of one's own says that itself"),
+            (None, None) => Some("there is no grammar to change; give a base"),
+            (None, Some(_)) => None,
+        };
+        let changed = of_grammar.iter().find(|(_, changed)| *changed);
+        if let (Some(why), Some((knob, _))) = (instead, changed) {
+            return Err(refused(knob, why));
+        }
+        match (self.digits_from, self.digits) {
+            (_, Some(Digits::Most(digits))) if !(1..=16).contains(&digits) => {
+                Err(refused("digits", format!("{digits} digits; give 1 to 16, or \"any\"")))
+            }
+            (From::Right, None | Some(Digits::Any(_))) => {
+                Err(refused("digits_from", "from the right needs digits, a number from 1 to 16"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_literals(&self) -> Result<(), Error> {
+        let words = self.lexicon.iter().map(|lexicon| lexicon.words.len());
+        let count = self.keep.len() + self.keep_words.len() + words.sum::<usize>();
+        if count > LITERALS_MAX {
+            return Err(refused(
+                "",
+                format!("they have {count} literals and words, at most {LITERALS_MAX}"),
+            ));
+        }
+        let kept: HashMap<&str, usize> = self
+            .keep
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, literal)| (literal.as_str(), at))
+            .collect();
+        for (list, literals) in [("keep", &self.keep), ("keep_words", &self.keep_words)] {
+            for (at, literal) in literals.iter().enumerate() {
+                check_literal(&format!("{list}[{at}]"), literal)?;
+                if let (Some(first), "keep_words") = (kept.get(literal.as_str()), list) {
+                    let what =
+                        format!("{literal:?} is also keep[{first}], which is wherever it stands");
+                    return Err(refused(&format!("keep_words[{at}]"), what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_runs(&self) -> Result<(), Error> {
+        let runs = self.lexicon.len() + self.groups.len();
+        if runs > RUNS_MAX {
+            return Err(refused(
+                "",
+                format!("they have {runs} lexicons and groups, at most {RUNS_MAX}"),
+            ));
+        }
+        for (at, lexicon) in self.lexicon.iter().enumerate() {
+            let place = format!("lexicon[{at}]");
+            let script = script(&lexicon.script).ok_or_else(|| {
+                refused(
+                    &place,
+                    format!("Unicode has no script {:?}; see its Scripts.txt", lexicon.script),
+                )
+            })?;
+            if lexicon.words.is_empty() {
+                return Err(refused(&place, "it has no words"));
+            }
+            for (at, word) in lexicon.words.iter().enumerate() {
+                let place = format!("{place}.words[{at}]");
+                check_literal(&place, word)?;
+                if let Some(other) = word.chars().find(|c| !holds(&script, *c)) {
+                    let name = &lexicon.script;
+                    let what =
+                        format!("{word:?} holds {other:?}, which is not {name}: no run has it");
+                    return Err(refused(&place, what));
+                }
+            }
+        }
+        for (at, group) in self.groups.iter().enumerate() {
+            let place = format!("groups[{at}]");
+            if group.characters.is_empty() {
+                return Err(refused(&place, "it has no characters"));
+            }
+            if !(1..=GROUP_MAX).contains(&group.size) || group.start >= group.size {
+                let (size, start) = (group.size, group.start);
+                let what = format!(
+                    "size {size} and start {start}; a size is 1 to {GROUP_MAX}, a start below it"
+                );
+                return Err(refused(&place, what));
+            }
+        }
+        let mut taken: Vec<(String, ClassUnicode)> = Vec::new();
+        for (place, set) in self.run_sets() {
+            for (other, known) in &taken {
+                let mut both = known.clone();
+                both.intersect(&set);
+                if let Some(range) = both.ranges().first() {
+                    let what =
+                        format!("{:?} is in {other} too; a run is cut by one rule", range.start());
+                    return Err(refused(&place, what));
+                }
+            }
+            taken.push((place, set));
+        }
+        Ok(())
+    }
+}
+
+fn check_literal(place: &str, literal: &str) -> Result<(), Error> {
+    match literal.len() {
+        0 => Err(refused(place, "it is empty; a literal has at least one character")),
+        bytes if bytes > LITERAL_BYTES_MAX => {
+            Err(refused(place, format!("it has {bytes} bytes, at most {LITERAL_BYTES_MAX}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn holds(set: &ClassUnicode, c: char) -> bool {
+    let at = set.ranges().partition_point(|range| range.end() < c);
+    set.ranges().get(at).is_some_and(|range| range.start() <= c)
+}

@@ -1,0 +1,7 @@
+//! Splitting by a DFA.
+
+mod interleaved;
+mod scan;
+
+use super::family::Ends;
+pub(crate) use scan::split;

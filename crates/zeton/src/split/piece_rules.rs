@@ -1,0 +1,153 @@
+//! The pieces of a text, each with the name of the rule that made it: for people who look.
+
+use super::layers::Maker;
+use super::{Engine, Splitter};
+use crate::pattern::Grammar;
+use crate::pattern::rules::{Rules, Underscores};
+use crate::sys::error::Error;
+
+/// What a piece of a pattern outside the family is named: its rules are not known.
+const PATTERN: &str = "pattern";
+
+/// What a piece is named that no rule has made, where the rules begin from nothing.
+const REST: &str = "rest";
+
+const UNDERSCORES: &str = "underscores";
+
+/// Characters of a group without a name that its pieces are named by.
+const CHARACTERS_SHOWN: usize = 12;
+
+/// The names of what makes pieces, as people read them.
+#[derive(Clone, Debug)]
+pub struct Names<'s> {
+    splitter: &'s Splitter,
+    grammar: Option<&'s Grammar>,
+    pattern: &'static str,
+    /// Whether a run of underscores is a piece, also where the pattern has cut it off already.
+    underscores: bool,
+    isolate: Vec<String>,
+    lexicon: Vec<String>,
+    unknown: Vec<String>,
+    groups: Vec<String>,
+}
+
+impl Splitter {
+    /// Returns the names of what makes pieces.
+    ///
+    /// A grammar's rules are `contraction`, `word`, `number`, `punctuation` and `space`; every other
+    /// pattern is one rule, `pattern`. Rules have the names of their fields: `keep`, `isolate date`.
+    #[must_use]
+    pub fn names(&self) -> Names<'_> {
+        let grammar = match &self.engine {
+            Engine::Scanner { grammar, .. } => Some(grammar),
+            _ => None,
+        };
+        let rules = Rules::read(&self.pattern).and_then(Result::ok);
+        let underscores =
+            rules.as_ref().is_some_and(|rules| rules.underscores == Some(Underscores::Alone));
+        let from_nothing =
+            rules.as_ref().is_some_and(|rules| rules.base.is_none() && rules.pattern.is_none());
+        let (isolate, lexicon, groups) = rules
+            .map_or_else(Default::default, |rules| (rules.isolate, rules.lexicon, rules.groups));
+        let isolate = isolate.into_iter().zip(1..).map(|(isolate, number): (_, usize)| {
+            format!("isolate {}", isolate.name.unwrap_or_else(|| number.to_string()))
+        });
+        let groups = groups.into_iter().map(|group| {
+            let characters = || group.characters.chars().take(CHARACTERS_SHOWN).collect();
+            format!("groups {}", group.name.clone().unwrap_or_else(characters))
+        });
+        let scripts = lexicon.iter().map(|lexicon| &lexicon.script);
+        Names {
+            splitter: self,
+            grammar,
+            pattern: if from_nothing { REST } else { PATTERN },
+            underscores,
+            isolate: isolate.collect(),
+            lexicon: scripts.clone().map(|script| format!("lexicon {script}")).collect(),
+            unknown: scripts.map(|script| format!("lexicon {script}, unknown")).collect(),
+            groups: groups.collect(),
+        }
+    }
+}
+
+impl Names<'_> {
+    /// Calls `each` with every piece of `text` and the rule that made it, from left to right.
+    ///
+    /// # Errors
+    ///
+    /// As [`Splitter::split`].
+    pub fn split<'t>(
+        &self,
+        text: &'t [u8],
+        mut each: impl FnMut(&'t [u8], &str),
+    ) -> Result<(), Error> {
+        self.splitter.split_made(text, |piece, maker| each(piece, self.name(piece, maker)))
+    }
+
+    fn name(&self, piece: &[u8], maker: Maker) -> &str {
+        match maker {
+            Maker::Keep => "keep",
+            Maker::KeepWords => "keep_words",
+            Maker::Isolate(number) => &self.isolate[number],
+            Maker::Lexicon(number) => &self.lexicon[number],
+            Maker::Unknown(number) => &self.unknown[number],
+            Maker::Group(number) => &self.groups[number],
+            Maker::Pattern if self.underscores && piece.iter().all(|&byte| byte == b'_') => {
+                UNDERSCORES
+            }
+            Maker::Pattern => {
+                self.grammar.map_or(self.pattern, |grammar| grammar.rule_of(piece).name())
+            }
+            Maker::Digits => "digits",
+            Maker::Case => "case",
+            Maker::Underscores => UNDERSCORES,
+            Maker::Scripts => "scripts",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(pattern: &str, text: &str) -> String {
+        let mut named = Vec::new();
+        let splitter = Splitter::new(pattern).unwrap();
+        let take = |piece: &[u8], rule: &str| {
+            named.push(format!("{}={rule}", String::from_utf8_lossy(piece)));
+        };
+        splitter.names().split(text.as_bytes(), take).unwrap();
+        named.join("|")
+    }
+
+    #[test]
+    fn every_piece_has_its_rule() {
+        assert_eq!(
+            named(crate::pattern::NANOCHAT, "It's 42!"),
+            "It=word|'s=contraction| =space|42=number|!=punctuation"
+        );
+        assert_eq!(named(r"\w+|\W", "It's"), "It=pattern|'=pattern|s=pattern");
+    }
+
+    #[test]
+    fn rules_are_named_by_their_fields() {
+        let rules = concat!(
+            r#"{"rules":1,"digits":3,"digits_from":"right","case":"words","underscores":"alone","#,
+            r#""scripts":true,"keep":["C++"],"keep_words":["BRCA1"],"#,
+            r#""isolate":[{"regex":"\\d+-\\d+","name":"date"},{"regex":"@\\w+"}],"#,
+            r#""lexicon":[{"script":"Thai","words":["ไทย"]}],"#,
+            r#""groups":[{"characters":"αβ","size":1},{"characters":"γδ","size":1,"name":"end"}]}"#,
+        );
+        assert_eq!(
+            named(rules, "C++BRCA1 is 12-3@x"),
+            "C++=keep|BRCA1=keep_words| is=word| =space|12-3=isolate date|@x=isolate 2"
+        );
+        assert_eq!(
+            named(rules, "ไทยก αγ 1234 aB_c"),
+            "ไทย=lexicon Thai|ก=lexicon Thai, unknown| =space|α=groups αβ|γ=groups end| =space|\
+             1=digits|234=digits| a=word|B=case|_=underscores|c=underscores"
+        );
+        assert_eq!(named(rules, "aб"), "a=word|б=scripts");
+        assert_eq!(named(r#"{"rules":1,"base":null,"keep":["x"]}"#, "axb"), "a=rest|x=keep|b=rest");
+    }
+}

@@ -1,0 +1,410 @@
+//! A tokenizer becomes bytes and back: the `.zeton` format, specified in `docs/format.md`.
+//!
+//! The form is canonical: equal tokenizers with equal notes have equal bytes. Reading trusts nothing:
+//! every length is held against the bytes that are there before anything is allocated.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::mapped_image;
+use crate::encode::Tokenizer;
+use crate::merge::BpeModel;
+use crate::split::Splitter;
+use crate::sys::error::Error;
+use crate::sys::huge_buffer::Shared;
+use crate::vocab::specials::SPECIALS_MAX;
+use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
+
+/// The highest version that is read. Files with rules or functions have it; a file with a pattern has
+/// the first, so that older readers know it.
+pub use crate::sys::bounds::FILE_VERSION as VERSION;
+const VERSION_OF_PATTERNS: u16 = 1;
+
+/// Bytes that a file has at most.
+pub const FILE_BYTES_MAX: usize = 1 << 30;
+
+/// As in PNG, the line ends show damage by transfers that take the file for text.
+const MAGIC: &[u8; 8] = b"zeton\r\n\x1A";
+const CHECKSUM_BYTES: usize = 32;
+const HEADER_BYTES: usize = MAGIC.len() + 2 + 8;
+
+/// Who made a tokenizer and how, as names and values.
+pub type Notes = BTreeMap<String, String>;
+
+/// Returns the bytes of a file.
+///
+/// # Errors
+///
+/// When it would be larger than a file may be.
+pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&version_of(tokenizer.splitter()).to_le_bytes());
+    out.extend_from_slice(&[0; 8]); // The length, known at the end.
+
+    let text = |out: &mut Vec<u8>, text: &str| {
+        out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    };
+    text(&mut out, tokenizer.splitter().pattern());
+
+    let tokens: Vec<(Id, &[u8])> = tokenizer.vocab().iter().collect();
+    let runs: Vec<&[(Id, &[u8])]> = tokens.chunk_by(|a, b| a.0 + 1 == b.0).collect();
+    out.extend_from_slice(&(tokens.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(runs.len() as u32).to_le_bytes());
+    for run in runs {
+        out.extend_from_slice(&run[0].0.to_le_bytes());
+        out.extend_from_slice(&(run.len() as u32).to_le_bytes());
+    }
+    for (_, token) in &tokens {
+        out.extend_from_slice(&(token.len() as u32).to_le_bytes());
+    }
+    for (_, token) in &tokens {
+        out.extend_from_slice(token);
+    }
+
+    let specials = tokenizer.specials().entries();
+    out.extend_from_slice(&(specials.len() as u32).to_le_bytes());
+    for (id, name) in specials {
+        out.extend_from_slice(&id.to_le_bytes());
+        text(&mut out, name);
+    }
+    out.extend_from_slice(&(notes.len() as u32).to_le_bytes());
+    for (name, value) in notes {
+        text(&mut out, name);
+        text(&mut out, value);
+    }
+
+    let length = out.len() + CHECKSUM_BYTES;
+    if length > FILE_BYTES_MAX {
+        return Err(malformed(format!("it would have {length} bytes, at most {FILE_BYTES_MAX}")));
+    }
+    out[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&(length as u64).to_le_bytes());
+    let checksum = Sha256::digest(&out);
+    out.extend_from_slice(&checksum);
+    Ok(out)
+}
+
+/// Reads the bytes of a file.
+///
+/// # Errors
+///
+/// When they are not a whole, undamaged, valid file of a version that this crate knows.
+pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_with(bytes, Splitter::new)
+}
+
+/// Reads the bytes of a file whose split is a function, which the caller has.
+///
+/// # Errors
+///
+/// As [`read`], and when the file has a pattern.
+pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
+    read_with(bytes, |pattern| {
+        let has_pattern = || Error::SplitIsPattern { pattern: pattern.to_owned() };
+        Splitter::by_function(pattern).ok_or_else(has_pattern)
+    })
+}
+
+fn read_with(
+    bytes: &[u8],
+    splitter: impl FnOnce(&str) -> Result<Splitter, Error>,
+) -> Result<(Tokenizer, Notes), Error> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
+    let mut reader = Fields { rest };
+    let cut = |_| Error::FileLength {
+        found: bytes.len(),
+        expected: (HEADER_BYTES + CHECKSUM_BYTES) as u64,
+    };
+    let version = reader.u16().map_err(cut)?;
+    if !(VERSION_OF_PATTERNS..=VERSION).contains(&version) {
+        return Err(Error::FileVersion { version });
+    }
+    let expected = reader.u64().map_err(cut)?;
+    if expected != bytes.len() as u64 || bytes.len() < HEADER_BYTES + CHECKSUM_BYTES {
+        return Err(Error::FileLength { found: bytes.len(), expected });
+    }
+    let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+    if Sha256::digest(content).as_slice() != checksum {
+        return Err(Error::FileChecksum);
+    }
+
+    let mut reader = Fields { rest: &content[HEADER_BYTES..] };
+    let pattern = reader.text()?;
+    let splitter = splitter(pattern)?;
+    if version_of(&splitter) != version || splitter.pattern() != pattern {
+        return Err(malformed("its rules are spelled otherwise, or do not fit its version"));
+    }
+    let vocab = Vocab::of(reader.tokens()?)?;
+    reader.finish(BpeModel::new(vocab), splitter)
+}
+
+fn version_of(splitter: &Splitter) -> u16 {
+    match splitter.has_rules() || splitter.is_function() {
+        true => VERSION,
+        false => VERSION_OF_PATTERNS,
+    }
+}
+
+/// Reads the bytes of a file with the [image](crate::storage::mapped_image) that was made of it; nothing if that is
+/// damaged, or was made by another engine or of another file.
+///
+/// # Errors
+///
+/// As [`read`], though a file that has an image is one that was read before.
+pub fn read_with_image(bytes: &[u8], image: &Shared) -> Result<Option<(Tokenizer, Notes)>, Error> {
+    let content =
+        bytes.len().checked_sub(CHECKSUM_BYTES).and_then(|end| bytes.get(HEADER_BYTES..end));
+    let model = mapped_image::read(image, bytes)
+        .and_then(|mut sections| BpeModel::from_image(&mut sections));
+    let (Some(rest), Some(model)) = (content, model) else { return Ok(None) };
+    let mut reader = Fields { rest };
+    let splitter = Splitter::new(reader.text()?)?;
+    reader.skip_tokens(model.vocab())?;
+    reader.finish(model, splitter).map(Some)
+}
+
+fn malformed(what: impl Into<String>) -> Error {
+    Error::FileMalformed { what: what.into() }
+}
+
+struct Fields<'b> {
+    rest: &'b [u8],
+}
+
+impl<'b> Fields<'b> {
+    fn bytes(&mut self, count: usize) -> Result<&'b [u8], Error> {
+        let taken = self.rest.split_at_checked(count);
+        let (bytes, rest) = taken.ok_or_else(|| {
+            malformed(format!("{count} bytes are announced where {} are left", self.rest.len()))
+        })?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        Ok(self.bytes(N)?.try_into().expect("N bytes were taken"))
+    }
+
+    fn u16(&mut self) -> Result<u16, Error> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, Error> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, Error> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A number of things that take at least so many bytes each.
+    fn count(&mut self, what: &str, most: usize, bytes_each: usize) -> Result<usize, Error> {
+        let count = self.u32()? as usize;
+        if count > most || count.saturating_mul(bytes_each) > self.rest.len() {
+            return Err(malformed(format!("{count} {what} are announced, more than can be there")));
+        }
+        Ok(count)
+    }
+
+    fn text(&mut self) -> Result<&'b str, Error> {
+        let length = self.u32()? as usize;
+        let bytes = self.bytes(length)?;
+        std::str::from_utf8(bytes).map_err(|_| malformed("a text in it is not UTF-8"))
+    }
+
+    fn tokens(&mut self) -> Result<Tokens, Error> {
+        let count = self.count("tokens", TOKENS_MAX, 4)?;
+        let runs = self.count("runs of ids", count, 8)?;
+        let mut ids = Vec::with_capacity(count);
+        for _ in 0..runs {
+            let (first, length) = (self.u32()?, self.u32()? as usize);
+            // Canonical: every run begins after a gap, and no run is empty.
+            let after_gap =
+                ids.last().is_none_or(|&last: &Id| u64::from(first) > u64::from(last) + 1);
+            let fits = length > 0 && length <= count - ids.len();
+            let last = u64::from(first) + length as u64 - u64::from(length > 0);
+            if !after_gap || !fits || last > u64::from(Id::MAX) {
+                return Err(malformed("its runs of ids do not rise or do not fit its tokens"));
+            }
+            ids.extend((first..=last as Id).take(length));
+        }
+        if ids.len() != count {
+            return Err(malformed("its runs of ids do not fit its tokens"));
+        }
+        let (lengths, _) = self.bytes(count * 4)?.as_chunks();
+        let lengths = lengths.iter().map(|&length| u32::from_le_bytes(length) as usize);
+        let bytes = self.bytes(lengths.clone().sum())?;
+        Tokens::new(ids, lengths, bytes.to_vec())
+    }
+
+    /// Passes over tokens that are known.
+    fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
+        let count = self.count("tokens", TOKENS_MAX, 4)?;
+        let runs = self.count("runs of ids", count, 8)?;
+        self.bytes(runs * 8 + count * 4 + vocab.length())?;
+        Ok(())
+    }
+
+    /// Reads what follows the tokens, and puts all together.
+    fn finish(&mut self, model: BpeModel, splitter: Splitter) -> Result<(Tokenizer, Notes), Error> {
+        let (specials, notes) = (self.specials()?, self.notes()?);
+        if !self.rest.is_empty() {
+            return Err(malformed(format!("{} bytes follow its end", self.rest.len())));
+        }
+        Ok((Tokenizer::from_model(model, splitter, specials)?, notes))
+    }
+
+    fn specials(&mut self) -> Result<Vec<(Id, String)>, Error> {
+        let mut specials: Vec<(Id, String)> = Vec::new();
+        for _ in 0..self.count("specials", SPECIALS_MAX, 8)? {
+            let (id, name) = (self.u32()?, self.text()?.to_owned());
+            if specials.last().is_some_and(|(last, _)| *last > id) {
+                return Err(malformed("the ids of its specials do not rise"));
+            }
+            specials.push((id, name));
+        }
+        Ok(specials)
+    }
+
+    fn notes(&mut self) -> Result<Notes, Error> {
+        let mut notes = Notes::new();
+        for _ in 0..self.count("notes", usize::MAX, 8)? {
+            let (name, value) = (self.text()?, self.text()?);
+            if notes.last_key_value().is_some_and(|(last, _)| last.as_str() >= name) {
+                return Err(malformed("the names of its notes do not rise"));
+            }
+            notes.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(notes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::NANOCHAT;
+    use crate::testing::vocab_of;
+
+    fn sample() -> Vec<u8> {
+        sample_of(NANOCHAT)
+    }
+
+    fn sample_of(pattern: &str) -> Vec<u8> {
+        let specials = vec![(300, "<|bos|>".to_owned()), (400, "<|eos|>".to_owned())];
+        let splitter = Splitter::new(pattern).unwrap();
+        let tokenizer = Tokenizer::new(vocab_of(["ab", "abc"]), splitter, specials).unwrap();
+        write(&tokenizer, &Notes::from([("made by".to_owned(), "a test".to_owned())])).unwrap()
+    }
+
+    /// Gives changed content the length and checksum it would have if it were meant.
+    fn sealed(mut content: Vec<u8>) -> Vec<u8> {
+        let length = (content.len() + CHECKSUM_BYTES) as u64;
+        content[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
+        let checksum = Sha256::digest(&content);
+        content.extend_from_slice(&checksum);
+        content
+    }
+
+    #[test]
+    fn reads_what_it_wrote_and_writes_it_again() {
+        let bytes = sample();
+        let (tokenizer, notes) = read(&bytes).unwrap();
+        assert_eq!(tokenizer.vocab().find(b"abc"), Some(257));
+        assert_eq!(tokenizer.specials().id("<|eos|>"), Ok(400));
+        assert_eq!(notes["made by"], "a test");
+        assert_eq!(write(&tokenizer, &notes).unwrap(), bytes);
+    }
+
+    const RULES: &str = r#"{"rules":1,"digits":3,"digits_from":"right","keep_words":["New York"]}"#;
+
+    #[test]
+    fn rules_have_a_version_of_their_own_and_one_spelling() {
+        let (patterns, rules) = (sample(), sample_of(RULES));
+        assert_eq!((patterns[8], rules[8]), (1, 2));
+        let (tokenizer, notes) = read(&rules).unwrap();
+        assert_eq!(tokenizer.splitter().pattern(), RULES);
+        assert_eq!(write(&tokenizer, &notes).unwrap(), rules);
+        for (mut content, version) in [(patterns, 2), (rules.clone(), 1)] {
+            content[8] = version;
+            content.truncate(content.len() - CHECKSUM_BYTES);
+            assert!(matches!(read(&sealed(content)), Err(Error::FileMalformed { .. })));
+        }
+        // Two knobs in the other order mean the same, and are not what is written.
+        let spelled =
+            String::from_utf8_lossy(&rules[..]).find(r#""digits":3,"digits_from":"right""#);
+        let mut content = rules[..rules.len() - CHECKSUM_BYTES].to_vec();
+        let other = br#""digits_from":"right","digits":3"#;
+        let at =
+            spelled.map(|_| rules.windows(9).position(|w| w == b"\"digits\":").unwrap()).unwrap();
+        content[at..at + other.len()].copy_from_slice(other);
+        assert!(matches!(read(&sealed(content)), Err(Error::FileMalformed { .. })));
+    }
+
+    #[test]
+    fn refuses_truncation_at_every_byte() {
+        let bytes = sample();
+        for length in 0..bytes.len() {
+            assert!(read(&bytes[..length]).is_err(), "{length} of {}", bytes.len());
+        }
+        assert!(read(&[bytes.as_slice(), b"x"].concat()).is_err());
+    }
+
+    #[test]
+    fn refuses_every_flipped_bit() {
+        let mut bytes = sample();
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&bytes).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn refuses_a_version_from_the_future() {
+        let mut bytes = sample();
+        bytes[8] = 3;
+        assert_eq!(
+            read(&bytes).unwrap_err().to_string(),
+            "the file has format version 3 and this zeton reads up to 2; update zeton"
+        );
+    }
+
+    /// Content that was changed on purpose and sealed anew is refused or valid, never more.
+    #[test]
+    fn survives_every_changed_byte_under_a_valid_checksum() {
+        survives_every_changed_byte(&sample());
+        survives_every_changed_byte(&sample_of(RULES));
+    }
+
+    fn survives_every_changed_byte(bytes: &[u8]) {
+        let content = &bytes[..bytes.len() - CHECKSUM_BYTES];
+        for at in HEADER_BYTES..content.len() {
+            for value in [0, 1, 0x7F, 0x80, 0xFF] {
+                let mut changed = content.to_vec();
+                changed[at] = value;
+                if let Ok((tokenizer, notes)) = read(&sealed(changed.clone())) {
+                    assert_eq!(write(&tokenizer, &notes).unwrap(), sealed(changed));
+                }
+            }
+        }
+        for length in HEADER_BYTES..content.len() {
+            assert!(read(&sealed(content[..length].to_vec())).is_err());
+        }
+    }
+
+    #[test]
+    fn refuses_lengths_beyond_the_file_before_it_allocates() {
+        let bytes = sample();
+        let pattern_bytes = NANOCHAT.len();
+        let mut content = bytes[..bytes.len() - CHECKSUM_BYTES].to_vec();
+        let tokens_at = HEADER_BYTES + 4 + pattern_bytes;
+        content[tokens_at..tokens_at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        let message = read(&sealed(content)).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "the file is malformed: 4294967295 tokens are announced, more than can be there"
+        );
+    }
+}

@@ -1,0 +1,301 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::Vocab;
+use crate::merge::BpeModel;
+use crate::pattern::NANOCHAT;
+use crate::testing::Random;
+
+fn storage() -> Storage {
+    Box::new(tempfile::tempfile)
+}
+
+fn budget(memory_max: usize) -> Option<Budget> {
+    Some(Budget { memory_max, storage: storage() })
+}
+
+fn counted(texts: &[&[u8]], threads: usize, batch: usize, memory: Option<usize>) -> Counts {
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let mut counter = Counter::new(splitter, threads, memory.and_then(budget));
+    for texts in texts.chunks(batch) {
+        counter.add(texts, 1, &Progress::default()).unwrap();
+    }
+    counter.finish(texts.len() as u64, &Progress::default()).unwrap()
+}
+
+fn pieces(counts: &Counts) -> BTreeMap<Vec<u8>, u64> {
+    let mut pieces = BTreeMap::new();
+    counts
+        .each(|piece, count| {
+            assert_eq!(pieces.insert(piece.to_vec(), count), None, "a piece comes once");
+            Ok(())
+        })
+        .unwrap();
+    pieces
+}
+
+fn written(counts: &Counts) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    counts.write(&mut bytes, &Progress::default()).unwrap();
+    bytes
+}
+
+fn file_of(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    file.rewind().unwrap();
+    file
+}
+
+/// Words of all lengths around those that decide where a piece is kept.
+fn random_text(random: &mut Random, words: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    for _ in 0..words {
+        text.push(b' ');
+        let length = [random.below(9), random.below(20), random.below(200)][random.below(3)];
+        let letters = [2, 26][random.below(2)];
+        text.extend((0..length).map(|_| b'a' + random.below(letters) as u8));
+        if random.below(50) == 0 {
+            text.push(0);
+        }
+    }
+    text
+}
+
+/// The rule itself.
+fn counted_plainly(texts: &[&[u8]], weight: u64) -> BTreeMap<Vec<u8>, u64> {
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let mut pieces = BTreeMap::new();
+    for text in texts {
+        let each = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_default() += weight;
+        splitter.split(text, each).unwrap();
+    }
+    pieces
+}
+
+#[test]
+fn counts_do_not_depend_on_threads_batches_order_or_memory() {
+    let mut random = Random(3);
+    let long = "one two  three\n\nfour's 12345 ".repeat(200_000);
+    let other = random_text(&mut random, 60_000);
+    let texts: Vec<&[u8]> = vec![b"a b a", long.as_bytes(), b"", b"b\xFF a", &other, b"two"];
+    let reversed: Vec<&[u8]> = texts.iter().rev().copied().collect();
+    let expected = counted_plainly(&texts, 1);
+    assert!(expected[&b" two"[..]] >= 200_000 && expected.len() > 30_000);
+    let file = written(&counted(&texts, 1, 6, None));
+    for (threads, batch, memory) in [
+        (1, 6, None),
+        (2, 1, None),
+        (3, 2, None),
+        (1, 6, Some(1 << 20)),
+        (2, 2, Some(1 << 19)),
+        (2, 6, Some(1 << 23)),
+        (8, 1, Some(1)),
+    ] {
+        let found = counted(&reversed, threads, batch, memory);
+        assert!(pieces(&found) == expected, "{threads} threads, memory {memory:?}");
+        assert_eq!(found.len(), expected.len());
+        assert!(written(&found) == file, "{threads} threads, memory {memory:?}");
+        assert!(pieces(&found) == expected, "written counts are still there");
+    }
+    assert_ne!(written(&counted(&texts[1..], 1, 1, None)), file);
+}
+
+#[test]
+fn a_budget_bounds_what_is_held() {
+    let mut random = Random(5);
+    let text = random_text(&mut random, 300_000);
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let mut counter = Counter::new(splitter, 1, budget(1 << 20));
+    for part in text.chunks(100_000) {
+        counter.add(&[part], 1, &Progress::default()).unwrap();
+        let (_, bytes) = counter.held();
+        assert!(bytes <= 2 << 20, "{bytes} bytes");
+    }
+    let written: usize = counter.shares.iter().map(|share| share.files.0.len()).sum();
+    assert!((2..2 * FILES_MAX).contains(&written), "{written} files");
+    assert!(counter.shares[0].files.0[0].0 > 0, "files were merged");
+}
+
+#[test]
+fn weights_multiply_and_counts_go_beyond_32_bits() {
+    let progress = Progress::default();
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let mut counter = Counter::new(splitter, 2, None);
+    counter.add(&[b"a a b", b"a"], 3_000_000_000, &progress).unwrap();
+    counter.add(&[b"a"], 1, &progress).unwrap();
+    let counts = counter.finish(3, &progress).unwrap();
+    let found = pieces(&counts);
+    assert_eq!(found[&b"a"[..]], 6_000_000_001);
+    assert_eq!(found[&b" a"[..]], 3_000_000_000);
+    assert_eq!(counts.totals(), Totals { pieces: 3, bytes: 18_000_000_001, texts: 3 });
+    let again = Counts::read([Ok(file_of(&written(&counts)))], &storage(), &progress).unwrap();
+    assert_eq!((pieces(&again), again.totals()), (found, counts.totals()));
+}
+
+#[test]
+fn counts_beyond_64_bits_are_refused() {
+    let progress = Progress::default();
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let mut counter = Counter::new(splitter, 1, None);
+    counter.add(&[b"ab"], u64::MAX / 2, &progress).unwrap();
+    assert_eq!(counter.add(&[b"ab"], 1, &progress), Err(Error::CountsTooLarge));
+}
+
+#[test]
+fn files_merge_to_the_counts_of_all_texts() {
+    let mut random = Random(7);
+    let texts: Vec<Vec<u8>> = (0..40).map(|_| random_text(&mut random, 400)).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let files = texts.iter().map(|text| Ok(file_of(&written(&counted(&[text], 1, 1, None)))));
+    let merged = Counts::read(files, &storage(), &Progress::default()).unwrap();
+    assert_eq!(merged.pattern(), NANOCHAT);
+    assert!(written(&merged) == written(&counted(&texts, 1, 1, None)));
+}
+
+#[test]
+fn a_damaged_file_is_refused_wherever_the_damage_is() {
+    let progress = Progress::default();
+    let whole =
+        written(&counted(&[b"some words, some more words, and a_longer_one_than_15"], 1, 1, None));
+    let read = |bytes: &[u8]| Counts::read([Ok(file_of(bytes))], &storage(), &progress).map(drop);
+    assert_eq!(read(&whole), Ok(()));
+    for at in 0..whole.len() {
+        read(&whole[..at]).unwrap_err();
+        for bit in 0..8 {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << bit;
+            read(&damaged).unwrap_err();
+        }
+    }
+    read(&[&whole[..], b"x"].concat()).unwrap_err();
+    assert_eq!(read(b"zeton\r\n\x1a"), Err(Error::NotCounts));
+    assert!(matches!(read(b"counts\r\n\x07\x00"), Err(Error::CountsVersion { version: 7 })));
+}
+
+#[test]
+fn a_file_that_announces_more_than_it_has_takes_no_memory() {
+    let mut bytes = b"counts\r\n\x01\x00\x01a".to_vec();
+    for number in [u64::MAX >> 1, 1] {
+        spill_file::write_number(number, &mut bytes);
+    }
+    let error = Counts::read([Ok(file_of(&bytes))], &storage(), &Progress::default()).unwrap_err();
+    assert!(matches!(error, Error::CountsMalformed { .. }), "{error}");
+}
+
+#[test]
+fn files_of_two_patterns_are_not_merged() {
+    let progress = Progress::default();
+    let one = counted(&[b"a b"], 1, 1, None);
+    let splitter = Splitter::new(r"\w+|\W").unwrap();
+    let mut counter = Counter::new(splitter, 1, None);
+    counter.add(&[b"a b"], 1, &progress).unwrap();
+    let other = counter.finish(1, &progress).unwrap();
+    let files = [one, other].map(|counts| Ok(file_of(&written(&counts))));
+    let error = Counts::read(files, &storage(), &progress).unwrap_err();
+    assert!(matches!(error, Error::CountsPatterns { .. }), "{error}");
+}
+
+#[test]
+fn a_disk_without_room_is_said() {
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let full: Storage = Box::new(|| Err(io::Error::other("no space")));
+    let mut counter = Counter::new(splitter, 1, Some(Budget { memory_max: 1, storage: full }));
+    let text = random_text(&mut Random(1), 50_000);
+    let error = counter.add(&[&text], 1, &Progress::default()).unwrap_err();
+    assert!(error.to_string().contains("no space"), "{error}");
+}
+
+#[test]
+fn tokens_of_the_corpus_are_those_of_its_pieces() {
+    let progress = Progress::default();
+    let counts = counted(&[b"ab ab abc"], 1, 1, None);
+    let model = BpeModel::new(Vocab::from_merges(&[(97, 98), (32, 256)]).unwrap());
+    assert_eq!(counts.tokens(&model, &progress), Ok(4));
+}
+
+#[test]
+fn the_most_common_pieces_come_in_order() {
+    let counts = counted(&[b"b b b a a c c c"], 1, 1, None);
+    let found = counts.most_common(3, &Progress::default()).unwrap();
+    assert_eq!(found, [(b" c".to_vec(), 3), (b" a".to_vec(), 2), (b" b".to_vec(), 2)]);
+    assert_eq!(counts.most_common(0, &Progress::default()), Ok(Vec::new()));
+}
+
+#[test]
+fn what_is_held_out_depends_on_the_texts_alone() {
+    let progress = Progress::default();
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let mut random = Random(9);
+    let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 5_000)).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let bytes = |parts: &[&[u8]]| parts.iter().map(|part| part.len()).sum::<usize>();
+    let [mut counted, mut held] = hold_out(&splitter, texts.clone(), 0.1, &progress).unwrap();
+    assert_eq!(bytes(&counted) + bytes(&held), bytes(&texts));
+    let share = bytes(&held) as f64 / bytes(&texts) as f64;
+    assert!((0.07..0.13).contains(&share), "{share}");
+    let reversed = texts.iter().rev().copied().collect();
+    let [mut counted_again, mut held_again] =
+        hold_out(&splitter, reversed, 0.1, &progress).unwrap();
+    for parts in [&mut counted, &mut held, &mut counted_again, &mut held_again] {
+        parts.sort_unstable();
+    }
+    assert!(counted == counted_again && held == held_again);
+    let all = hold_out(&splitter, texts.clone(), 0.0, &progress);
+    assert_eq!(all, Ok([texts, Vec::new()]));
+}
+
+/// Threads whose pieces all differ: joined, they are many times as many as each may hold.
+#[test]
+fn tables_of_many_threads_are_joined_beyond_the_share_of_one() {
+    let word = |number: usize| [17_576, 676, 26, 1].map(|step| b'a' + (number / step % 26) as u8);
+    let text =
+        |at: usize| (at * 2000..(at + 1) * 2000).flat_map(|n| [&b" "[..], &word(n)].concat());
+    let texts: Vec<Vec<u8>> = (0..64).map(|at| text(at).collect()).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let expected = counted_plainly(&texts, 1);
+    assert_eq!(expected.len(), 128_000);
+    for megabytes in [1, 8, 18, 19, 20, 24, 32] {
+        let found = counted(&texts, 8, 64, Some(megabytes << 20));
+        assert!(pieces(&found) == expected, "{megabytes} MB");
+    }
+}
+
+#[test]
+fn a_stop_is_heard_within_a_text_that_cannot_be_cut() {
+    let progress = Progress::default();
+    progress.stop();
+    let text = b"ab ".repeat(1 << 20);
+    for pattern in [NANOCHAT, r"\w+|\W", r"(\w)\1*|\W"] {
+        let splitter = Splitter::new(pattern).unwrap();
+        let held_out = hold_out(&splitter, vec![&text], 0.1, &progress);
+        assert_eq!(held_out, Err(Error::Stopped), "{pattern}");
+        let mut share = Share::new(usize::MAX);
+        let added = share.add(&text, 1, Cuts::By(&splitter), None, &progress);
+        assert_eq!(added, Err(Error::Stopped), "{pattern}");
+        let counted: u64 = share.tables.iter().map(|(_, count)| count).sum();
+        assert!(pattern == NANOCHAT || counted < 1 << 18, "{counted} pieces of {pattern}");
+    }
+}
+
+#[test]
+fn pieces_that_somebody_else_has_split_count_alike() {
+    let mut random = Random(11);
+    let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 300)).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    for memory in [None, Some(1 << 16)] {
+        let mut counter = Counter::new(splitter.clone(), 1, memory.and_then(budget));
+        for text in &texts {
+            let (mut ends, mut end) = (Vec::new(), 0);
+            let mut take = |piece: &[u8]| {
+                end += piece.len();
+                ends.push(end);
+            };
+            splitter.split(text, &mut take).unwrap();
+            counter.add_pieces(text, &ends, 1, &Progress::default()).unwrap();
+        }
+        let found = counter.finish(texts.len() as u64, &Progress::default()).unwrap();
+        assert!(written(&found) == written(&counted(&texts, 1, 3, memory)), "{memory:?}");
+    }
+}
