@@ -11,7 +11,7 @@ use zeton::train::count::{Budget, Storage, Totals, hold_out, is_counted};
 use zeton::train::learn::{Goal, HeldOut, learn};
 use zeton::{Id, Splitter};
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::make::splitter;
 use crate::text::HeldText;
@@ -114,7 +114,7 @@ impl Counter {
         py.detach(|| self.splitter.last_safe_cut(text).unwrap_or(0))
     }
 
-    /// Ends counting; returns the counts of so many texts, and those of what was held out.
+    /// BoundarySink counting; returns the counts of so many texts, and those of what was held out.
     fn finish(&self, py: Python<'_>, texts: u64) -> PyResult<(Counts, Counts)> {
         let [corpus, held] = self.take()?;
         watch(py, None, |progress| {
@@ -209,7 +209,7 @@ impl Counts {
     }
 
     /// Returns how many tokens a tokenizer makes of the corpus.
-    fn tokens(&self, py: Python<'_>, engine: &Bound<'_, Engine>) -> PyResult<u64> {
+    fn tokens(&self, py: Python<'_>, engine: &Bound<'_, TokenizerCore>) -> PyResult<u64> {
         let model = engine.get().tokenizer.model();
         watch(py, None, |progress| self.0.tokens(model, progress))
     }
@@ -228,7 +228,7 @@ impl Counts {
         piece_count_min: u64,
         token_bytes_max: Option<usize>,
         memory: Option<usize>,
-        initial: Option<(Bound<'_, Engine>, Id)>,
+        initial: Option<(Bound<'_, TokenizerCore>, Id)>,
         held_out: Option<(Bound<'_, Self>, Vec<usize>)>,
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Merges, usize, (usize, u64))> {

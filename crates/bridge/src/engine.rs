@@ -7,7 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use zeton::pattern::{Case, Place};
-use zeton::split::Path;
+use zeton::split::EnginePath;
 use zeton::storage::tokenizer_file::Notes;
 use zeton::{Allowed, Batch, Error, Id, Tokenizer};
 
@@ -29,20 +29,20 @@ const TOKEN_BYTES: usize = 5;
 /// A tokenizer that never changes; `zeton.Tokenizer` is built on it.
 #[pyclass(frozen, subclass, eq, skip_from_py_object, module = "zeton._engine")]
 #[derive(Clone)]
-pub(crate) struct Engine {
+pub(crate) struct TokenizerCore {
     pub(crate) tokenizer: Arc<Tokenizer>,
     notes: Arc<Notes>,
     pub(crate) lists: Arc<Lists>,
 }
 
-impl PartialEq for Engine {
+impl PartialEq for TokenizerCore {
     fn eq(&self, other: &Self) -> bool {
         self.tokenizer == other.tokenizer
     }
 }
 
 #[pymethods]
-impl Engine {
+impl TokenizerCore {
     /// Takes over what another holds, so that a subclass can be made of it.
     #[new]
     fn new(engine: &Bound<'_, Self>) -> Self {
@@ -325,11 +325,11 @@ impl Engine {
     fn read_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let path = self.tokenizer.splitter().path();
         let (states, classes, vectors) = match &path {
-            Path::Transducer { states, classes, vectors } => {
+            EnginePath::Transducer { states, classes, vectors } => {
                 (Some(states), Some(classes), *vectors)
             }
-            Path::Automaton { states, classes, .. } => (Some(states), Some(classes), None),
-            Path::Backtracking { .. } | Path::Function { .. } => (None, None, None),
+            EnginePath::Dfa { states, classes, .. } => (Some(states), Some(classes), None),
+            EnginePath::Backtracking { .. } | EnginePath::Function { .. } => (None, None, None),
         };
         let values = PyDict::new(py);
         values.set_item("split", path.name())?;
@@ -381,7 +381,7 @@ impl Engine {
     }
 }
 
-impl Engine {
+impl TokenizerCore {
     pub(crate) fn of(
         py: Python<'_>,
         tokenizer: Result<Tokenizer, Error>,

@@ -6,7 +6,7 @@ use zeton::Id;
 use zeton::encode::explain::Merged;
 use zeton::encode::offsets;
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::text::Characters;
 
@@ -24,7 +24,7 @@ type Piece<'py> = (Bound<'py, PyBytes>, usize, usize, String, Told);
 #[pyfunction]
 pub(crate) fn explain<'py>(
     py: Python<'py>,
-    engine: &Bound<'py, Engine>,
+    engine: &Bound<'py, TokenizerCore>,
     text: Characters<'_>,
     specials: Option<&Bound<'py, PyAny>>,
     characters: bool,
@@ -51,7 +51,7 @@ pub(crate) fn explain<'py>(
 #[pyfunction]
 pub(crate) fn explain_piece(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     piece: &[u8],
 ) -> PyResult<Told> {
     let tokenizer = &engine.get().tokenizer;

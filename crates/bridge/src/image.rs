@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 
 /// Reads the bytes of a `.zeton` file with the image in an open file, which is given by its number;
@@ -10,20 +10,24 @@ use crate::errors::raise;
 ///
 /// The file must be one that nobody writes to or cuts: a name for a new image is a new file.
 #[pyfunction]
-pub(crate) fn from_image(py: Python<'_>, file: &[u8], image: i32) -> PyResult<Option<Engine>> {
+pub(crate) fn from_image(
+    py: Python<'_>,
+    file: &[u8],
+    image: i32,
+) -> PyResult<Option<TokenizerCore>> {
     let read = py.detach(|| match open::shared(image) {
         Ok(image) => zeton::storage::tokenizer_file::read_with_image(file, &image),
         Err(_) => Ok(None),
     });
     let read = read.map_err(|error| raise(py, &error))?;
-    read.map(|(tokenizer, notes)| Engine::of(py, Ok(tokenizer), notes)).transpose()
+    read.map(|(tokenizer, notes)| TokenizerCore::of(py, Ok(tokenizer), notes)).transpose()
 }
 
 /// Writes the image of a tokenizer, which was read from this `.zeton` file, to an open file.
 #[pyfunction]
 pub(crate) fn write_image(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     file: &[u8],
     image: i32,
 ) -> PyResult<()> {
@@ -40,7 +44,7 @@ mod open {
     use std::sync::Arc;
 
     use memmap2::{MmapMut, MmapOptions};
-    use zeton::storage::mapped_image::Shared;
+    use zeton::storage::mapped_image::SharedBytes;
 
     /// The file behind a number of Python's.
     pub(super) fn file(number: i32) -> io::Result<File> {
@@ -54,7 +58,7 @@ mod open {
     }
 
     /// The bytes of a file, which processes share if it lies on a disk of this machine.
-    pub(super) fn shared(number: i32) -> io::Result<Shared> {
+    pub(super) fn shared(number: i32) -> io::Result<SharedBytes> {
         let mut file = file(number)?;
         if is_local(&file) {
             // SAFETY: nobody changes the file while it is mapped. Images appear under their names
@@ -111,13 +115,13 @@ mod open {
     use std::fs::File;
     use std::io;
 
-    use zeton::storage::mapped_image::Shared;
+    use zeton::storage::mapped_image::SharedBytes;
 
     pub(super) fn file(_: i32) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn shared(_: i32) -> io::Result<Shared> {
+    pub(super) fn shared(_: i32) -> io::Result<SharedBytes> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

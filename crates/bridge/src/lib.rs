@@ -28,7 +28,7 @@ mod _engine {
     #[pymodule_export]
     use super::counts::{Counter, Counts, Merges, Texts};
     #[pymodule_export]
-    use super::engine::Engine;
+    use super::engine::TokenizerCore;
     #[pymodule_export]
     use super::explain::{explain, explain_piece};
     #[pymodule_export]

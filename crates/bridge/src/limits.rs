@@ -6,7 +6,7 @@ use pyo3::types::{PyInt, PyString};
 use zeton::limits::{Border, Fit};
 use zeton::{Allowed, Error};
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::text::{Characters, Text, part_of};
 
@@ -49,7 +49,7 @@ pub(crate) fn by_parts<R>(
 #[pyfunction]
 pub(crate) fn fit_end(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: &Bound<'_, PyAny>,
     n: &Bound<'_, PyAny>,
     at: &str,
@@ -69,7 +69,7 @@ pub(crate) fn fit_end(
 #[pyfunction]
 pub(crate) fn fit_start(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: &Bound<'_, PyAny>,
     n: &Bound<'_, PyAny>,
     at: &str,
@@ -90,7 +90,7 @@ pub(crate) fn fit_start(
 #[pyfunction]
 pub(crate) fn find_chunks(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: &Bound<'_, PyAny>,
     n: &Bound<'_, PyAny>,
     overlap: &Bound<'_, PyAny>,
@@ -120,7 +120,7 @@ pub(crate) fn find_chunks(
 
 /// What is to fit, as Python says it.
 struct Wanted<'a> {
-    engine: &'a Engine,
+    engine: &'a TokenizerCore,
     allowed: Allowed,
     ids_max: usize,
     border: Border,
@@ -128,7 +128,7 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn read(
-        engine: &'a Bound<'_, Engine>,
+        engine: &'a Bound<'_, TokenizerCore>,
         n: &Bound<'_, PyAny>,
         at: &str,
         specials: Option<&Bound<'_, PyAny>>,

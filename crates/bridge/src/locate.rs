@@ -5,7 +5,7 @@ use pyo3::types::{PyBytes, PyList};
 use zeton::encode::offsets;
 use zeton::{Error, Id, Tokenizer};
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::text::{Characters, Text};
 
@@ -16,7 +16,7 @@ type Places = Vec<(usize, usize)>;
 #[pyfunction]
 pub(crate) fn encode_with_places<'py>(
     py: Python<'py>,
-    engine: &Bound<'py, Engine>,
+    engine: &Bound<'py, TokenizerCore>,
     text: Characters<'_>,
     specials: Option<&Bound<'py, PyAny>>,
     characters: bool,
@@ -37,7 +37,7 @@ pub(crate) fn encode_with_places<'py>(
 #[pyfunction]
 pub(crate) fn place_ids(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: Characters<'_>,
     ids: Vec<Id>,
     characters: bool,
@@ -62,7 +62,7 @@ fn places_of(
 
 /// Returns the ids of all tokens that begin with a prefix, rising.
 #[pyfunction]
-pub(crate) fn find_completions(engine: &Bound<'_, Engine>, prefix: Text<'_>) -> Vec<Id> {
+pub(crate) fn find_completions(engine: &Bound<'_, TokenizerCore>, prefix: Text<'_>) -> Vec<Id> {
     let starting = engine.get().tokenizer.vocab().starting_with(prefix.bytes());
     let mut ids: Vec<Id> = starting.map(|(id, _)| id).collect();
     ids.sort_unstable();
@@ -74,7 +74,7 @@ pub(crate) fn find_completions(engine: &Bound<'_, Engine>, prefix: Text<'_>) -> 
 #[allow(clippy::type_complexity, reason = "a tuple for Python to name")]
 pub(crate) fn heal<'py>(
     py: Python<'py>,
-    engine: &Bound<'py, Engine>,
+    engine: &Bound<'py, TokenizerCore>,
     text: Text<'_>,
     specials: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Id>, Bound<'py, PyBytes>, Option<Vec<Id>>)> {

@@ -7,7 +7,7 @@ use zeton::storage::tokenizer_file::Notes;
 use zeton::{Error, Id, Splitter, Tokenizer, Vocab};
 
 use crate::counts::Merges;
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::watch::give_back;
 
@@ -30,7 +30,7 @@ pub(crate) fn from_ranks(
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
     by_function: bool,
-) -> PyResult<Engine> {
+) -> PyResult<TokenizerCore> {
     let mut tokens = Vec::with_capacity(ranks.len());
     for (token, id) in ranks {
         let token =
@@ -39,7 +39,7 @@ pub(crate) fn from_ranks(
     }
     let specials = read_specials(specials)?;
     let build = || Tokenizer::new(Vocab::new(tokens)?, splitter(pattern, by_function)?, specials);
-    Engine::of(py, py.detach(build), notes)
+    TokenizerCore::of(py, py.detach(build), notes)
 }
 
 /// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
@@ -53,40 +53,40 @@ pub(crate) fn from_merges(
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
     by_function: bool,
-) -> PyResult<Engine> {
+) -> PyResult<TokenizerCore> {
     let specials = read_specials(specials)?;
     let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
     let merges: Vec<_> = merges.collect();
     give_back(py);
     let build =
         || Tokenizer::new(Vocab::from_merges(&merges)?, splitter(pattern, by_function)?, specials);
-    Engine::of(py, py.detach(build), notes)
+    TokenizerCore::of(py, py.detach(build), notes)
 }
 
 /// Reads the bytes of a `.zeton` file.
 #[pyfunction]
 #[pyo3(signature = (file, by_function=false))]
-pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyResult<Engine> {
+pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyResult<TokenizerCore> {
     let read = match by_function {
         false => zeton::storage::tokenizer_file::read,
         true => zeton::storage::tokenizer_file::read_by_function,
     };
     let (tokenizer, notes) = py.detach(|| read(file)).map_err(|error| raise(py, &error))?;
-    Engine::of(py, Ok(tokenizer), notes)
+    TokenizerCore::of(py, Ok(tokenizer), notes)
 }
 
 /// Returns the same tokens and pattern with other specials.
 #[pyfunction]
 pub(crate) fn with_specials(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
-) -> PyResult<Engine> {
+) -> PyResult<TokenizerCore> {
     let specials = read_specials(specials)?;
     let tokenizer = &engine.get().tokenizer;
     let (vocab, splitter) = (tokenizer.vocab().clone(), tokenizer.splitter().clone());
-    Engine::of(py, Tokenizer::new(vocab, splitter, specials), notes)
+    TokenizerCore::of(py, Tokenizer::new(vocab, splitter, specials), notes)
 }
 
 /// Checks rules, as they are spelled; returns the pattern that says the same, if there is one.

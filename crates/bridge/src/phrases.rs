@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use zeton::phrases::{self, Number, Occurrence};
 use zeton::{Id, Tokenizer};
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::ids;
 use crate::text::HeldText;
@@ -22,7 +22,7 @@ type Spelled = (Vec<Vec<Id>>, Vec<Id>, Vec<Vec<Id>>);
 #[pyfunction]
 pub(crate) fn spell_phrase(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     phrase: HeldText,
 ) -> PyResult<Spelled> {
     let tokenizer = &engine.get().tokenizer;
@@ -43,7 +43,7 @@ impl PhraseFinder {
     #[new]
     fn new(
         py: Python<'_>,
-        engine: &Bound<'_, Engine>,
+        engine: &Bound<'_, TokenizerCore>,
         phrases: Vec<HeldText>,
         sample: Vec<Id>,
     ) -> PyResult<Self> {

@@ -5,7 +5,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyList;
 use zeton::encode::offsets;
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::ids;
 use crate::text::Characters;
@@ -14,10 +14,10 @@ use crate::text::Characters;
 #[pyfunction]
 pub(crate) fn encode_pieces<'py>(
     py: Python<'py>,
-    engine: &Bound<'py, Engine>,
+    engine: &Bound<'py, TokenizerCore>,
     pieces: Vec<PyBackedBytes>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let Engine { tokenizer, lists, .. } = engine.get();
+    let TokenizerCore { tokenizer, lists, .. } = engine.get();
     let bytes = pieces.iter().map(|piece| piece.len()).sum();
     ids::with_spare(bytes, |ids| {
         let pieces = pieces.iter().map(|piece| &piece[..]);
@@ -31,7 +31,7 @@ pub(crate) fn encode_pieces<'py>(
 #[pyfunction]
 pub(crate) fn find_specials(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: Characters<'_>,
     specials: Option<&Bound<'_, PyAny>>,
     characters: bool,

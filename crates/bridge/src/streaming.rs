@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 use zeton::Id;
 use zeton::streaming::{self, Broken, Options};
 
-use crate::engine::{DETACH_BYTES, Engine, threads_or_all};
+use crate::engine::{DETACH_BYTES, TokenizerCore, threads_or_all};
 use crate::errors::raise;
 use crate::ids::{self, Array};
 use crate::limits::ids_max;
@@ -33,7 +33,7 @@ fn lend<T>(state: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
 /// Text comes bit by bit; ids leave as soon as no later text can change them.
 #[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Encoder {
-    engine: Engine,
+    engine: TokenizerCore,
     stream: Mutex<streaming::Encoder>,
 }
 
@@ -42,7 +42,7 @@ impl Encoder {
     #[new]
     fn new(
         py: Python<'_>,
-        engine: &Bound<'_, Engine>,
+        engine: &Bound<'_, TokenizerCore>,
         specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let engine = engine.get().clone();
@@ -119,7 +119,7 @@ impl Encoder {
 /// Ids come one by one; text leaves in whole characters, and ends where it is told to.
 #[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Decoder {
-    engine: Engine,
+    engine: TokenizerCore,
     stream: Mutex<streaming::Decoder>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Decoder {
 impl Decoder {
     #[new]
     fn new(
-        engine: &Bound<'_, Engine>,
+        engine: &Bound<'_, TokenizerCore>,
         errors: &str,
         graphemes: bool,
         stops: Vec<String>,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{ffi, intern};
-use zeton::Readable;
+use zeton::TextSource;
 
 use crate::layout::{StrLayout, Units};
 
@@ -97,7 +97,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source<'a> {
     }
 }
 
-impl Readable for Source<'_> {
+impl TextSource for Source<'_> {
     fn bytes_most(&self) -> usize {
         self.bytes_most()
     }

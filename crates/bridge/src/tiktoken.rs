@@ -5,14 +5,14 @@ use pyo3::types::{PyBytes, PyString};
 use zeton::Id;
 use zeton::merge::{MergeBuffers, merge};
 
-use crate::engine::Engine;
+use crate::engine::TokenizerCore;
 use crate::errors::raise;
 
 /// Returns the first of these specials in a text as it stands: lone surrogates are not joined.
 #[pyfunction]
 pub(crate) fn find_special(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: &Bound<'_, PyString>,
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<String>> {
@@ -28,13 +28,17 @@ pub(crate) fn find_special(
 
 /// Returns the id of these bytes, if they are a token.
 #[pyfunction]
-pub(crate) fn find_token(engine: &Bound<'_, Engine>, token: &[u8]) -> Option<Id> {
+pub(crate) fn find_token(engine: &Bound<'_, TokenizerCore>, token: &[u8]) -> Option<Id> {
     engine.get().tokenizer.vocab().find(token)
 }
 
 /// Encodes bytes as one piece, without a split.
 #[pyfunction]
-pub(crate) fn encode_piece(py: Python<'_>, engine: &Bound<'_, Engine>, piece: &[u8]) -> Vec<Id> {
+pub(crate) fn encode_piece(
+    py: Python<'_>,
+    engine: &Bound<'_, TokenizerCore>,
+    piece: &[u8],
+) -> Vec<Id> {
     let tokenizer = &engine.get().tokenizer;
     let mut ids = Vec::new();
     py.detach(|| merge(tokenizer.model(), piece, &mut MergeBuffers::default(), &mut ids));
@@ -45,7 +49,7 @@ pub(crate) fn encode_piece(py: Python<'_>, engine: &Bound<'_, Engine>, piece: &[
 #[pyfunction]
 pub(crate) fn encode_broken(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     bytes: &[u8],
 ) -> PyResult<Vec<Id>> {
     let tokenizer = &engine.get().tokenizer;
@@ -56,7 +60,7 @@ pub(crate) fn encode_broken(
 #[pyfunction]
 pub(crate) fn encode_unsettled(
     py: Python<'_>,
-    engine: &Bound<'_, Engine>,
+    engine: &Bound<'_, TokenizerCore>,
     text: &[u8],
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Vec<Id>, Vec<Vec<Id>>)> {

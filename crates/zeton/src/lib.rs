@@ -50,7 +50,7 @@ pub mod train;
 pub mod vocab;
 
 pub use encode::Tokenizer;
-pub use encode::batch::{Batch, Readable};
+pub use encode::batch::{Batch, TextSource};
 pub use split::Splitter;
 pub use sys::error::{Error, Kind};
 pub use sys::progress::Progress;

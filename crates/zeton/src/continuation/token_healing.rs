@@ -36,8 +36,8 @@ impl Tokenizer {
     ///
     /// As [`Tokenizer::encode`], and when the rest is so long that trying takes too long.
     pub fn heal(&self, text: &[u8], allowed: &Allowed) -> Result<Healed, Error> {
-        let mut stretches = self.stretches(text, allowed, true)?;
-        let end = stretches.by_ref().last().map_or(0, |stretch| stretch.place().end);
+        let mut segments = self.segments(text, allowed, true)?;
+        let end = segments.by_ref().last().map_or(0, |segment| segment.place().end);
         let mut ids = Vec::new();
         self.encode(&text[..end], allowed, &mut ids)?;
         let rest = text[end..].to_vec();

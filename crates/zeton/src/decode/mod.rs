@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::sys::error::Error;
-use crate::sys::huge_buffer::Huge;
+use crate::sys::huge_buffer::HugeBuffer;
 use crate::vocab::specials::Specials;
 use crate::vocab::{Id, Vocab};
 
@@ -12,10 +12,10 @@ use crate::vocab::{Id, Vocab};
 ///
 /// Nearly all tokens are that short, and a copy of fixed size is quicker than one of the right
 /// size: what is too much the next token overwrites.
-type Row = [u8; 16];
+type TokenSlot = [u8; 16];
 
 /// Bytes that an id has at most to have a row.
-const ROW_MAX: usize = size_of::<Row>() - 1;
+const ROW_MAX: usize = size_of::<TokenSlot>() - 1;
 
 /// Ids that are decoded before rows for all are worth their making.
 const DECODED_FIRST: usize = 1 << 12;
@@ -29,31 +29,31 @@ const _: () = assert!(GATHERED * ROW_MAX < GATHERED_BYTES);
 
 /// The rows of a tokenizer, once some ids have been decoded. Two tokenizers do not differ by them.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct TokenSlots {
     decoded: AtomicUsize,
-    rows: OnceLock<Huge<Row>>,
+    rows: OnceLock<HugeBuffer<TokenSlot>>,
 }
 
-impl Clone for Rows {
+impl Clone for TokenSlots {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl PartialEq for Rows {
+impl PartialEq for TokenSlots {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Rows {}
+impl Eq for TokenSlots {}
 
 /// The bytes that ids stand for: tokens and specials. It is what decoding reads of a tokenizer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeTable<'t> {
     pub(crate) vocab: &'t Vocab,
     pub(crate) specials: &'t Specials,
-    pub(crate) rows: &'t Rows,
+    pub(crate) rows: &'t TokenSlots,
 }
 
 impl<'t> DecodeTable<'t> {
@@ -80,7 +80,7 @@ impl<'t> DecodeTable<'t> {
     /// When an id stands for nothing; `bytes` then holds those of some ids before it.
     pub(crate) fn decode_into(self, ids: &[Id], bytes: &mut Vec<u8>) -> Result<(), Error> {
         let rows = self.rows_for(ids.len());
-        let mut gathered = [0; GATHERED_BYTES + size_of::<Row>()];
+        let mut gathered = [0; GATHERED_BYTES + size_of::<TokenSlot>()];
         for some in ids.chunks(GATHERED) {
             let mut end = 0;
             for &id in some {
@@ -103,8 +103,8 @@ impl<'t> DecodeTable<'t> {
     }
 
     /// Returns the rows, by id, or none of them while few ids have been decoded.
-    fn rows_for(self, ids: usize) -> &'t [Row] {
-        let Rows { decoded, rows } = self.rows;
+    fn rows_for(self, ids: usize) -> &'t [TokenSlot] {
+        let TokenSlots { decoded, rows } = self.rows;
         if let Some(rows) = rows.get() {
             return rows;
         }
@@ -115,7 +115,7 @@ impl<'t> DecodeTable<'t> {
             let specials = self.specials.entries();
             // Ids may have gaps, of any width: what lies far out has no row.
             let count = self.vocab_size().min((self.vocab.iter().len() + specials.len()) * 2);
-            let mut rows = Huge::<Row>::zeros(count);
+            let mut rows = HugeBuffer::<TokenSlot>::zeros(count);
             // Two specials may share an id, which is decoded as the first of them.
             let names = specials.iter().rev().map(|(id, name)| (*id, name.as_bytes()));
             for (id, token) in self.vocab.iter().chain(names) {
@@ -128,8 +128,8 @@ impl<'t> DecodeTable<'t> {
     }
 }
 
-fn row_of(token: &[u8]) -> Row {
-    let mut row = [0; size_of::<Row>()];
+fn row_of(token: &[u8]) -> TokenSlot {
+    let mut row = [0; size_of::<TokenSlot>()];
     if token.len() <= ROW_MAX {
         row[..token.len()].copy_from_slice(token);
         row[ROW_MAX] = token.len() as u8;

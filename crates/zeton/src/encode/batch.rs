@@ -11,7 +11,7 @@ use crate::vocab::Id;
 use crate::vocab::specials::Allowed;
 
 /// A text whose bytes are there, or are made where it is encoded.
-pub trait Readable: Sync {
+pub trait TextSource: Sync {
     /// Returns how many bytes it has at most.
     fn bytes_most(&self) -> usize;
 
@@ -19,7 +19,7 @@ pub trait Readable: Sync {
     fn read<'t>(&'t self, room: &'t mut Vec<u8>) -> Option<&'t [u8]>;
 }
 
-impl Readable for &[u8] {
+impl TextSource for &[u8] {
     fn bytes_most(&self) -> usize {
         self.len()
     }
@@ -73,13 +73,13 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`].
-    pub fn encode_batch<T: Readable>(
+    pub fn encode_batch<T: TextSource>(
         &self,
         texts: &[T],
         allowed: &Allowed,
         threads: usize,
     ) -> Result<Option<Batch>, Error> {
-        let bytes: usize = texts.iter().map(Readable::bytes_most).sum();
+        let bytes: usize = texts.iter().map(TextSource::bytes_most).sum();
         let groups = groups_of(texts);
         let threads = threads.min(THREADS_MAX).min(groups.len()).max(1);
         let next = AtomicUsize::new(0);
@@ -107,7 +107,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`].
-    pub fn count_batch<T: Readable>(
+    pub fn count_batch<T: TextSource>(
         &self,
         texts: &[T],
         allowed: &Allowed,
@@ -155,7 +155,7 @@ impl Share {
 }
 
 /// Cuts texts into groups that are worth a thread's while.
-fn groups_of<T: Readable>(texts: &[T]) -> Vec<&[T]> {
+fn groups_of<T: TextSource>(texts: &[T]) -> Vec<&[T]> {
     let (mut groups, mut first, mut bytes) = (Vec::new(), 0, 0);
     for (number, text) in texts.iter().enumerate() {
         bytes += text.bytes_most();
@@ -177,7 +177,7 @@ mod tests {
     /// A text of UTF-16 without pairs of surrogates.
     struct Utf16<'t>(&'t [u16]);
 
-    impl Readable for Utf16<'_> {
+    impl TextSource for Utf16<'_> {
         fn bytes_most(&self) -> usize {
             self.0.len() * 3
         }

@@ -71,12 +71,12 @@ impl Tokenizer {
     fn explain_ordinary(
         &self,
         text: &[u8],
-        stretch: Range<usize>,
+        segment: Range<usize>,
         names: &Names<'_>,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), Error> {
-        let (mut start, mut failed) = (stretch.start, Ok(()));
-        names.split(&text[stretch], |piece, rule| {
+        let (mut start, mut failed) = (segment.start, Ok(()));
+        names.split(&text[segment], |piece, rule| {
             let place = start..start + piece.len();
             start = place.end;
             match self.explain_piece(piece) {

@@ -8,9 +8,9 @@ pub mod segments;
 
 use std::sync::OnceLock;
 
-use crate::decode::{DecodeTable, Rows};
+use crate::decode::{DecodeTable, TokenSlots};
 use crate::merge::BpeModel;
-use crate::piece_cache::{Chunks, Lent, Pool, Taker};
+use crate::piece_cache::{BatchEncoder, IdSink, ScratchGuard, ScratchPool};
 use crate::split::Splitter;
 use crate::sys::error::Error;
 use crate::sys::threads::in_parallel;
@@ -25,8 +25,8 @@ pub struct Tokenizer {
     model: BpeModel,
     splitter: Splitter,
     specials: Specials,
-    pool: Pool,
-    rows: Rows,
+    pool: ScratchPool,
+    rows: TokenSlots,
     longest: Longest,
 }
 
@@ -84,7 +84,7 @@ impl Tokenizer {
     }
 
     /// Lends what encoding reuses from call to call.
-    pub(crate) fn lend(&self) -> Lent<'_> {
+    pub(crate) fn lend(&self) -> ScratchGuard<'_> {
         self.pool.lend()
     }
 
@@ -135,8 +135,8 @@ impl Tokenizer {
         &self,
         text: &[u8],
         allowed: &Allowed,
-        scratch: &mut Lent<'_>,
-        taker: &mut impl Taker,
+        scratch: &mut ScratchGuard<'_>,
+        taker: &mut impl IdSink,
     ) -> Result<(), Error> {
         refuse_too_long(text)?;
         let mut start = 0;
@@ -148,12 +148,12 @@ impl Tokenizer {
         self.encode_ordinary(&text[start..], scratch, taker)
     }
 
-    /// A stretch without specials: the end of the stretch is the end of the text for the pattern.
+    /// A segment without specials: the end of the segment is the end of the text for the pattern.
     pub(crate) fn encode_ordinary(
         &self,
         text: &[u8],
-        scratch: &mut Lent<'_>,
-        taker: &mut impl Taker,
+        scratch: &mut ScratchGuard<'_>,
+        taker: &mut impl IdSink,
     ) -> Result<(), Error> {
         if text.len() < CHUNKED_BYTES {
             return self.splitter.split(text, |piece| match self.model.vocab().find(piece) {
@@ -163,7 +163,7 @@ impl Tokenizer {
                 }),
             });
         }
-        let mut chunks = Chunks::new(&self.model, text, scratch.get(), taker);
+        let mut chunks = BatchEncoder::new(&self.model, text, scratch.get(), taker);
         self.splitter.split_ends(text, &mut chunks)?;
         chunks.finish();
         Ok(())

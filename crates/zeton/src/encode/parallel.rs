@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::{Tokenizer, refuse_too_long};
-use crate::piece_cache::Taker;
+use crate::piece_cache::IdSink;
 use crate::sys::error::Error;
 use crate::sys::huge_buffer;
 use crate::sys::threads::{BYTES_PER_THREAD, THREADS_MAX, by_threads, in_parallel};
@@ -44,7 +44,7 @@ impl Tokenizer {
     }
 
     /// Cuts one text into parts that have the ids that they have within the whole.
-    fn take_parallel<T: Taker + Send>(
+    fn take_parallel<T: IdSink + Send>(
         &self,
         text: &[u8],
         allowed: &Allowed,

@@ -1,7 +1,7 @@
-//! A text a stretch at a time, from either end: each stretch has the ids that it has within the whole.
+//! A text a segment at a time, from either end: each segment has the ids that it has within the whole.
 //!
 //! Who needs the first thousand ids of a text reads that much of it; who is handed a text bit by bit
-//! learns what no later text can change. A stretch ends at a special, or where the pattern cuts
+//! learns what no later text can change. A segment ends at a special, or where the pattern cuts
 //! whatever stands around it.
 
 use std::ops::Range;
@@ -11,21 +11,21 @@ use crate::sys::error::Error;
 use crate::vocab::Id;
 use crate::vocab::specials::Allowed;
 
-/// Bytes that the first stretch is looked for in; where there is no cut, and for each stretch that
+/// Bytes that the first segment is looked for in; where there is no cut, and for each segment that
 /// follows, twice as many, up to the other number.
 const BYTES_MIN: usize = 1 << 10;
 const BYTES_MAX: usize = 1 << 13;
 
 /// A part of a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Stretch {
+pub enum Segment {
     /// Text that is encoded on its own.
     Ordinary(Range<usize>),
     /// The name of a special, which has this id.
     Special(Range<usize>, Id),
 }
 
-impl Stretch {
+impl Segment {
     /// Returns where in the text it is.
     #[must_use]
     pub fn place(&self) -> &Range<usize> {
@@ -35,9 +35,9 @@ impl Stretch {
     }
 }
 
-/// The stretches of a text from its beginning on.
+/// The segments of a text from its beginning on.
 #[derive(Debug)]
-pub struct Stretches<'a> {
+pub struct Segments<'a> {
     tokenizer: &'a Tokenizer,
     allowed: &'a Allowed,
     text: &'a [u8],
@@ -51,21 +51,21 @@ pub struct Stretches<'a> {
 }
 
 impl Tokenizer {
-    /// Reads a text stretch by stretch. If it `goes_on`, what more text may change is left out.
+    /// Reads a text segment by segment. If it `goes_on`, what more text may change is left out.
     ///
     /// # Errors
     ///
     /// When the text has 4 GiB or more.
-    pub fn stretches<'a>(
+    pub fn segments<'a>(
         &'a self,
         text: &'a [u8],
         allowed: &'a Allowed,
         goes_on: bool,
-    ) -> Result<Stretches<'a>, Error> {
+    ) -> Result<Segments<'a>, Error> {
         refuse_too_long(text)?;
         let settled = if goes_on { allowed.begun_at(text) } else { text.len() };
         let bytes = BYTES_MIN;
-        Ok(Stretches {
+        Ok(Segments {
             tokenizer: self,
             allowed,
             text,
@@ -78,49 +78,49 @@ impl Tokenizer {
     }
 }
 
-impl Stretches<'_> {
-    /// Returns where the next stretch begins: all before has been handed out.
+impl Segments<'_> {
+    /// Returns where the next segment begins: all before has been handed out.
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Tells whether the next stretch is a special; cut inside its name, it would be ordinary text.
+    /// Tells whether the next segment is a special; cut inside its name, it would be ordinary text.
     #[must_use]
     pub fn is_before_special(&self) -> bool {
         self.special.is_some()
     }
 
-    fn take(&mut self, stretch: Stretch) -> Option<Stretch> {
-        self.at = stretch.place().end;
+    fn take(&mut self, segment: Segment) -> Option<Segment> {
+        self.at = segment.place().end;
         self.bytes = (self.bytes * 2).min(BYTES_MAX);
-        Some(stretch)
+        Some(segment)
     }
 }
 
-impl Iterator for Stretches<'_> {
-    type Item = Stretch;
+impl Iterator for Segments<'_> {
+    type Item = Segment;
 
-    fn next(&mut self) -> Option<Stretch> {
+    fn next(&mut self) -> Option<Segment> {
         if let Some((place, id)) = self.special.take() {
-            return self.take(Stretch::Special(place, id));
+            return self.take(Segment::Special(place, id));
         }
         let mut bytes = self.bytes;
         while self.at < self.settled {
             let end = self.settled.min(self.at.saturating_add(bytes));
             if let Some((place, id)) = self.allowed.find_before(self.text, self.at, end) {
                 if place.start == self.at {
-                    return self.take(Stretch::Special(place, id));
+                    return self.take(Segment::Special(place, id));
                 }
-                let ordinary = Stretch::Ordinary(self.at..place.start);
+                let ordinary = Segment::Ordinary(self.at..place.start);
                 self.special = Some((place, id));
                 return self.take(ordinary);
             }
             if end == self.text.len() && !self.goes_on {
-                return self.take(Stretch::Ordinary(self.at..end));
+                return self.take(Segment::Ordinary(self.at..end));
             }
             if let Some(cut) = self.tokenizer.splitter().last_safe_cut(&self.text[self.at..end]) {
-                return self.take(Stretch::Ordinary(self.at..self.at + cut));
+                return self.take(Segment::Ordinary(self.at..self.at + cut));
             }
             if end == self.settled && self.goes_on {
                 return None;

@@ -6,7 +6,7 @@ use super::Fit;
 use crate::sys::error::Error;
 use crate::sys::unicode::read_char;
 
-/// A stretch of a text, and how many ids it has on its own.
+/// A segment of a text, and how many ids it has on its own.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Chunk {
     /// Where it is.

@@ -14,7 +14,7 @@ pub use borders::Border;
 pub use chunks::Chunk;
 
 use crate::encode::Tokenizer;
-use crate::encode::segments::Stretch;
+use crate::encode::segments::Segment;
 use crate::sys::error::Error;
 use crate::vocab::specials::Allowed;
 
@@ -97,12 +97,12 @@ impl Tokenizer {
         }
         let (mut scratch, mut ids) = (self.lend(), 0);
         if limit > 0 {
-            for stretch in self.stretches(text, allowed, goes_on)? {
-                match stretch {
-                    Stretch::Ordinary(place) => {
+            for segment in self.segments(text, allowed, goes_on)? {
+                match segment {
+                    Segment::Ordinary(place) => {
                         self.encode_ordinary(&text[place], &mut scratch, &mut ids)?;
                     }
-                    Stretch::Special(..) => ids += 1,
+                    Segment::Special(..) => ids += 1,
                 }
                 if ids >= limit {
                     break;

@@ -2,7 +2,7 @@
 
 use super::piece_run::Run;
 use super::{ASKED_BYTES, Anchor, BYTES_PER_ID, Border, Fit, TRIED_ALL};
-use crate::encode::segments::{Stretch, Stretches};
+use crate::encode::segments::{Segment, Segments};
 use crate::sys::error::Error;
 use crate::vocab::Id;
 
@@ -20,11 +20,11 @@ impl Fit<'_> {
             Some(near) if text.len() > ASKED_BYTES => (near, true, true),
             _ => (text, goes_on, false),
         };
-        let mut stretches = self.tokenizer.stretches(text, self.allowed, goes_on)?;
+        let mut segments = self.tokenizer.segments(text, self.allowed, goes_on)?;
         let mut anchors = vec![Anchor { at: 0, ids: 0 }];
         let full = loop {
             let before = *anchors.last().expect("the first is never taken away");
-            let Some(anchor) = self.next_anchor(text, &mut stretches, before)? else { break None };
+            let Some(anchor) = self.next_anchor(text, &mut segments, before)? else { break None };
             if anchor.ids > self.ids_max {
                 break Some(anchor.at);
             }
@@ -41,17 +41,17 @@ impl Fit<'_> {
     fn next_anchor(
         &self,
         text: &[u8],
-        stretches: &mut Stretches<'_>,
+        segments: &mut Segments<'_>,
         before: Anchor,
     ) -> Result<Option<Anchor>, Error> {
         let mut ids = before.ids;
-        while let Some(stretch) = stretches.next() {
-            match stretch {
-                Stretch::Ordinary(place) => ids += self.count(&text[place])?,
-                Stretch::Special(..) => ids += 1,
+        while let Some(segment) = segments.next() {
+            match segment {
+                Segment::Ordinary(place) => ids += self.count(&text[place])?,
+                Segment::Special(..) => ids += 1,
             }
-            if !stretches.is_before_special() {
-                return Ok(Some(Anchor { at: stretches.at(), ids }));
+            if !segments.is_before_special() {
+                return Ok(Some(Anchor { at: segments.at(), ids }));
             }
         }
         Ok(None)

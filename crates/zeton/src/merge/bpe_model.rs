@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::{Bridges, Pairs, find_pairs};
+use super::{CharBridges, PairTable, find_pair_origins};
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::{Id, SHARED_TOKENS, Vocab};
 
@@ -15,9 +15,9 @@ const PROBES: usize = 512;
 #[derive(Clone, Debug)]
 pub struct BpeModel {
     vocab: Vocab,
-    pairs: Pairs,
+    pairs: PairTable,
     /// Where pieces may be cut, and what merging them may begin with.
-    bridges: Bridges,
+    bridges: CharBridges,
 }
 
 impl BpeModel {
@@ -44,7 +44,7 @@ impl BpeModel {
     /// Reads a model out of an image; `None` if its parts do not fit each other.
     pub(crate) fn from_image(image: &mut SectionReader) -> Option<Self> {
         let vocab = Vocab::from_image(image)?;
-        let (pairs, bridges) = (Pairs::from_image(image)?, Bridges::from_image(image)?);
+        let (pairs, bridges) = (PairTable::from_image(image)?, CharBridges::from_image(image)?);
         let model = Self { vocab, pairs, bridges };
         model.is_found().then_some(model)
     }
@@ -72,13 +72,13 @@ impl BpeModel {
     /// Returns the table of the pairs that merge.
     #[must_use]
     #[inline]
-    pub fn pairs(&self) -> &Pairs {
+    pub fn pairs(&self) -> &PairTable {
         &self.pairs
     }
 
     /// Returns which characters tokens bridge.
     #[inline]
-    pub(crate) fn bridges(&self) -> &Bridges {
+    pub(crate) fn bridges(&self) -> &CharBridges {
         &self.bridges
     }
 
@@ -98,13 +98,13 @@ impl PartialEq for BpeModel {
 impl Eq for BpeModel {}
 
 /// Finds which pairs merge and what bridges characters, on two threads if that is worth a start.
-fn find_pairs_and_bridges(vocab: &Vocab) -> (Pairs, Bridges) {
+fn find_pairs_and_bridges(vocab: &Vocab) -> (PairTable, CharBridges) {
     thread::scope(|scope| {
-        let bridges = || Bridges::of(vocab.iter());
+        let bridges = || CharBridges::of(vocab.iter());
         let worker = (vocab.iter().len() >= SHARED_TOKENS)
             .then(|| thread::Builder::new().spawn_scoped(scope, bridges).ok())
             .flatten();
-        let pairs = find_pairs(vocab);
+        let pairs = find_pair_origins(vocab);
         (pairs, worker.map_or_else(bridges, |worker| worker.join().expect("no worker panics")))
     })
 }

@@ -14,32 +14,32 @@
 //!
 //! Borders are those between two characters of valid UTF-8 of which one at least is beyond ASCII.
 
-use crate::sys::huge_buffer::Huge;
+use crate::sys::huge_buffer::HugeBuffer;
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::sys::unicode::read_char;
 use crate::vocab::Id;
 
 /// The borders between characters within tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Bridges {
+pub(crate) struct CharBridges {
     /// The lowest id, by the bytes left and right of a border, of the tokens that hold a character there in
     /// part; `Id::MAX` where there is none.
-    partial: Huge<Id>,
+    partial: HugeBuffer<Id>,
     /// A bit by hash for two characters that a token holds whole. Two may seem bridged that are
     /// not, never the other way round.
-    whole: Huge<u64>,
+    whole: HugeBuffer<u64>,
     /// Whether every token is reached by merges: else one that is a whole piece may not be cut.
     all_reached: bool,
     /// The id of each character of two or three bytes, `Id::MAX` where it is no token. Empty if
     /// some token is not reached, or ranks do not rise.
-    chars: Huge<Id>,
+    chars: HugeBuffer<Id>,
 }
 
 /// Bits for each border, and at most: a megabyte of them.
 const BITS_EACH: usize = 16;
 const BITS_MAX: usize = 1 << 23;
 
-impl Bridges {
+impl CharBridges {
     /// Collects the borders of tokens. Until more is said of them, no piece is cut.
     pub(crate) fn of<'t>(tokens: impl Iterator<Item = (Id, &'t [u8])> + Clone) -> Self {
         // ASCII has no borders.
@@ -50,10 +50,10 @@ impl Bridges {
         let count = tokens.clone().flat_map(borders).count();
         let bits = (count * BITS_EACH).next_power_of_two().clamp(64, BITS_MAX);
         let mut bridges = Self {
-            partial: Huge::zeros(1 << 16),
-            whole: Huge::zeros(bits / 64),
+            partial: HugeBuffer::zeros(1 << 16),
+            whole: HugeBuffer::zeros(bits / 64),
             all_reached: false,
-            chars: Huge::zeros(1 << 16),
+            chars: HugeBuffer::zeros(1 << 16),
         };
         bridges.partial.fill(Id::MAX);
         bridges.chars.fill(Id::MAX);
@@ -84,7 +84,7 @@ impl Bridges {
     pub(crate) fn of_vocab(mut self, all_reached: bool, rising: bool) -> Self {
         self.all_reached = all_reached;
         if !(all_reached && rising) {
-            self.chars = Huge::zeros(0);
+            self.chars = HugeBuffer::zeros(0);
         }
         self
     }
@@ -264,7 +264,7 @@ mod tests {
         for _ in 0..3000 {
             let tokens: Vec<Vec<u8>> = (0..5).map(|_| spell(3)).collect();
             let bridges =
-                Bridges::of((0..).zip(tokens.iter().map(Vec::as_slice))).of_vocab(true, true);
+                CharBridges::of((0..).zip(tokens.iter().map(Vec::as_slice))).of_vocab(true, true);
             let piece = spell(12);
             bridges.cuts(&piece, |at, may_be_cut| {
                 // How far each token that crosses the border goes to the left and to the right.
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn what_no_token_bridges_is_cut() {
         let tokens = ["中文".as_bytes(), "文".as_bytes()];
-        let bridges = Bridges::of((0..).zip(tokens)).of_vocab(true, true);
+        let bridges = CharBridges::of((0..).zip(tokens)).of_vocab(true, true);
         let (mut cuts, mut parts) = (Vec::new(), Vec::new());
         bridges.cuts("中文中".as_bytes(), |at, may_be_cut| cuts.push((at, may_be_cut)));
         assert_eq!(cuts, [(3, false), (6, true)]);
@@ -305,7 +305,7 @@ mod tests {
         let (left, right) = ("中".as_bytes(), "文".as_bytes());
         let crossing = [left, &right[..2]].concat();
         let parts_of = |tokens: [&[u8]; 3]| {
-            let bridges = Bridges::of((0..).zip(tokens)).of_vocab(true, true);
+            let bridges = CharBridges::of((0..).zip(tokens)).of_vocab(true, true);
             let byte_ids = std::array::from_fn(|byte| byte as Id + 1000);
             let mut parts = Vec::new();
             bridges.parts("中文".as_bytes(), &byte_ids, |id| parts.push(id));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::pair_table::Pairs;
+use super::pair_table::PairTable;
 use crate::vocab::Id;
 
 /// Two neighbours become one.
@@ -36,7 +36,7 @@ pub(super) struct Heap {
 
 impl Heap {
     /// Merges `parts` in place; there are fewer than 2³², as in any text that is encoded.
-    pub(super) fn merge(&mut self, pairs: &Pairs, parts: &mut Vec<Id>) {
+    pub(super) fn merge(&mut self, pairs: &PairTable, parts: &mut Vec<Id>) {
         self.merge_telling(pairs, parts, |_| ());
     }
 
@@ -44,7 +44,7 @@ impl Heap {
     #[inline]
     pub(super) fn merge_telling(
         &mut self,
-        pairs: &Pairs,
+        pairs: &PairTable,
         parts: &mut Vec<Id>,
         mut tell: impl FnMut(Join),
     ) {
@@ -86,7 +86,7 @@ impl Heap {
     }
 
     /// Ranks a part with its right neighbour anew.
-    fn rank(&mut self, pairs: &Pairs, parts: &[Id], at: usize) {
+    fn rank(&mut self, pairs: &PairTable, parts: &[Id], at: usize) {
         let rank = match parts.get(self.right[at]) {
             Some(&right) => pairs.rank(parts[at], right),
             None => Id::MAX,

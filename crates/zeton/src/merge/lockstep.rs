@@ -4,7 +4,7 @@
 //! parts that are joined leave a gap, and a bit set says which are left.
 
 use super::pair_table::{Asked, Narrow};
-use super::{BpeModel, Row};
+use super::{BpeModel, PaddedIds};
 use crate::sys::simd_level::Tier;
 use crate::vocab::Id;
 
@@ -13,15 +13,15 @@ const PIECES: usize = 16;
 
 /// New pieces that wait for others to be merged with, by the number of parts they begin with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct MergeQueue {
     few: Group<16>,
     some: Group<32>,
     many: Group<64>,
 }
 
-impl News {
+impl MergeQueue {
     /// Takes a piece; returns false if it begins with too many parts, or ids are too wide. There is room
-    /// for one after [`News::settle_full`].
+    /// for one after [`MergeQueue::settle_full`].
     #[inline]
     pub(crate) fn put(&mut self, name: usize, model: &BpeModel, piece: &[u8]) -> bool {
         // A part has three bytes at most.
@@ -47,7 +47,7 @@ impl News {
 
     /// Merges those that need not wait for others; calls `each` with the name and the ids of each.
     #[inline]
-    pub(crate) fn settle_full(&mut self, model: &BpeModel, each: impl FnMut(usize, Row)) {
+    pub(crate) fn settle_full(&mut self, model: &BpeModel, each: impl FnMut(usize, PaddedIds)) {
         if let Some(pairs) = model.pairs().narrow() {
             if self.few.is_full() {
                 self.few.settle(pairs, each);
@@ -60,7 +60,7 @@ impl News {
     }
 
     /// Merges those that are left.
-    pub(crate) fn settle(&mut self, model: &BpeModel, mut each: impl FnMut(usize, Row)) {
+    pub(crate) fn settle(&mut self, model: &BpeModel, mut each: impl FnMut(usize, PaddedIds)) {
         if let Some(pairs) = model.pairs().narrow() {
             self.few.settle(pairs, &mut each);
             self.some.settle(pairs, &mut each);
@@ -138,13 +138,13 @@ impl<const LANES: usize> Group<LANES> {
     }
 
     /// Merges all pieces, calls `each` with the name and the ids of each, and is empty again.
-    pub(crate) fn settle(&mut self, pairs: &Narrow, mut each: impl FnMut(usize, Row)) {
+    pub(crate) fn settle(&mut self, pairs: &Narrow, mut each: impl FnMut(usize, PaddedIds)) {
         if self.len == 0 {
             return;
         }
         self.merge(pairs);
         for piece in 0..self.len {
-            each(self.names[piece], Row::new(&self.parts[piece][1..], self.counts[piece]));
+            each(self.names[piece], PaddedIds::new(&self.parts[piece][1..], self.counts[piece]));
         }
         (self.counts, self.len) = ([0; PIECES], 0);
     }

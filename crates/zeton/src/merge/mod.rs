@@ -14,12 +14,12 @@ mod scan;
 mod windows;
 
 pub use bpe_model::BpeModel;
-pub(crate) use char_bridges::Bridges;
+pub(crate) use char_bridges::CharBridges;
 pub use heap::Join;
-pub(crate) use lockstep::News;
-pub(crate) use padded_ids::{FEW, Row};
-pub(crate) use pair_origin::find_pairs;
-pub use pair_table::Pairs;
+pub(crate) use lockstep::MergeQueue;
+pub(crate) use padded_ids::{COPY_WIDTH, PaddedIds};
+pub(crate) use pair_origin::find_pair_origins;
+pub use pair_table::PairTable;
 
 use std::ops::Range;
 
@@ -104,7 +104,7 @@ pub(crate) fn merge_bytes(
 
 /// Merges parts until no pair of neighbours merges, and returns what is left.
 pub(crate) fn merge_parts<'s>(
-    pairs: &Pairs,
+    pairs: &PairTable,
     parts: impl Iterator<Item = Id>,
     buffers: &'s mut MergeBuffers,
 ) -> &'s [Id] {
@@ -138,7 +138,7 @@ impl MergeBuffers {
     }
 
     /// Merges the parts that are there, and returns what is left.
-    fn merge(&mut self, pairs: &Pairs) -> &[Id] {
+    fn merge(&mut self, pairs: &PairTable) -> &[Id] {
         let Self { parts, ranks, heap } = self;
         // Long runs of one letter take few passes; what takes many goes to the heap.
         let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };

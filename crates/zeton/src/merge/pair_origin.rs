@@ -12,7 +12,7 @@
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use super::{MergeBuffers, Pairs, merge_parts};
+use super::{MergeBuffers, PairTable, merge_parts};
 use crate::sys::huge_buffer::prefetch;
 use crate::vocab::token_index::{MARK, mark};
 use crate::vocab::{SHARED_TOKENS, Vocab};
@@ -33,13 +33,13 @@ const BATCHES_AHEAD: usize = 16;
 /// Finds the pairs of a vocabulary, whose bytes can be found already.
 ///
 /// Until the end, indices stand for ids: they rank alike and have no gaps.
-pub(crate) fn find_pairs(vocab: &Vocab) -> Pairs {
+pub(crate) fn find_pair_origins(vocab: &Vocab) -> PairTable {
     let count = vocab.iter().len();
     let index_of = |byte| vocab.index_of(vocab.byte(byte)).expect("every byte is a token") as u32;
     let mut origins = Origins {
         vocab,
         bytes: std::array::from_fn(|byte| index_of(byte as u8)),
-        pairs: Pairs::with_capacity(count - 256, count as u32),
+        pairs: PairTable::with_capacity(count - 256, count as u32),
         origins: vec![NONE; count],
         buffers: MergeBuffers::default(),
     };
@@ -143,7 +143,7 @@ struct Border {
 struct Origins<'v> {
     vocab: &'v Vocab,
     bytes: [u32; 256],
-    pairs: Pairs,
+    pairs: PairTable,
     origins: Vec<Origin>,
     buffers: MergeBuffers,
 }
@@ -246,13 +246,13 @@ impl Origins<'_> {
     }
 
     /// Returns the pairs, of ids.
-    fn into_pairs(self) -> Pairs {
+    fn into_pairs(self) -> PairTable {
         let id = |index: u32| self.vocab.id_at(index as usize);
         if self.vocab.id_max() as usize + 1 == self.origins.len() {
             return self.pairs;
         }
         let found = self.pairs.by_rank();
-        let mut pairs = Pairs::with_capacity(found.len(), self.vocab.id_max());
+        let mut pairs = PairTable::with_capacity(found.len(), self.vocab.id_max());
         for ((left, right), token) in found {
             pairs.insert(id(left), id(right), id(token));
         }
@@ -395,11 +395,11 @@ mod tests {
     use crate::vocab::Id;
 
     /// The rule itself: merge every token alone, by length.
-    fn find_pairs_plainly(vocab: &Vocab) -> Pairs {
+    fn find_pairs_plainly(vocab: &Vocab) -> PairTable {
         let mut tokens: Vec<(Id, &[u8])> =
             vocab.iter().filter(|(_, token)| token.len() > 1).collect();
         tokens.sort_by_key(|(_, token)| token.len());
-        let mut pairs = Pairs::with_capacity(tokens.len(), vocab.id_max());
+        let mut pairs = PairTable::with_capacity(tokens.len(), vocab.id_max());
         let mut buffers = MergeBuffers::default();
         for (id, token) in tokens {
             let parts = token.iter().map(|&byte| vocab.byte(byte));
@@ -411,7 +411,8 @@ mod tests {
     }
 
     fn assert_equal(vocab: &Vocab, name: &str) -> usize {
-        let (found, expected) = (find_pairs(vocab).by_rank(), find_pairs_plainly(vocab).by_rank());
+        let (found, expected) =
+            (find_pair_origins(vocab).by_rank(), find_pairs_plainly(vocab).by_rank());
         assert!(found == expected, "{name}");
         found.len()
     }

@@ -6,13 +6,13 @@ use std::ops::BitXor;
 use bytemuck::Pod;
 use foldhash::fast::RandomState;
 
-use crate::sys::huge_buffer::{Huge, prefetch};
+use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::Id;
 
 /// The pairs that merge, each in one of two buckets: a look-up takes two lines of the cache and no branch.
 #[derive(Clone, Debug)]
-pub struct Pairs(Width);
+pub struct PairTable(Width);
 
 /// Ids of nearly all vocabularies have so few bits that a pair and what it becomes is one word.
 #[derive(Clone, Debug)]
@@ -21,13 +21,13 @@ enum Width {
     Wide(Table<u128>),
 }
 
-impl Default for Pairs {
+impl Default for PairTable {
     fn default() -> Self {
         Self::with_capacity(0, 0)
     }
 }
 
-impl Pairs {
+impl PairTable {
     /// Makes an empty table for so many pairs of ids up to `id_max`.
     pub(crate) fn with_capacity(pairs: usize, id_max: Id) -> Self {
         Self(match id_max < Narrow::ID_LIMIT {
@@ -243,9 +243,9 @@ type Bucket<E> = [E; 2];
 /// use lies closer together.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<E: Pod> {
-    buckets: Huge<Bucket<E>>,
+    buckets: HugeBuffer<Bucket<E>>,
     /// What the pairs of ids below 256, bytes nearly always, become: every piece begins with them.
-    bytes: Huge<Id>,
+    bytes: HugeBuffer<Id>,
     /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
     seed: u64,
     len: usize,
@@ -258,16 +258,16 @@ pub(crate) struct Asked<E> {
     pair: E,
 }
 
-/// Pairs that are moved for one before all are put into a larger table.
+/// PairTable that are moved for one before all are put into a larger table.
 const MOVES_MAX: usize = 500;
 
 impl<E: Entry> Table<E> {
     fn with_capacity(pairs: usize) -> Self {
         let half = (pairs + pairs / 5).div_ceil(4).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
-        let mut bytes = Huge::zeros(1 << 16);
+        let mut bytes = HugeBuffer::zeros(1 << 16);
         bytes.fill(Id::MAX);
-        Self { buckets: Huge::zeros(half * 2), bytes, seed, len: 0 }
+        Self { buckets: HugeBuffer::zeros(half * 2), bytes, seed, len: 0 }
     }
 
     fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
@@ -373,7 +373,7 @@ mod tests {
         for id_max in [0, Id::MAX] {
             let mut random = Random(7);
             // Made for fewer than it gets: it grows.
-            let mut pairs = Pairs::with_capacity(100, id_max);
+            let mut pairs = PairTable::with_capacity(100, id_max);
             assert_eq!(pairs.narrow().is_some(), id_max == 0);
             let mut put = std::collections::BTreeMap::new();
             for joined in 0..3000 {

@@ -1,11 +1,11 @@
 //! Merging parts by scanning: find the lowest rank, join all its pairs in one pass, look again.
 
-use super::pair_table::Pairs;
+use super::pair_table::PairTable;
 use crate::vocab::Id;
 
 /// Merges `parts` in place, in at most so many passes; returns whether nothing is left to merge.
 pub(super) fn merge(
-    pairs: &Pairs,
+    pairs: &PairTable,
     parts: &mut Vec<Id>,
     ranks: &mut Vec<Id>,
     passes_max: usize,
@@ -39,7 +39,7 @@ fn lowest(ranks: &[Id]) -> (usize, Id) {
 ///
 /// A pair that comes about by a join has another rank than the join itself. If it is lower, that
 /// pair is next: the pass ends there, and the scan starts over.
-fn pass(pairs: &Pairs, parts: &mut Vec<Id>, ranks: &mut Vec<Id>, mut read: usize, lowest: Id) {
+fn pass(pairs: &PairTable, parts: &mut Vec<Id>, ranks: &mut Vec<Id>, mut read: usize, lowest: Id) {
     let count = parts.len();
     let (mut written, mut lower) = (read, false);
     while read < count {

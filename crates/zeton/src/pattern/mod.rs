@@ -10,10 +10,12 @@ pub mod dfa;
 pub mod family;
 pub mod rules;
 
-pub use dfa::Automaton;
+pub use dfa::Dfa;
 pub(crate) use dfa::{Does, Leap, Leaps, Refusal, Step as AutomatonStep};
 pub(crate) use family::unknown;
-pub use family::{Actions, Case, Contractions, Grammar, Place, Rule, Set, Step, Transducer};
+pub use family::{
+    Actions, Case, CharSet, Contractions, Grammar, Place, RuleName, Step, Transducer,
+};
 
 pub use crate::sys::bounds::PATTERN_BYTES_MAX;
 

@@ -1,11 +1,11 @@
 //! Ids leave: they are kept, or only counted.
 
-use crate::merge::Row;
+use crate::merge::PaddedIds;
 use crate::vocab::Id;
 
 /// Who takes the ids of a text: they are kept, or only counted.
-pub(crate) trait Taker {
-    fn take(&mut self, ids: Row);
+pub(crate) trait IdSink {
+    fn take(&mut self, ids: PaddedIds);
     fn take_one(&mut self, id: Id);
     /// Takes what `append` appends.
     fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>));
@@ -13,9 +13,9 @@ pub(crate) trait Taker {
     fn with_room(bytes: usize) -> Self;
 }
 
-impl Taker for Vec<Id> {
+impl IdSink for Vec<Id> {
     #[inline(always)]
-    fn take(&mut self, ids: Row) {
+    fn take(&mut self, ids: PaddedIds) {
         ids.append_to(self);
     }
 
@@ -34,9 +34,9 @@ impl Taker for Vec<Id> {
     }
 }
 
-impl Taker for usize {
+impl IdSink for usize {
     #[inline(always)]
-    fn take(&mut self, ids: Row) {
+    fn take(&mut self, ids: PaddedIds) {
         *self += ids.len();
     }
 

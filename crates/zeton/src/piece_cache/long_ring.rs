@@ -3,13 +3,13 @@
 //!
 //! A record is its sizes, the bytes of the piece and its ids, one after the other in words. An index
 //! finds it by the hash of the piece. The record of a short piece has its ids alone, and is found by who
-//! remembers where it is. When the ring is full, writing begins anew at its start, a new lap: what it
+//! remembers where it is. When the ring is full, writing begins anew at its start, a new generation: what it
 //! overwrites is forgotten.
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::merge::{FEW, Row};
-use crate::sys::huge_buffer::{Huge, prefetch};
+use crate::merge::{COPY_WIDTH, PaddedIds};
+use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::vocab::Id;
 use crate::vocab::short_key::{SEEDS, mix};
 
@@ -17,13 +17,13 @@ use crate::vocab::short_key::{SEEDS, mix};
 const WORDS_MIN: usize = 1 << 12;
 const WORDS_MAX: usize = 1 << 21;
 
-/// Words of the ring for each bucket of the index. Records have six and more.
+/// Words of the ring for each bucket of the index. LongRing have six and more.
 const WORDS_EACH: usize = 32;
 
 /// Bytes of a piece at most.
 const BYTES_MAX: usize = 1 << 10;
 
-/// Some bits of a hash, the parity of a lap, and where a record begins in the ring, by twos. Zero is none.
+/// Some bits of a hash, the parity of a generation, and where a record begins in the ring, by twos. Zero is none.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 struct Entry(u32);
@@ -32,8 +32,8 @@ struct Entry(u32);
 const PLACE_BITS: u32 = WORDS_MAX.ilog2() - 1;
 
 impl Entry {
-    fn new(hash: u64, at: usize, lap: u32) -> Self {
-        Self(tag(hash) | (lap & 1) << PLACE_BITS | (at / 2) as u32)
+    fn new(hash: u64, at: usize, generation: u32) -> Self {
+        Self(tag(hash) | (generation & 1) << PLACE_BITS | (at / 2) as u32)
     }
 
     #[inline]
@@ -41,9 +41,9 @@ impl Entry {
         (self.0 ^ tag(hash)) >> (PLACE_BITS + 1) == 0
     }
 
-    /// The last bit of its lap: those of a lap before the last are gone.
+    /// The last bit of its generation: those of a generation before the last are gone.
     #[inline]
-    fn lap(self) -> u32 {
+    fn generation(self) -> u32 {
         self.0 >> PLACE_BITS & 1
     }
 
@@ -64,29 +64,29 @@ type Bucket = [Entry; 8];
 
 /// The ring and its index.
 #[derive(Clone, Debug)]
-pub(crate) struct Records {
-    words: Huge<u32>,
-    index: Huge<Bucket>,
-    /// Where the next record goes. What is before it is of this lap, what is [`FEW`] words and more behind it,
+pub(crate) struct LongRing {
+    words: HugeBuffer<u32>,
+    index: HugeBuffer<Bucket>,
+    /// Where the next record goes. What is before it is of this generation, what is [`COPY_WIDTH`] words and more behind it,
     /// of the last.
     next: usize,
-    lap: u32,
+    generation: u32,
 }
 
 /// Where the ids of a short piece are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowPlace {
+pub(crate) struct RingRef {
     pub(crate) at: u32,
-    pub(crate) lap: u32,
+    pub(crate) generation: u32,
 }
 
-impl Default for Records {
+impl Default for LongRing {
     fn default() -> Self {
-        Self { words: Huge::zeros(0), index: Huge::zeros(1), next: 0, lap: 0 }
+        Self { words: HugeBuffer::zeros(0), index: HugeBuffer::zeros(1), next: 0, generation: 0 }
     }
 }
 
-impl Records {
+impl LongRing {
     /// Asks for the bucket of a hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
@@ -99,7 +99,7 @@ impl Records {
         let bucket = self.index[self.bucket(hash)];
         bucket.into_iter().filter(|entry| entry.has_tag(hash)).find_map(|entry| {
             let at = entry.place();
-            let is_there = self.is_there(at, entry.lap() == self.lap & 1);
+            let is_there = self.is_there(at, entry.generation() == self.generation & 1);
             let (kept, ids) = is_there.then(|| self.read(at))?;
             (kept == piece).then_some(ids)
         })
@@ -117,38 +117,39 @@ impl Records {
 
     /// Returns where a row is, if it has not been overwritten, and asks for it.
     #[inline]
-    pub(crate) fn place_of(&self, RowPlace { at, lap }: RowPlace) -> Option<usize> {
+    pub(crate) fn place_of(&self, RingRef { at, generation }: RingRef) -> Option<usize> {
         let at = at as usize;
-        let is_last = lap == self.lap;
-        let is_there = self.is_there(at, is_last) && (is_last || lap.wrapping_add(1) == self.lap);
+        let is_last = generation == self.generation;
+        let is_there = self.is_there(at, is_last)
+            && (is_last || generation.wrapping_add(1) == self.generation);
         is_there.then(|| {
             prefetch(&self.words[at]);
             at
         })
     }
 
-    /// Returns whether a record of the lap that goes on, or of the one before, has not been overwritten, nor
+    /// Returns whether a record of the generation that goes on, or of the one before, has not been overwritten, nor
     /// may have been.
     #[inline]
     fn is_there(&self, at: usize, is_last: bool) -> bool {
-        if is_last { at < self.next } else { at >= self.next + FEW }
+        if is_last { at < self.next } else { at >= self.next + COPY_WIDTH }
     }
 
     /// Returns the ids of a row that is there.
     #[inline]
-    pub(crate) fn row(&self, at: usize) -> Row<'_> {
+    pub(crate) fn row(&self, at: usize) -> PaddedIds<'_> {
         // A row is a record without bytes.
-        Row::new(&self.words[at + 1..], (self.words[at] >> 16) as usize)
+        PaddedIds::new(&self.words[at + 1..], (self.words[at] >> 16) as usize)
     }
 
     /// Keeps the ids of a short piece, of which there are a few.
-    pub(crate) fn put_row(&mut self, ids: Row) -> RowPlace {
+    pub(crate) fn put_row(&mut self, ids: PaddedIds) -> RingRef {
         let at = self.append(&[], ids);
-        RowPlace { at: at as u32, lap: self.lap }
+        RingRef { at: at as u32, generation: self.generation }
     }
 
     /// Keeps the ids of a piece, if it is not too long; one that is known takes room twice.
-    pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: Row) {
+    pub(crate) fn put(&mut self, piece: &[u8], hash: u64, ids: PaddedIds) {
         // A piece has no more ids than bytes.
         if piece.len() > BYTES_MAX || ids.len() > BYTES_MAX {
             return;
@@ -157,18 +158,18 @@ impl Records {
         self.enter(hash, at);
     }
 
-    /// Writes a record, and returns where it is. Up to [`FEW`] words behind it are overwritten too.
+    /// Writes a record, and returns where it is. Up to [`COPY_WIDTH`] words behind it are overwritten too.
     #[inline]
-    fn append(&mut self, piece: &[u8], ids: Row) -> usize {
+    fn append(&mut self, piece: &[u8], ids: PaddedIds) -> usize {
         let words = words_of(piece, ids.ids());
-        if self.next + words + FEW > self.words.len() {
+        if self.next + words + COPY_WIDTH > self.words.len() {
             match self.words.len() < WORDS_MAX {
                 true => self.grow(),
-                false => self.begin_lap(),
+                false => self.begin_generation(),
             }
         }
         let at = self.next;
-        let record = &mut self.words[at..at + words + FEW];
+        let record = &mut self.words[at..at + words + COPY_WIDTH];
         record[0] = (piece.len() | ids.len() << 16) as u32;
         let (bytes, rest) = record[1..].split_at_mut(piece.len().div_ceil(4));
         bytemuck::cast_slice_mut(bytes)[..piece.len()].copy_from_slice(piece);
@@ -181,15 +182,17 @@ impl Records {
         let bucket = self.bucket(hash);
         let entries = &mut self.index[bucket];
         entries.copy_within(..7, 1);
-        entries[0] = Entry::new(hash, at, self.lap);
+        entries[0] = Entry::new(hash, at, self.generation);
     }
 
-    /// Begins at the start again. What is left of the lap before the last is forgotten.
+    /// Begins at the start duplicate_misses. What is left of the generation before the last is forgotten.
     #[cold]
-    fn begin_lap(&mut self) {
-        (self.next, self.lap) = (0, self.lap.wrapping_add(1));
-        let lap = self.lap & 1;
-        for entry in self.index.iter_mut().flatten().filter(|entry| entry.lap() == lap) {
+    fn begin_generation(&mut self) {
+        (self.next, self.generation) = (0, self.generation.wrapping_add(1));
+        let generation = self.generation & 1;
+        for entry in
+            self.index.iter_mut().flatten().filter(|entry| entry.generation() == generation)
+        {
             *entry = Entry::default();
         }
     }
@@ -198,9 +201,9 @@ impl Records {
     #[cold]
     fn grow(&mut self) {
         let count = (self.words.len() * 4).clamp(WORDS_MIN, WORDS_MAX);
-        let words = std::mem::replace(&mut self.words, Huge::zeros(count));
+        let words = std::mem::replace(&mut self.words, HugeBuffer::zeros(count));
         self.words[..self.next].copy_from_slice(&words[..self.next]);
-        self.index = Huge::zeros(count / WORDS_EACH);
+        self.index = HugeBuffer::zeros(count / WORDS_EACH);
         let mut at = 0;
         while at < self.next {
             let (piece, ids) = self.read(at);
@@ -244,35 +247,35 @@ mod tests {
 
     #[test]
     fn gives_back_what_was_kept_or_nothing_lap_after_lap() {
-        let mut records = Records::default();
+        let mut records = LongRing::default();
         let mut random = Random(8);
-        let (mut found, mut laps) = (0, 0);
+        let (mut found, mut generation) = (0, 0);
         for round in 0..400_000_usize {
-            // Some come again soon, some late, some never.
+            // Some come duplicate_misses soon, some late, some never.
             let number = if round % 3 == 0 { random.below(40_000) } else { round };
             let length = 16 + number % 100;
             let piece = number.to_le_bytes().repeat(20)[..length].to_vec();
             let expected: Vec<Id> = (0..(number % 50) as Id).map(|id| id ^ number as Id).collect();
             let hash = hash(&piece);
-            let before = records.lap;
+            let before = records.generation;
             match records.find(&piece, hash) {
                 Some(ids) => {
                     assert_eq!(ids, expected);
                     found += 1;
                 }
-                None => records.put(&piece, hash, Row::from(&expected[..])),
+                None => records.put(&piece, hash, PaddedIds::from(&expected[..])),
             }
-            laps += usize::from(records.lap != before);
+            generation += usize::from(records.generation != before);
             assert_eq!(records.find(&piece, hash), Some(&expected[..]));
         }
-        assert!(found > 50_000 && laps > 2, "{found} found in {laps} laps");
+        assert!(found > 50_000 && generation > 2, "{found} found in {generation} generation");
         assert_eq!(size_of_val(&records.words[..]), 8 << 20);
         assert_eq!(size_of_val(&records.index[..]), 2 << 20);
     }
 
     #[test]
     fn rows_are_there_until_they_are_overwritten() {
-        let mut records = Records::default();
+        let mut records = LongRing::default();
         let mut random = Random(3);
         let ids_of = |number: usize| -> Vec<Id> {
             (0..4 + number % 9).map(|at| (number * 16 + at) as Id).collect()
@@ -282,11 +285,11 @@ mod tests {
         let (mut oldest, mut oldest_piece) = (0, 0);
         for number in 0..700_000 {
             // Something lies behind them.
-            let ids = [&ids_of(number)[..], &[Id::MAX; FEW]].concat();
-            let row = Row::new(&ids, ids.len() - FEW);
+            let ids = [&ids_of(number)[..], &[Id::MAX; COPY_WIDTH]].concat();
+            let row = PaddedIds::new(&ids, ids.len() - COPY_WIDTH);
             rows.push(records.put_row(row));
             if number % 5 == 0 {
-                // Records of long pieces are in the same ring.
+                // LongRing of long pieces are in the same ring.
                 records.put(&piece_of(number), hash(&piece_of(number)), row);
             }
             // The oldest that is there lies right behind what was written last.
@@ -311,17 +314,17 @@ mod tests {
                 }
             }
         }
-        assert!(records.lap > 2 && found > 700_000 && gone > 100_000, "{found}, {gone}");
+        assert!(records.generation > 2 && found > 700_000 && gone > 100_000, "{found}, {gone}");
     }
 
     #[test]
     fn what_is_too_long_is_not_kept() {
-        let mut records = Records::default();
+        let mut records = LongRing::default();
         let piece = vec![b'a'; BYTES_MAX + 1];
-        records.put(&piece, hash(&piece), Row::from(&[1][..]));
+        records.put(&piece, hash(&piece), PaddedIds::from(&[1][..]));
         assert_eq!(records.find(&piece, hash(&piece)), None);
         let piece = &piece[1..];
-        records.put(piece, hash(piece), Row::from(&[1][..]));
+        records.put(piece, hash(piece), PaddedIds::from(&[1][..]));
         assert_eq!(records.find(piece, hash(piece)), Some(&[1][..]));
     }
 }

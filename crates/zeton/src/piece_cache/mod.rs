@@ -6,7 +6,7 @@ mod long_ring;
 mod scratch;
 mod short_table;
 
-pub(crate) use batch::Chunks;
-pub(crate) use id_sink::Taker;
+pub(crate) use batch::BatchEncoder;
+pub(crate) use id_sink::IdSink;
 pub use scratch::Scratch;
-pub(crate) use scratch::{Lent, Pool};
+pub(crate) use scratch::{ScratchGuard, ScratchPool};

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use super::batch::Chunk;
-use super::short_table::{Learned, hash};
-use crate::merge::{BpeModel, MergeBuffers, PARTS_KEPT, Row, merge_non_token};
+use super::batch::LookupBatch;
+use super::short_table::{PieceCache, hash};
+use crate::merge::{BpeModel, MergeBuffers, PARTS_KEPT, PaddedIds, merge_non_token};
 use crate::vocab::Id;
 use crate::vocab::short_key::Key;
 
@@ -12,8 +12,8 @@ use crate::vocab::short_key::Key;
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     pub(super) buffers: MergeBuffers,
-    pub(super) learned: Learned,
-    pub(super) chunk: Option<Box<Chunk>>,
+    pub(super) learned: PieceCache,
+    pub(super) chunk: Option<Box<LookupBatch>>,
 }
 
 impl Scratch {
@@ -34,7 +34,7 @@ impl Scratch {
         let first = ids.len();
         merge_non_token(model, piece, &mut self.buffers, ids);
         let key = Key::within(piece, 0, piece.len());
-        self.learned.put(piece, key, hash(piece), Row::from(&ids[first..]));
+        self.learned.put(piece, key, hash(piece), PaddedIds::from(&ids[first..]));
     }
 
     /// Gives back memory beyond the needs of most texts.
@@ -51,36 +51,36 @@ const KEPT: usize = 8;
 
 /// The scratches that no call uses at the moment. Two tokenizers do not differ by it.
 #[derive(Debug, Default)]
-pub(crate) struct Pool(Mutex<Vec<Scratch>>);
+pub(crate) struct ScratchPool(Mutex<Vec<Scratch>>);
 
-impl Pool {
+impl ScratchPool {
     /// Lends a scratch, which is taken only when it is asked for: most short texts need none.
-    pub(crate) fn lend(&self) -> Lent<'_> {
-        Lent { pool: self, scratch: None }
+    pub(crate) fn lend(&self) -> ScratchGuard<'_> {
+        ScratchGuard { pool: self, scratch: None }
     }
 }
 
-impl Clone for Pool {
+impl Clone for ScratchPool {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl PartialEq for Pool {
+impl PartialEq for ScratchPool {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Pool {}
+impl Eq for ScratchPool {}
 
 /// A scratch that goes back to its pool.
-pub(crate) struct Lent<'p> {
-    pool: &'p Pool,
+pub(crate) struct ScratchGuard<'p> {
+    pool: &'p ScratchPool,
     scratch: Option<Scratch>,
 }
 
-impl Lent<'_> {
+impl ScratchGuard<'_> {
     /// Returns the scratch. Nobody waits for a lock: where it is held, also by a thread that a
     /// fork has left behind, a new scratch does.
     pub(crate) fn get(&mut self) -> &mut Scratch {
@@ -91,7 +91,7 @@ impl Lent<'_> {
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for ScratchGuard<'_> {
     fn drop(&mut self) {
         if let Some(mut scratch) = self.scratch.take()
             && let Ok(mut kept) = self.pool.0.try_lock()

@@ -2,22 +2,22 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::long_ring::{Records, RowPlace};
-use crate::merge::Row;
-use crate::sys::huge_buffer::{Huge, prefetch};
+use super::long_ring::{LongRing, RingRef};
+use crate::merge::PaddedIds;
+use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::vocab::Id;
 use crate::vocab::short_key::{Key, SHORT_MAX};
 
 /// What one thread has met. At first it takes no memory to speak of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Learned {
+pub(crate) struct PieceCache {
     /// Pieces of few bytes, tokens among them: nearly all of a text.
-    pub(crate) short: Short,
+    pub(crate) short: ShortTable,
     /// Longer ones, and the ids of short ones that have many.
-    pub(crate) records: Records,
+    pub(crate) records: LongRing,
 }
 
-impl Learned {
+impl PieceCache {
     /// Appends the ids of a piece, not an empty one, and returns true, if it is known.
     pub(crate) fn get(&mut self, piece: &[u8], ids: &mut Vec<Id>) -> bool {
         let hash = hash(piece);
@@ -36,13 +36,13 @@ impl Learned {
 
     /// Keeps the ids of a piece with this key, if it is not too long.
     #[inline]
-    pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: Row) {
-        if key == Key::LONG {
+    pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: PaddedIds) {
+        if key == Key::TOO_LONG {
             self.records.put(piece, hash, ids);
         } else if ids.len() <= IDS {
-            self.short.put(Slot::new(key, ids), hash);
+            self.short.put(ShortEntry::new(key, ids), hash);
         } else {
-            self.short.put(Slot::of_row(key, self.records.put_row(ids)), hash);
+            self.short.put(ShortEntry::of_row(key, self.records.put_row(ids)), hash);
         }
     }
 }
@@ -63,27 +63,27 @@ pub(crate) const IDS: usize = 3;
 /// there are more ids than it has room for, its key is marked, and it says where they are.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(32))]
-pub(crate) struct Slot {
+pub(crate) struct ShortEntry {
     pub(crate) key: Key,
     pub(crate) ids: [Id; IDS],
     pub(crate) count: u32,
 }
 
-impl Slot {
-    fn new(key: Key, given: Row) -> Self {
+impl ShortEntry {
+    fn new(key: Key, given: PaddedIds) -> Self {
         assert!(given.len() <= IDS, "more ids have a row");
         Self { key, ids: given.first(), count: given.len() as u32 }
     }
 
     /// A slot whose ids are a row of the records. It has a count, as it is not empty.
-    fn of_row(key: Key, RowPlace { at, lap }: RowPlace) -> Self {
-        Self { key: key.marked(), ids: [at, lap, 0], count: 1 }
+    fn of_row(key: Key, RingRef { at, generation }: RingRef) -> Self {
+        Self { key: key.marked(), ids: [at, generation, 0], count: 1 }
     }
 
     /// The row that has its ids, if they are not in the slot.
     #[inline]
-    pub(crate) fn row(&self) -> Option<RowPlace> {
-        self.key.is_marked().then_some(RowPlace { at: self.ids[0], lap: self.ids[1] })
+    pub(crate) fn row(&self) -> Option<RingRef> {
+        self.key.is_marked().then_some(RingRef { at: self.ids[0], generation: self.ids[1] })
     }
 }
 
@@ -93,27 +93,27 @@ const SLOTS_MAX: usize = 1 << 19;
 /// Slots at first.
 const SLOTS_MIN: usize = 1 << 10;
 
-/// Short pieces, each in the group of four slots that its home is in.
+/// ShortTable pieces, each in the group of four slots that its home is in.
 ///
 /// A piece is looked for at home first, by one load. One that is found elsewhere changes places with
 /// what is at home. The table is sparse, so that few have to, until it has its bound; then,
 /// where all four slots are taken, one is given up.
 #[derive(Clone, Debug)]
-pub(crate) struct Short {
-    slots: Huge<Slot>,
+pub(crate) struct ShortTable {
+    slots: HugeBuffer<ShortEntry>,
     used: usize,
 }
 
-impl Default for Short {
+impl Default for ShortTable {
     fn default() -> Self {
-        Self { slots: Huge::zeros(4), used: 0 }
+        Self { slots: HugeBuffer::zeros(4), used: 0 }
     }
 }
 
-impl Short {
+impl ShortTable {
     /// Returns all slots; their number is a power of two.
     #[inline]
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[ShortEntry] {
         &self.slots
     }
 
@@ -125,7 +125,7 @@ impl Short {
 
     /// Returns the slot of a piece, if it is known; its key may be marked.
     #[inline]
-    pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&Slot> {
+    pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&ShortEntry> {
         let home = home(hash, self.slots.len());
         let at = self.first(home, |slot| slot.key.plain() == key)?;
         // One whose ids are elsewhere is not found by one load at home either.
@@ -135,7 +135,7 @@ impl Short {
     }
 
     /// Keeps a piece. One that is known may be kept twice, until one of the two is given up.
-    fn put(&mut self, slot: Slot, hash: u64) {
+    fn put(&mut self, slot: ShortEntry, hash: u64) {
         // New memory costs as much as what a sparse table saves, so the last step is taken late.
         let share = if self.slots.len() * 2 < SLOTS_MAX { 4 } else { 2 };
         if self.used * share >= self.slots.len() && self.slots.len() < SLOTS_MAX {
@@ -144,7 +144,7 @@ impl Short {
         self.put_slot(slot, hash);
     }
 
-    fn put_slot(&mut self, slot: Slot, hash: u64) {
+    fn put_slot(&mut self, slot: ShortEntry, hash: u64) {
         let home = home(hash, self.slots.len());
         let free =
             self.first(home, |kept| (kept.count == 0) | (kept.key.plain() == slot.key.plain()));
@@ -157,7 +157,7 @@ impl Short {
     /// Returns the first slot of a group, from this one on, of which something is true. Which one that is
     /// cannot be foretold, so all four are asked.
     #[inline]
-    fn first(&self, home: usize, is: impl Fn(&Slot) -> bool) -> Option<usize> {
+    fn first(&self, home: usize, is: impl Fn(&ShortEntry) -> bool) -> Option<usize> {
         let all = (0..4).fold(0, |all, step| {
             all | u32::from(is(&self.slots[(home ^ step) & (self.slots.len() - 1)])) << step
         });
@@ -167,7 +167,7 @@ impl Short {
     #[cold]
     fn grow(&mut self) {
         let count = (self.slots.len() * 4).clamp(SLOTS_MIN, SLOTS_MAX);
-        let slots = std::mem::replace(&mut self.slots, Huge::zeros(count));
+        let slots = std::mem::replace(&mut self.slots, HugeBuffer::zeros(count));
         self.used = 0;
         for slot in slots.iter().filter(|slot| slot.count != 0) {
             self.put_slot(*slot, slot.key.plain().mixed());
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn gives_back_what_was_kept_or_nothing() {
-        let mut learned = Learned::default();
+        let mut learned = PieceCache::default();
         let mut random = Random(5);
         let mut found = 0;
         for _ in 0..1_000_000 {
@@ -211,7 +211,7 @@ mod tests {
             } else {
                 assert_eq!(ids, [7]);
                 let key = Key::within(&piece, 0, piece.len());
-                learned.put(&piece, key, hash(&piece), Row::from(&expected[..]));
+                learned.put(&piece, key, hash(&piece), PaddedIds::from(&expected[..]));
             }
         }
         assert!(found > 100_000);
@@ -219,10 +219,15 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut learned = Learned::default();
+        let mut learned = PieceCache::default();
         for number in 0..2_000_000_u32 {
             let piece = number.to_le_bytes();
-            learned.put(&piece, Key::of(&piece, 0, 4), hash(&piece), Row::from(&[number][..]));
+            learned.put(
+                &piece,
+                Key::of(&piece, 0, 4),
+                hash(&piece),
+                PaddedIds::from(&[number][..]),
+            );
         }
         assert_eq!(learned.short.slots.len(), SLOTS_MAX);
         assert_eq!(size_of_val(&learned.short.slots[..]), 16 << 20);

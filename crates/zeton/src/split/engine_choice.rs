@@ -4,7 +4,7 @@ use crate::pattern::unknown;
 
 /// How a pattern is run.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Path {
+pub enum EnginePath {
     /// A pattern of the family, as a table of states by classes of characters, one step a character.
     Transducer {
         /// The states of the table.
@@ -15,7 +15,7 @@ pub enum Path {
         vectors: Option<&'static str>,
     },
     /// A pattern outside the family, as such a table.
-    Automaton {
+    Dfa {
         /// The states of the table.
         states: usize,
         /// The classes of characters, the end of the text being one.
@@ -37,13 +37,13 @@ pub enum Path {
     },
 }
 
-impl Path {
+impl EnginePath {
     /// Returns the path in one word.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Transducer { .. } => "transducer",
-            Self::Automaton { .. } => "automaton",
+            Self::Dfa { .. } => "automaton",
             Self::Backtracking { .. } => "backtracking",
             Self::Function { .. } => "function",
         }
@@ -72,7 +72,7 @@ impl Path {
             Self::Transducer { vectors: None, .. } => {
                 "of the family, with choices that the vectors do not know".to_owned()
             }
-            Self::Automaton { outside, .. } => {
+            Self::Dfa { outside, .. } => {
                 format!("{}; it looks at most one character ahead", outside.0)
             }
             Self::Backtracking { outside, unfit } => format!("{}; no table: {unfit}", outside.0),

@@ -13,9 +13,9 @@ mod splitter;
 #[cfg(test)]
 mod tests;
 
-pub use engine_choice::{Outside, Path};
-pub(crate) use family::Ends;
-pub use layers::Maker;
+pub use engine_choice::{EnginePath, Outside};
+pub(crate) use family::BoundarySink;
+pub use layers::PieceRule;
 pub use piece_rules::Names;
 use splitter::Engine;
 pub use splitter::{Says, Splitter};

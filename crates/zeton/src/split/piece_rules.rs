@@ -1,6 +1,6 @@
 //! The pieces of a text, each with the name of the rule that made it: for people who look.
 
-use super::layers::Maker;
+use super::layers::PieceRule;
 use super::{Engine, Splitter};
 use crate::pattern::Grammar;
 use crate::pattern::rules::{Rules, Underscores};
@@ -84,24 +84,24 @@ impl Names<'_> {
         self.splitter.split_made(text, |piece, maker| each(piece, self.name(piece, maker)))
     }
 
-    fn name(&self, piece: &[u8], maker: Maker) -> &str {
+    fn name(&self, piece: &[u8], maker: PieceRule) -> &str {
         match maker {
-            Maker::Keep => "keep",
-            Maker::KeepWords => "keep_words",
-            Maker::Isolate(number) => &self.isolate[number],
-            Maker::Lexicon(number) => &self.lexicon[number],
-            Maker::Unknown(number) => &self.unknown[number],
-            Maker::Group(number) => &self.groups[number],
-            Maker::Pattern if self.underscores && piece.iter().all(|&byte| byte == b'_') => {
+            PieceRule::Keep => "keep",
+            PieceRule::KeepWords => "keep_words",
+            PieceRule::Isolate(number) => &self.isolate[number],
+            PieceRule::Lexicon(number) => &self.lexicon[number],
+            PieceRule::Unknown(number) => &self.unknown[number],
+            PieceRule::Group(number) => &self.groups[number],
+            PieceRule::Pattern if self.underscores && piece.iter().all(|&byte| byte == b'_') => {
                 UNDERSCORES
             }
-            Maker::Pattern => {
+            PieceRule::Pattern => {
                 self.grammar.map_or(self.pattern, |grammar| grammar.rule_of(piece).name())
             }
-            Maker::Digits => "digits",
-            Maker::Case => "case",
-            Maker::Underscores => UNDERSCORES,
-            Maker::Scripts => "scripts",
+            PieceRule::Digits => "digits",
+            PieceRule::Case => "case",
+            PieceRule::Underscores => UNDERSCORES,
+            PieceRule::Scripts => "scripts",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Engine, Splitter};
-use crate::pattern::{Actions, Automaton, AutomatonStep, Transducer};
+use crate::pattern::{Actions, AutomatonStep, Dfa, Transducer};
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
 
 /// States at places that are looked at before every place is said to be possible.
@@ -19,7 +19,7 @@ impl Splitter {
         let mut cuts = match &self.engine {
             _ if !self.is_plain() => None,
             Engine::Scanner { transducer, .. } => by_transducer(transducer, part, first, last),
-            Engine::Automaton(automaton) => by_automaton(automaton, part, first, last),
+            Engine::Dfa(automaton) => by_automaton(automaton, part, first, last),
             Engine::Regex { .. } | Engine::Function { .. } => None,
         }
         .unwrap_or_else(|| between_characters(part));
@@ -113,12 +113,7 @@ fn by_transducer(
 }
 
 /// The same for an automaton, which reads again what it has read in vain.
-fn by_automaton(
-    automaton: &Automaton,
-    part: &[u8],
-    first: usize,
-    last: usize,
-) -> Option<Vec<bool>> {
+fn by_automaton(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Option<Vec<bool>> {
     let mut cuts = vec![false; part.len() + 1];
     let (states, columns) = (automaton.states(), automaton.classes());
     let goes_back = reaching(states, |state, goes_back: &[bool]| {
@@ -135,7 +130,7 @@ fn by_automaton(
     while let Some((row, at, mark)) = open.pop() {
         let next = if at >= last {
             let used = mark.filter(|_| goes_back[automaton.state_of(row)]);
-            used.map(|mark| (Automaton::START, mark, None, mark))
+            used.map(|mark| (Dfa::START, mark, None, mark))
         } else {
             let (class, length) = match read_char(&part[at..]) {
                 Some((point, length)) => (automaton.class_of(point), length),
@@ -144,7 +139,7 @@ fn by_automaton(
             let step = automaton.step(row, class);
             match step {
                 // From before the part on, all is read again, and comes to some state.
-                AutomatonStep::BACK => mark.map(|mark| (Automaton::START, mark, None, mark)),
+                AutomatonStep::BACK => mark.map(|mark| (Dfa::START, mark, None, mark)),
                 _ if step.cuts() == 1 => Some((step.row(), at + length, None, at)),
                 _ if step.marks() => Some((step.row(), at + length, Some(at), 0)),
                 _ => Some((step.row(), at + length, mark, 0)),

@@ -19,7 +19,7 @@ impl Splitter {
                 |point| transducer.class_of(point),
                 |before, after| transducer.is_safe_cut(before, after),
             ),
-            Engine::Automaton(automaton) => held_max(
+            Engine::Dfa(automaton) => held_max(
                 automaton.classes(),
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
@@ -37,7 +37,7 @@ impl Splitter {
             Engine::Scanner { transducer, .. } => {
                 examples(transducer.class_count(), |point| transducer.class_of(point))
             }
-            Engine::Automaton(automaton) => {
+            Engine::Dfa(automaton) => {
                 examples(automaton.classes(), |point| automaton.class_of(point))
             }
             Engine::Regex { .. } | Engine::Function { .. } => Vec::new(),

@@ -4,13 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::backtracking::Regex;
-use super::engine_choice::{Outside, Path};
-use super::family::{Algebra, Block, Carry, Ends, Pieces, Tier, scalar, simd};
-use super::layers::{Fine, Layers, Maker};
+use super::engine_choice::{EnginePath, Outside};
+use super::family::{Algebra, Block, BoundarySink, Carry, Pieces, Tier, scalar, simd};
+use super::layers::{Fine, Layers, PieceRule};
 use super::{dfa, external};
 
 use crate::pattern::rules::Rules;
-use crate::pattern::{Automaton, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
+use crate::pattern::{Dfa, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
 use crate::sys::error::Error;
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
 
@@ -44,7 +44,7 @@ pub(super) enum Engine {
         transducer: Box<Transducer>,
         fast: Option<(Tier, Box<Algebra>)>,
     },
-    Automaton(Box<Automaton>),
+    Dfa(Box<Dfa>),
     Regex {
         regex: Box<Regex>,
         /// Why it is no automaton.
@@ -116,22 +116,22 @@ impl Splitter {
 
     /// Says how the pattern is run, and why.
     #[must_use]
-    pub fn path(&self) -> Path {
+    pub fn path(&self) -> EnginePath {
         match &self.engine {
-            Engine::Scanner { transducer, fast, .. } => Path::Transducer {
+            Engine::Scanner { transducer, fast, .. } => EnginePath::Transducer {
                 states: transducer.state_names().len(),
                 classes: transducer.class_count(),
                 vectors: fast.as_ref().map(|(tier, _)| tier.name()),
             },
-            Engine::Automaton(automaton) => Path::Automaton {
+            Engine::Dfa(automaton) => EnginePath::Dfa {
                 states: automaton.states(),
                 classes: automaton.classes(),
                 outside: Outside::of(self.grammar_pattern()),
             },
             Engine::Regex { unfit, .. } => {
-                Path::Backtracking { outside: Outside::of(self.grammar_pattern()), unfit }
+                EnginePath::Backtracking { outside: Outside::of(self.grammar_pattern()), unfit }
             }
-            Engine::Function { name } => Path::Function { name: name.clone() },
+            Engine::Function { name } => EnginePath::Function { name: name.clone() },
         }
     }
 
@@ -159,15 +159,17 @@ impl Splitter {
     /// # Errors
     ///
     /// Those of [`Splitter::split`].
-    pub(crate) fn split_ends(&self, text: &[u8], ends: &mut impl Ends) -> Result<(), Error> {
+    pub(crate) fn split_ends(
+        &self,
+        text: &[u8],
+        ends: &mut impl BoundarySink,
+    ) -> Result<(), Error> {
         match (&self.layers, &self.engine) {
             (None, Engine::Scanner { transducer, fast: Some((tier, algebra)), .. }) => {
                 simd::split(*tier, algebra, transducer, text, ends);
                 Ok(())
             }
-            (None, Engine::Automaton(automaton)) => {
-                dfa::split(automaton, &self.pattern, text, ends)
-            }
+            (None, Engine::Dfa(automaton)) => dfa::split(automaton, &self.pattern, text, ends),
             _ => {
                 let mut end = 0;
                 self.split(text, |piece| {
@@ -186,11 +188,11 @@ impl Splitter {
     pub fn split_made<'t, S: Says>(
         &self,
         text: &'t [u8],
-        mut each: impl FnMut(&'t [u8], Maker) -> S,
+        mut each: impl FnMut(&'t [u8], PieceRule) -> S,
     ) -> Result<(), Error> {
         let pattern = self.grammar_pattern();
         match &self.layers {
-            None => self.engine.split(pattern, text, |piece| each(piece, Maker::Pattern)),
+            None => self.engine.split(pattern, text, |piece| each(piece, PieceRule::Pattern)),
             Some(layers) => layers.split(&self.engine, pattern, text, each),
         }
     }
@@ -252,7 +254,7 @@ impl Splitter {
                 |point| transducer.class_of(point),
                 |before, after| transducer.is_safe_cut(before, after),
             ),
-            Engine::Automaton(automaton) => self.last_safe_cut_by(
+            Engine::Dfa(automaton) => self.last_safe_cut_by(
                 text,
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
@@ -394,7 +396,7 @@ impl Engine {
                 }
                 Ok(())
             }
-            Self::Automaton(automaton) => {
+            Self::Dfa(automaton) => {
                 let mut pieces = Pieces::new(text, |piece, _| each(piece));
                 dfa::split(automaton, pattern, text, &mut pieces)
             }
@@ -425,8 +427,8 @@ impl Engine {
     }
 
     fn outside_the_family(pattern: &str) -> Result<Self, Error> {
-        match Automaton::of(pattern) {
-            Ok(automaton) => Ok(Self::Automaton(Box::new(automaton))),
+        match Dfa::of(pattern) {
+            Ok(automaton) => Ok(Self::Dfa(Box::new(automaton))),
             Err(Refusal::Drops(text)) => {
                 Err(Error::PatternDrops { pattern: pattern.to_owned(), text })
             }

@@ -28,7 +28,7 @@ use std::io;
 use bytemuck::{Pod, Zeroable};
 
 use crate::merge::BpeModel;
-pub use crate::sys::huge_buffer::Shared;
+pub use crate::sys::huge_buffer::SharedBytes;
 use crate::sys::sections::{SectionReader, SectionWriter};
 
 /// Names the engine: images of other names are not read.
@@ -101,7 +101,7 @@ pub fn write(model: &BpeModel, file: &[u8], out: &mut impl io::Write) -> io::Res
 }
 
 /// Reads an image; nothing if it is damaged, of another engine or of another file.
-pub(crate) fn read(image: &Shared, file: &[u8]) -> Option<SectionReader> {
+pub(crate) fn read(image: &SharedBytes, file: &[u8]) -> Option<SectionReader> {
     let bytes = (**image).as_ref();
     let header: Header = bytemuck::pod_read_unaligned(bytes.get(..size_of::<Header>())?);
     let ours = header.magic == MAGIC
@@ -174,7 +174,7 @@ mod tests {
     const FILE: &[u8] = b"what the vocabulary was read from";
 
     /// Bytes that lie as mapped ones do.
-    fn shared(bytes: &[u8]) -> Shared {
+    fn shared(bytes: &[u8]) -> SharedBytes {
         let mut mapped = memmap2::MmapMut::map_anon(bytes.len().max(1)).unwrap();
         mapped[..bytes.len()].copy_from_slice(bytes);
         struct Cut(memmap2::MmapMut, usize);

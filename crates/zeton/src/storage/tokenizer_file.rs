@@ -12,7 +12,7 @@ use crate::encode::Tokenizer;
 use crate::merge::BpeModel;
 use crate::split::Splitter;
 use crate::sys::error::Error;
-use crate::sys::huge_buffer::Shared;
+use crate::sys::huge_buffer::SharedBytes;
 use crate::vocab::specials::SPECIALS_MAX;
 use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
 
@@ -153,7 +153,10 @@ fn version_of(splitter: &Splitter) -> u16 {
 /// # Errors
 ///
 /// As [`read`], though a file that has an image is one that was read before.
-pub fn read_with_image(bytes: &[u8], image: &Shared) -> Result<Option<(Tokenizer, Notes)>, Error> {
+pub fn read_with_image(
+    bytes: &[u8],
+    image: &SharedBytes,
+) -> Result<Option<(Tokenizer, Notes)>, Error> {
     let content =
         bytes.len().checked_sub(CHECKSUM_BYTES).and_then(|end| bytes.get(HEADER_BYTES..end));
     let model = mapped_image::read(image, bytes)

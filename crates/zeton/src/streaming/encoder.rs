@@ -81,7 +81,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Ends the text, appends the ids of what was held back, and begins another.
+    /// BoundarySink the text, appends the ids of what was held back, and begins another.
     ///
     /// # Errors
     ///

@@ -15,10 +15,10 @@ use bytemuck::Pod;
 use memmap2::MmapMut;
 
 /// Bytes that many may hold at once, and that never change.
-pub type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A row of values.
-pub(crate) struct Huge<T> {
+pub(crate) struct HugeBuffer<T> {
     start: NonNull<T>,
     length: usize,
     owner: Owner<T>,
@@ -29,22 +29,22 @@ enum Owner<T> {
     Mapped(MmapMut),
     Owned(Vec<T>),
     Shared(Arc<dyn Any + Send + Sync>),
-    Lent(Shared),
+    Borrowed(SharedBytes),
 }
 
 // SAFETY: a row is its values and what keeps them. It gives them out by its own reference only, to
 // be read by a shared one and written by a unique one, as a vector does; all owners are `Send` and
 // `Sync` themselves.
 #[allow(unsafe_code)]
-unsafe impl<T: Pod + Send> Send for Huge<T> {}
+unsafe impl<T: Pod + Send> Send for HugeBuffer<T> {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
-unsafe impl<T: Pod + Sync> Sync for Huge<T> {}
+unsafe impl<T: Pod + Sync> Sync for HugeBuffer<T> {}
 
 /// From this size on, memory comes from the system: one huge page.
 const MAPPED_BYTES: usize = 1 << 21;
 
-impl<T: Pod> Huge<T> {
+impl<T: Pod> HugeBuffer<T> {
     /// Makes a row of so many zeros.
     pub(crate) fn zeros(length: usize) -> Self {
         let bytes = length * size_of::<T>();
@@ -63,12 +63,12 @@ impl<T: Pod> Huge<T> {
     }
 
     /// Makes a row of bytes that others hold too, if they lie as such values must.
-    pub(crate) fn lent(bytes: &Shared, from: usize, length: usize) -> Option<Self> {
+    pub(crate) fn lent(bytes: &SharedBytes, from: usize, length: usize) -> Option<Self> {
         let to = from.checked_add(length.checked_mul(size_of::<T>())?)?;
         let bytes_of_row = (**bytes).as_ref().get(from..to)?;
         let values: &[T] = bytemuck::try_cast_slice(bytes_of_row).ok()?;
         let start = NonNull::from(values).cast();
-        Some(Self { start, length, owner: Owner::Lent(bytes.clone()) })
+        Some(Self { start, length, owner: Owner::Borrowed(bytes.clone()) })
     }
 
     /// Makes clones cheap: from now on they share the values, and nobody writes them.
@@ -85,7 +85,7 @@ impl<T: Pod> Huge<T> {
     }
 }
 
-impl<T: Pod> From<Vec<T>> for Huge<T> {
+impl<T: Pod> From<Vec<T>> for HugeBuffer<T> {
     fn from(mut values: Vec<T>) -> Self {
         let start = NonNull::from(values.as_mut_slice()).cast();
         Self { start, length: values.len(), owner: Owner::Owned(values) }
@@ -139,7 +139,7 @@ pub fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 1 << 12;
 
-impl<T: Pod> Deref for Huge<T> {
+impl<T: Pod> Deref for HugeBuffer<T> {
     type Target = [T];
 
     #[inline]
@@ -154,7 +154,7 @@ impl<T: Pod> Deref for Huge<T> {
     }
 }
 
-impl<T: Pod> DerefMut for Huge<T> {
+impl<T: Pod> DerefMut for HugeBuffer<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         assert!(
@@ -170,11 +170,11 @@ impl<T: Pod> DerefMut for Huge<T> {
     }
 }
 
-impl<T: Pod> Clone for Huge<T> {
+impl<T: Pod> Clone for HugeBuffer<T> {
     fn clone(&self) -> Self {
         let owner = match &self.owner {
             Owner::Shared(shared) => Owner::Shared(shared.clone()),
-            Owner::Lent(lent) => Owner::Lent(lent.clone()),
+            Owner::Borrowed(bytes) => Owner::Borrowed(bytes.clone()),
             Owner::Mapped(_) | Owner::Owned(_) => {
                 let mut copy = Self::zeros(self.length);
                 copy.copy_from_slice(self);
@@ -185,9 +185,9 @@ impl<T: Pod> Clone for Huge<T> {
     }
 }
 
-impl<T> fmt::Debug for Huge<T> {
+impl<T> fmt::Debug for HugeBuffer<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Huge({} values)", self.length)
+        write!(out, "HugeBuffer({} values)", self.length)
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn clones_of_a_row_are_equal_and_share_only_what_is_shared() {
         for length in [0, 1, 1000, 1 << 19] {
-            let mut row: Huge<u32> = Huge::zeros(length);
+            let mut row: HugeBuffer<u32> = HugeBuffer::zeros(length);
             row.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
             let copy = row.clone();
             assert_eq!(row[..], copy[..]);
@@ -213,14 +213,14 @@ mod tests {
 
     #[test]
     fn a_lent_row_lies_within_what_is_lent() {
-        let bytes: Shared = Arc::new(bytemuck::cast_slice::<u64, u8>(&[1, 2, 3, 4]).to_vec());
+        let bytes: SharedBytes = Arc::new(bytemuck::cast_slice::<u64, u8>(&[1, 2, 3, 4]).to_vec());
         let aligned = (*bytes).as_ref().as_ptr().cast::<u32>().is_aligned();
-        let row = Huge::<u32>::lent(&bytes, 8, 4);
+        let row = HugeBuffer::<u32>::lent(&bytes, 8, 4);
         assert_eq!(row.is_some(), aligned);
         assert!(row.is_none_or(|row| row[..] == [2, 0, 3, 0]));
-        assert!(Huge::<u32>::lent(&bytes, 8, 7).is_none(), "it ends beyond");
-        assert!(Huge::<u32>::lent(&bytes, 2, 1).is_none(), "it lies askew");
-        assert!(Huge::<u32>::lent(&bytes, usize::MAX, 1).is_none());
-        assert!(Huge::<u32>::lent(&bytes, 0, usize::MAX).is_none());
+        assert!(HugeBuffer::<u32>::lent(&bytes, 8, 7).is_none(), "it ends beyond");
+        assert!(HugeBuffer::<u32>::lent(&bytes, 2, 1).is_none(), "it lies askew");
+        assert!(HugeBuffer::<u32>::lent(&bytes, usize::MAX, 1).is_none());
+        assert!(HugeBuffer::<u32>::lent(&bytes, 0, usize::MAX).is_none());
     }
 }

@@ -5,7 +5,7 @@
 
 use bytemuck::Pod;
 
-use super::huge_buffer::{Huge, Shared};
+use super::huge_buffer::{HugeBuffer, SharedBytes};
 
 /// The numbers and rows of some tables, in the order in which they are read back.
 #[derive(Default)]
@@ -26,14 +26,14 @@ impl<'v> SectionWriter<'v> {
 
 /// Numbers and rows of mapped memory, in the order in which they were written.
 pub(crate) struct SectionReader {
-    memory: Shared,
+    memory: SharedBytes,
     numbers: std::vec::IntoIter<u64>,
     rows: std::vec::IntoIter<(usize, usize)>,
 }
 
 impl SectionReader {
     /// Reads these numbers, and rows by their start and length in bytes.
-    pub(crate) fn new(memory: &Shared, numbers: Vec<u64>, rows: Vec<(usize, usize)>) -> Self {
+    pub(crate) fn new(memory: &SharedBytes, numbers: Vec<u64>, rows: Vec<(usize, usize)>) -> Self {
         Self { memory: memory.clone(), numbers: numbers.into_iter(), rows: rows.into_iter() }
     }
 
@@ -43,14 +43,14 @@ impl SectionReader {
     }
 
     /// The next row, if one is left and it holds whole values.
-    pub(crate) fn row<T: Pod>(&mut self) -> Option<Huge<T>> {
+    pub(crate) fn row<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
         let (start, bytes) = self.rows.next()?;
         let whole = bytes % size_of::<T>() == 0;
-        whole.then(|| Huge::lent(&self.memory, start, bytes / size_of::<T>())).flatten()
+        whole.then(|| HugeBuffer::lent(&self.memory, start, bytes / size_of::<T>())).flatten()
     }
 
     /// The next row, if its length is a power of two, as that of an open-addressed table.
-    pub(crate) fn table<T: Pod>(&mut self) -> Option<Huge<T>> {
-        self.row().filter(|slots: &Huge<T>| slots.len().is_power_of_two())
+    pub(crate) fn table<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
+        self.row().filter(|slots: &HugeBuffer<T>| slots.len().is_power_of_two())
     }
 }

@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::sys::error::Error;
-use crate::sys::huge_buffer::{Huge, prefetch};
+use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::short_key::{Key, SHORT_MAX};
-use crate::vocab::token_index::Index;
+use crate::vocab::token_index::TokenIndex;
 
 /// Names a token, and is also its rank: the lower, the earlier its merge.
 pub type Id = u32;
@@ -35,7 +35,7 @@ pub(crate) const SHARED_TOKENS: usize = 1 << 14;
 pub struct Vocab {
     tokens: Tokens,
     /// Where they are by their bytes.
-    index: Index,
+    index: TokenIndex,
     byte_ids: [Id; 256],
     /// Indices by the bytes they stand for, once they are asked for.
     sorted: OnceLock<Arc<[u32]>>,
@@ -47,13 +47,13 @@ pub struct Vocab {
 #[derive(Clone, Debug)]
 pub(crate) struct Tokens {
     /// All tokens, one after the other, and [`PADDED`] bytes more.
-    bytes: Huge<u8>,
+    bytes: HugeBuffer<u8>,
     /// Where each ends in `bytes`.
-    ends: Huge<u32>,
+    ends: HugeBuffer<u32>,
     /// The key of each, so that one that was found is told by one look.
-    keys: Huge<Key>,
+    keys: HugeBuffer<Key>,
     /// The id of each, rising. Without gaps, the id is the index.
-    ids: Huge<Id>,
+    ids: HugeBuffer<Id>,
 }
 
 impl Tokens {
@@ -83,7 +83,7 @@ impl Tokens {
             "there are lengths for all ids, and bytes for all lengths"
         );
         bytes.resize(bytes.len() + PADDED, 0);
-        let mut keys = Huge::zeros(ends.len());
+        let mut keys = HugeBuffer::zeros(ends.len());
         let mut start = 0;
         for (key, &end) in keys.iter_mut().zip(&ends) {
             *key = Key::within(&bytes, start, end as usize - start);
@@ -148,7 +148,7 @@ impl Vocab {
         let count = tokens.ids.len();
         let mut vocab = Self {
             tokens,
-            index: Index::with_capacity(count),
+            index: TokenIndex::with_capacity(count),
             byte_ids: [Id::MAX; 256],
             sorted: OnceLock::new(),
             sorted_by_end: OnceLock::new(),
@@ -214,7 +214,7 @@ impl Vocab {
         }
         let mut vocab = Self {
             tokens,
-            index: Index::from_image(image)?,
+            index: TokenIndex::from_image(image)?,
             byte_ids: [Id::MAX; 256],
             sorted: OnceLock::new(),
             sorted_by_end: OnceLock::new(),
@@ -228,8 +228,8 @@ impl Vocab {
     /// Puts all tokens into the table where they are found by their bytes.
     fn fill(&mut self) -> Result<(), Error> {
         let Self { tokens, index, .. } = self;
-        let hash = |index: &Index, number: usize| match tokens.keys[number] {
-            Key::LONG => index.hash_long(tokens.at(number)),
+        let hash = |index: &TokenIndex, number: usize| match tokens.keys[number] {
+            Key::TOO_LONG => index.hash_long(tokens.at(number)),
             key => index.hash_short(key),
         };
         let count = tokens.ids.len();

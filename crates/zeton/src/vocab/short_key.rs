@@ -18,7 +18,7 @@ impl Key {
     pub(crate) const NONE: Self = Self(0);
 
     /// No piece's key either: it stands for one that is not short.
-    pub(crate) const LONG: Self = Self(u128::MAX);
+    pub(crate) const TOO_LONG: Self = Self(u128::MAX);
 
     /// The key of `text[start..start + length]`, which has from 1 to [`SHORT_MAX`] bytes.
     #[inline]
@@ -31,7 +31,7 @@ impl Key {
         Self(bytes & MASKS[length] | (length as u128) << 120)
     }
 
-    /// The same for a piece of any length; [`Key::LONG`] if it is not short.
+    /// The same for a piece of any length; [`Key::TOO_LONG`] if it is not short.
     #[inline(always)]
     pub(crate) fn within(text: &[u8], start: usize, length: usize) -> Self {
         let Form { mask, length } = FORMS[length.min(16)];
@@ -139,7 +139,7 @@ pub(crate) struct Form {
 }
 
 pub(crate) static FORMS: [Form; 17] = {
-    let mut forms = [Form { mask: 0, length: Key::LONG.0 }; 17];
+    let mut forms = [Form { mask: 0, length: Key::TOO_LONG.0 }; 17];
     let mut length = 0;
     while length <= SHORT_MAX {
         forms[length] = Form { mask: MASKS[length], length: (length as u128) << 120 };
@@ -167,7 +167,7 @@ mod tests {
             for length in 1..=text.len() - start {
                 let key = match length {
                     ..=SHORT_MAX => Key::of(text, start, length),
-                    _ => Key::LONG,
+                    _ => Key::TOO_LONG,
                 };
                 assert_eq!(Key::within(text, start, length), key);
             }

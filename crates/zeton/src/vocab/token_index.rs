@@ -1,6 +1,6 @@
 //! Tokens, found by their bytes.
 
-use crate::sys::huge_buffer::{Huge, prefetch};
+use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::TOKENS_MAX;
 use crate::vocab::short_key::{self, Key, SHORT_MAX, drawn_seeds};
@@ -10,10 +10,10 @@ use crate::vocab::short_key::{self, Key, SHORT_MAX, drawn_seeds};
 /// It is small, four bytes a slot: a token is looked for once by each thread, what is none far more
 /// often, and the marks of the slots that are met tell nearly always.
 #[derive(Clone, Debug)]
-pub(crate) struct Index {
+pub(crate) struct TokenIndex {
     /// A mark, some bits of the hash, and below it one more than the index; zero where a slot is
     /// empty.
-    slots: Huge<u32>,
+    slots: HugeBuffer<u32>,
     shift: u32,
     /// Chosen anew for every table, so that no vocabulary can be made whose tokens all collide.
     seeds: [u64; 2],
@@ -27,11 +27,11 @@ const STEP: usize = 16;
 
 const _: () = assert!(TOKENS_MAX < 1 << INDEX_BITS && SHORT_MAX + 1 == STEP);
 
-impl Index {
+impl TokenIndex {
     /// Makes an empty table for so many tokens.
     pub(crate) fn with_capacity(tokens: usize) -> Self {
         let slots = (tokens * 2).next_power_of_two().max(2);
-        Self { slots: Huge::zeros(slots), shift: shift(slots), seeds: drawn_seeds() }
+        Self { slots: HugeBuffer::zeros(slots), shift: shift(slots), seeds: drawn_seeds() }
     }
 
     /// Puts the table into an image.
@@ -43,7 +43,7 @@ impl Index {
     /// Takes the table out of an image.
     pub(crate) fn from_image(image: &mut SectionReader) -> Option<Self> {
         let seeds = [image.number()?, image.number()?];
-        let slots = image.table().filter(|slots: &Huge<u32>| slots.len() > 1)?;
+        let slots = image.table().filter(|slots: &HugeBuffer<u32>| slots.len() > 1)?;
         Some(Self { shift: shift(slots.len()), slots, seeds })
     }
 
@@ -156,8 +156,8 @@ mod tests {
         let words: Vec<Vec<u8>> = words.into_iter().collect();
         let (put, left): (Vec<usize>, Vec<usize>) =
             (0..words.len()).partition(|number| number % 2 == 0);
-        let mut index = Index::with_capacity(put.len());
-        let hash = |index: &Index, word: &[u8]| match word.len() {
+        let mut index = TokenIndex::with_capacity(put.len());
+        let hash = |index: &TokenIndex, word: &[u8]| match word.len() {
             ..=SHORT_MAX => index.hash_short(Key::of(word, 0, word.len())),
             _ => index.hash_long(word),
         };

@@ -1,4 +1,4 @@
-//! Shared by the crate's unit tests and by `tests/`: patterns, vocabularies and random numbers.
+//! SharedBytes by the crate's unit tests and by `tests/`: patterns, vocabularies and random numbers.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};

@@ -59,7 +59,7 @@ impl Step {
 
 /// The table, and what maps characters to its columns. It covers every text.
 #[derive(Clone, Debug)]
-pub struct Automaton {
+pub struct Dfa {
     points: Points,
     /// `table[row + class]`; a row begins at a multiple of the classes.
     table: Vec<Step>,
@@ -85,7 +85,7 @@ const STATES_MAX: usize = 4096;
 /// Instructions that are run at most, in all, to find the states.
 const RUNS_MAX: usize = 1 << 23;
 
-impl Automaton {
+impl Dfa {
     /// The row of the state at the start of every text.
     pub(crate) const START: usize = 0;
 

@@ -4,9 +4,9 @@ use std::ops::{BitAnd, BitOr, Not};
 
 /// A set of characters, as a union of the atoms below.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Set(u16);
+pub struct CharSet(u16);
 
-impl Set {
+impl CharSet {
     /// No character.
     pub const NONE: Self = Self(0);
     /// `\p{Lu}`.
@@ -97,21 +97,21 @@ impl Set {
     }
 }
 
-impl BitOr for Set {
+impl BitOr for CharSet {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-impl BitAnd for Set {
+impl BitAnd for CharSet {
     type Output = Self;
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 }
 
-impl Not for Set {
+impl Not for CharSet {
     type Output = Self;
     fn not(self) -> Self {
         Self(!self.0 & Self::ALL.0)

@@ -5,7 +5,7 @@
 //! [`Grammar`] holds the choices. A pattern is recognised by its structure, not by its text: two
 //! spellings of one rule give equal grammars.
 
-use super::char_set::Set;
+use super::char_set::CharSet;
 use super::syntax::{self, Node, UNBOUNDED};
 
 /// The choices that make one pattern of the family.
@@ -14,7 +14,7 @@ pub struct Grammar {
     /// `'s`, `'ll`, …
     pub contractions: Contractions,
     /// What may stand before a word and belong to it: ` ?`, `[^\r\n\p{L}\p{N}]?`, or nothing.
-    pub word_prefix: Set,
+    pub word_prefix: CharSet,
     /// Whether a change from lower to upper case ends a word.
     pub word_case: Case,
     /// Whether `\p{M}` belongs to words.
@@ -28,7 +28,7 @@ pub struct Grammar {
     /// Whether `\p{M}` belongs to punctuation.
     pub punctuation_marks: bool,
     /// What belongs to the punctuation before it: `[\r\n]*`, `[\r\n/]*`, or nothing.
-    pub punctuation_tail: Set,
+    pub punctuation_tail: CharSet,
     /// `\s+$`: white space at the end of the text stays together.
     pub space_to_end: bool,
     /// `\s*[\r\n]+`: white space up to its last newline is a piece.
@@ -93,20 +93,20 @@ impl Grammar {
             rest = &rest[usize::from(found)..];
             found
         };
-        let space = |least, possessive| repeat(Set::SPACE, least, possessive);
+        let space = |least, possessive| repeat(CharSet::SPACE, least, possessive);
         let space_to_end = next_is(&[
             Node::Concat(vec![space(1, false), Node::End]),
             Node::Concat(vec![space(1, true), Node::End]),
         ]);
         let space_to_newline = next_is(&[
-            Node::Concat(vec![space(0, false), Node::Set(Set::NEWLINE)]),
-            Node::Concat(vec![space(0, false), repeat(Set::NEWLINE, 1, false)]),
-            Node::Concat(vec![space(0, false), repeat(Set::NEWLINE, 1, true)]),
+            Node::Concat(vec![space(0, false), Node::CharSet(CharSet::NEWLINE)]),
+            Node::Concat(vec![space(0, false), repeat(CharSet::NEWLINE, 1, false)]),
+            Node::Concat(vec![space(0, false), repeat(CharSet::NEWLINE, 1, true)]),
         ]);
         let space_leaves_last = next_is(&[Node::Concat(vec![space(1, false), Node::NoTextAhead])]);
         // After `\s+(?!\S)` only a single space is left, so `\s` and `\s+` say the same.
         let closes = next_is(&[space(1, false), space(1, true)])
-            || space_leaves_last && next_is(&[Node::Set(Set::SPACE)]);
+            || space_leaves_last && next_is(&[Node::CharSet(CharSet::SPACE)]);
 
         let (place, contractions) = match (leading.is_empty(), word.endings) {
             (true, None) => (Place::Nowhere, Vec::new()),
@@ -116,8 +116,8 @@ impl Grammar {
         };
         let expressible = closes
             && rest.is_empty()
-            && (word.marks || punctuation.meets(Set::MARK))
-            && !(space_to_newline && word.prefix.meets(Set::NEWLINE));
+            && (word.marks || punctuation.meets(CharSet::MARK))
+            && !(space_to_newline && word.prefix.meets(CharSet::NEWLINE));
         expressible.then_some(Self {
             contractions: Contractions::of(place, contractions)?,
             word_prefix: word.prefix,
@@ -126,7 +126,7 @@ impl Grammar {
             number_blank,
             number_digits_max,
             punctuation_blank,
-            punctuation_marks: punctuation.meets(Set::MARK),
+            punctuation_marks: punctuation.meets(CharSet::MARK),
             punctuation_tail,
             space_to_end,
             space_to_newline,
@@ -153,8 +153,8 @@ impl Contractions {
     }
 }
 
-fn repeat(set: Set, least: u32, possessive: bool) -> Node {
-    Node::Repeat { node: Box::new(Node::Set(set)), least, most: UNBOUNDED, possessive }
+fn repeat(set: CharSet, least: u32, possessive: bool) -> Node {
+    Node::Repeat { node: Box::new(Node::CharSet(set)), least, most: UNBOUNDED, possessive }
 }
 
 /// The parts of a concatenation; a single node is its own only part.
@@ -166,10 +166,10 @@ fn parts(node: &Node) -> &[Node] {
 }
 
 /// The set of `[set]?`, and whether it is possessive.
-fn optional_set(node: &Node) -> Option<(Set, bool)> {
+fn optional_set(node: &Node) -> Option<(CharSet, bool)> {
     match node {
         Node::Repeat { node, least: 0, most: 1, possessive } => match **node {
-            Node::Set(set) => Some((set, *possessive)),
+            Node::CharSet(set) => Some((set, *possessive)),
             _ => None,
         },
         _ => None,
@@ -179,19 +179,19 @@ fn optional_set(node: &Node) -> Option<(Set, bool)> {
 /// Takes an optional space off the front.
 fn optional_blank(parts: &[Node]) -> (bool, &[Node]) {
     match parts.first().and_then(optional_set) {
-        Some((Set::BLANK, _)) => (true, &parts[1..]),
+        Some((CharSet::BLANK, _)) => (true, &parts[1..]),
         _ => (false, parts),
     }
 }
 
 /// Returns whether a node is this set, repeated; greedy and possessive are equal at the end of a rule.
-fn is_run(node: &Node, set: Set, least: u32) -> bool {
+fn is_run(node: &Node, set: CharSet, least: u32) -> bool {
     *node == repeat(set, least, false) || *node == repeat(set, least, true)
 }
 
 /// A word rule: one alternative, or the two of a case split.
 struct Word {
-    prefix: Set,
+    prefix: CharSet,
     case: Case,
     marks: bool,
     endings: Option<Vec<(String, bool)>>,
@@ -200,11 +200,11 @@ struct Word {
 impl Word {
     fn of(alternatives: &[Node]) -> Option<(Self, &[Node])> {
         let (first, rest) = alternatives.split_first()?;
-        for marks in [Set::NONE, Set::MARK] {
-            let letters = Set::LETTER | marks;
-            let upper = Set::UPPER | Set::CASELESS | marks;
-            let lower = Set::LL | Set::CASELESS | marks;
-            let word = |case, body: &[(Set, u32)], node| {
+        for marks in [CharSet::NONE, CharSet::MARK] {
+            let letters = CharSet::LETTER | marks;
+            let upper = CharSet::UPPER | CharSet::CASELESS | marks;
+            let lower = CharSet::LL | CharSet::CASELESS | marks;
+            let word = |case, body: &[(CharSet, u32)], node| {
                 Self::read(node, body, letters).map(|(prefix, endings)| Self {
                     prefix,
                     case,
@@ -229,15 +229,15 @@ impl Word {
     #[allow(clippy::type_complexity, reason = "the two halves of a word rule, used once")]
     fn read(
         node: &Node,
-        body: &[(Set, u32)],
-        letters: Set,
-    ) -> Option<(Set, Option<Vec<(String, bool)>>)> {
+        body: &[(CharSet, u32)],
+        letters: CharSet,
+    ) -> Option<(CharSet, Option<Vec<(String, bool)>>)> {
         let mut parts = parts(node);
-        let mut prefix = Set::NONE;
+        let mut prefix = CharSet::NONE;
         if let Some((set, possessive)) = parts.first().and_then(optional_set) {
             // A possessive prefix keeps a mark that the word itself could have needed.
-            if set.meets(Set::LETTER | Set::NUMBER)
-                || set.meets(Set::NEWLINE) && !set.holds(Set::NEWLINE)
+            if set.meets(CharSet::LETTER | CharSet::NUMBER)
+                || set.meets(CharSet::NEWLINE) && !set.holds(CharSet::NEWLINE)
                 || possessive && set.meets(letters)
             {
                 return None;
@@ -264,8 +264,10 @@ impl Word {
 fn number(node: &Node) -> Option<(bool, Option<u32>)> {
     let (blank, parts) = optional_blank(parts(node));
     let most = match parts {
-        [Node::Set(Set::NUMBER)] => 1,
-        [Node::Repeat { node, least: 1, most, .. }] if **node == Node::Set(Set::NUMBER) => *most,
+        [Node::CharSet(CharSet::NUMBER)] => 1,
+        [Node::Repeat { node, least: 1, most, .. }] if **node == Node::CharSet(CharSet::NUMBER) => {
+            *most
+        }
         _ => return None,
     };
     match most {
@@ -279,14 +281,14 @@ fn number(node: &Node) -> Option<(bool, Option<u32>)> {
 const DIGITS_MAX: u32 = 16;
 
 /// Reads ` ?[^\s\p{L}\p{N}]+[\r\n]*`; returns whether the space is there, the set and the tail.
-fn punctuation(node: &Node) -> Option<(bool, Set, Set)> {
+fn punctuation(node: &Node) -> Option<(bool, CharSet, CharSet)> {
     let (blank, parts) = optional_blank(parts(node));
     let (first, tail) = parts.split_first()?;
-    let any = !(Set::SPACE | Set::LETTER | Set::NUMBER);
-    let set = [any, any & !Set::MARK].into_iter().find(|set| is_run(first, *set, 1))?;
-    let tails = [Set::NEWLINE, Set::NEWLINE | Set::SLASH];
+    let any = !(CharSet::SPACE | CharSet::LETTER | CharSet::NUMBER);
+    let set = [any, any & !CharSet::MARK].into_iter().find(|set| is_run(first, *set, 1))?;
+    let tails = [CharSet::NEWLINE, CharSet::NEWLINE | CharSet::SLASH];
     match tail {
-        [] => Some((blank, set, Set::NONE)),
+        [] => Some((blank, set, CharSet::NONE)),
         [tail] => {
             tails.into_iter().find(|set| is_run(tail, *set, 0)).map(|tail| (blank, set, tail))
         }
@@ -308,7 +310,7 @@ fn contraction_endings(node: &Node) -> Option<Vec<(String, bool)>> {
 /// All texts that a node of apostrophes and letters matches, and how their letters treat case.
 fn spell(node: &Node) -> Option<Vec<(String, Option<bool>)>> {
     let all: Vec<(String, Option<bool>)> = match node {
-        Node::Set(Set::APOSTROPHE) => vec![("'".to_owned(), None)],
+        Node::CharSet(CharSet::APOSTROPHE) => vec![("'".to_owned(), None)],
         Node::Letters(letters, ignore_case) => letters
             .iter()
             .map(|&letter| (char::from(letter).to_string(), Some(*ignore_case)))

@@ -3,7 +3,7 @@
 //! Every state says in words what the piece in hand looks like so far; `Meaning::step` says how it
 //! goes on. `transducer` walks these states from the start and keeps what it finds as a table.
 
-use super::char_set::Set;
+use super::char_set::CharSet;
 use super::grammar::{Case, Grammar, Place};
 use super::transducer::Actions;
 use crate::sys::unicode::Class;
@@ -25,7 +25,7 @@ pub(crate) enum State {
     PunctuationTail,
     /// White space. `newline`: mark 0 stands after its last newline. `after`: how many characters
     /// follow that newline, or have been read in all: 0, 1, or 2 for more. `last`: the last one.
-    Space { newline: bool, after: u8, last: Set },
+    Space { newline: bool, after: u8, last: CharSet },
     /// An apostrophe and these letters, which may become a contraction.
     Apostrophe(Vec<Symbol>),
     /// A word, an apostrophe (mark 1 stands before it) and these letters.
@@ -51,7 +51,7 @@ pub(crate) enum Tail {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Symbol {
     /// A character of an atom, and the letter it is in contractions.
-    Char(Set, Option<u8>),
+    Char(CharSet, Option<u8>),
     /// The end of the text.
     End,
 }
@@ -68,10 +68,10 @@ impl Meaning<'_> {
     /// What the grammar sees in a code point.
     pub(crate) fn symbol(&self, point: u32) -> Symbol {
         let atom = match char::from_u32(point) {
-            Some(' ') => Set::BLANK,
-            Some('\r' | '\n') => Set::NEWLINE,
-            Some('\'') => Set::APOSTROPHE,
-            Some('/') => Set::SLASH,
+            Some(' ') => CharSet::BLANK,
+            Some('\r' | '\n') => CharSet::NEWLINE,
+            Some('\'') => CharSet::APOSTROPHE,
+            Some('/') => CharSet::SLASH,
             _ => {
                 let letter = crate::sys::unicode::class_letter(point);
                 let class = Class::ALL.into_iter().find(|class| *class as u8 == letter);
@@ -90,13 +90,13 @@ impl Meaning<'_> {
         Symbol::Char(atom, letter.filter(used))
     }
 
-    pub(crate) fn word(&self) -> Set {
-        Set::LETTER | if self.grammar.word_marks { Set::MARK } else { Set::NONE }
+    pub(crate) fn word(&self) -> CharSet {
+        CharSet::LETTER | if self.grammar.word_marks { CharSet::MARK } else { CharSet::NONE }
     }
 
-    pub(crate) fn punctuation(&self) -> Set {
-        let marks = if self.grammar.punctuation_marks { Set::MARK } else { Set::NONE };
-        Set::APOSTROPHE | Set::SLASH | Set::OTHER | marks
+    pub(crate) fn punctuation(&self) -> CharSet {
+        let marks = if self.grammar.punctuation_marks { CharSet::MARK } else { CharSet::NONE };
+        CharSet::APOSTROPHE | CharSet::SLASH | CharSet::OTHER | marks
     }
 
     /// The move of a state on a symbol; `None` if two marks cannot express it.
@@ -111,10 +111,12 @@ impl Meaning<'_> {
             }
             State::Complete => Some(self.cut(symbol)),
             State::Number(digits) => match symbol {
-                Symbol::Char(Set::NUMBER, _) if self.grammar.number_digits_max.is_none() => {
+                Symbol::Char(CharSet::NUMBER, _) if self.grammar.number_digits_max.is_none() => {
                     Some((State::Number(0), Actions::NONE))
                 }
-                Symbol::Char(Set::NUMBER, _) if Some(*digits) < self.grammar.number_digits_max => {
+                Symbol::Char(CharSet::NUMBER, _)
+                    if Some(*digits) < self.grammar.number_digits_max =>
+                {
                     Some((State::Number(digits + 1), Actions::NONE))
                 }
                 _ => Some(self.cut(symbol)),
@@ -140,10 +142,12 @@ impl Meaning<'_> {
         let Symbol::Char(atom, _) = symbol else { return (State::Start, Actions::NONE) };
         let state = match atom {
             _ if self.word().meets(atom) => return self.begin_word(atom),
-            Set::NUMBER => self.begin_number(),
-            Set::NEWLINE if self.grammar.space_to_newline => return self.newline(),
-            _ if Set::SPACE.meets(atom) => State::Space { newline: false, after: 1, last: atom },
-            Set::APOSTROPHE if self.grammar.contractions.place == Place::Piece => {
+            CharSet::NUMBER => self.begin_number(),
+            CharSet::NEWLINE if self.grammar.space_to_newline => return self.newline(),
+            _ if CharSet::SPACE.meets(atom) => {
+                State::Space { newline: false, after: 1, last: atom }
+            }
+            CharSet::APOSTROPHE if self.grammar.contractions.place == Place::Piece => {
                 State::Apostrophe(Vec::new())
             }
             _ => self.sign(atom),
@@ -161,18 +165,20 @@ impl Meaning<'_> {
         State::Number(u32::from(self.grammar.number_digits_max.is_some()))
     }
 
-    fn sign(&self, atom: Set) -> State {
+    fn sign(&self, atom: CharSet) -> State {
         State::Sign { prefix: self.grammar.word_prefix.meets(atom) }
     }
 
     fn newline(&self) -> Move {
-        (State::Space { newline: true, after: 0, last: Set::NEWLINE }, Actions::SET_MARK_0)
+        (State::Space { newline: true, after: 0, last: CharSet::NEWLINE }, Actions::SET_MARK_0)
     }
 
-    fn begin_word(&self, atom: Set) -> Move {
+    fn begin_word(&self, atom: CharSet) -> Move {
         match self.grammar.word_case {
-            Case::Splits if atom == Set::UPPER => (State::Word(Tail::Upper), Actions::NONE),
-            Case::Splits if atom != Set::LL => (State::Word(Tail::Caseless), Actions::SET_MARK_0),
+            Case::Splits if atom == CharSet::UPPER => (State::Word(Tail::Upper), Actions::NONE),
+            Case::Splits if atom != CharSet::LL => {
+                (State::Word(Tail::Caseless), Actions::SET_MARK_0)
+            }
             _ => (State::Word(Tail::Lower), Actions::NONE),
         }
     }
@@ -185,17 +191,17 @@ impl Meaning<'_> {
         match symbol {
             Symbol::Char(atom, _) if self.word().meets(atom) => {
                 match (self.grammar.word_case, tail, atom) {
-                    (Case::Ignored, ..) | (_, _, Set::LL) => {
+                    (Case::Ignored, ..) | (_, _, CharSet::LL) => {
                         (State::Word(Tail::Lower), Actions::NONE)
                     }
-                    (_, Tail::Lower, Set::UPPER) => self.cut(symbol),
+                    (_, Tail::Lower, CharSet::UPPER) => self.cut(symbol),
                     (_, Tail::Lower, _) => (State::Word(Tail::Lower), Actions::NONE),
-                    (_, Tail::Upper, Set::UPPER) => (State::Word(Tail::Upper), Actions::NONE),
-                    (_, _, Set::UPPER) => (State::Word(Tail::CaselessUpper), Actions::NONE),
+                    (_, Tail::Upper, CharSet::UPPER) => (State::Word(Tail::Upper), Actions::NONE),
+                    (_, _, CharSet::UPPER) => (State::Word(Tail::CaselessUpper), Actions::NONE),
                     _ => (State::Word(Tail::Caseless), Actions::SET_MARK_0),
                 }
             }
-            Symbol::Char(Set::APOSTROPHE, _)
+            Symbol::Char(CharSet::APOSTROPHE, _)
                 if self.grammar.contractions.place == Place::Suffix =>
             {
                 (State::WordApostrophe(Vec::new()), give_back.and(Actions::SET_MARK_1))
@@ -219,7 +225,7 @@ impl Meaning<'_> {
         }
     }
 
-    fn step_space(&self, newline: bool, after: u8, last: Set, symbol: Symbol) -> Move {
+    fn step_space(&self, newline: bool, after: u8, last: CharSet, symbol: Symbol) -> Move {
         let grammar = self.grammar;
         let to_newline = match newline && after > 0 {
             true => Actions::CUT_MARK_0,
@@ -230,10 +236,10 @@ impl Meaning<'_> {
             Symbol::End if grammar.space_to_end => return (State::Start, Actions::CUT_HERE),
             Symbol::End => return (State::Start, to_newline.and(Actions::CUT_HERE)),
         };
-        if atom == Set::NEWLINE && grammar.space_to_newline {
+        if atom == CharSet::NEWLINE && grammar.space_to_newline {
             return self.newline();
         }
-        if Set::SPACE.meets(atom) {
+        if CharSet::SPACE.meets(atom) {
             let state = State::Space { newline, after: (after + 1).min(2), last: atom };
             return (state, Actions::SET_MARK_1);
         }
@@ -243,20 +249,23 @@ impl Meaning<'_> {
             _ => to_newline,
         };
         let alone = after == 1 || after == 2 && grammar.space_leaves_last;
-        let (state, actions) =
-            if alone && self.word().meets(atom) && grammar.word_prefix.meets(last) {
-                self.begin_word(atom)
-            } else if alone && last == Set::BLANK && atom == Set::NUMBER && grammar.number_blank {
-                (self.begin_number(), Actions::NONE)
-            } else if alone
-                && last == Set::BLANK
-                && self.punctuation().meets(atom)
-                && grammar.punctuation_blank
-            {
-                (State::Punctuation, Actions::NONE)
-            } else {
-                self.cut(symbol)
-            };
+        let (state, actions) = if alone
+            && self.word().meets(atom)
+            && grammar.word_prefix.meets(last)
+        {
+            self.begin_word(atom)
+        } else if alone && last == CharSet::BLANK && atom == CharSet::NUMBER && grammar.number_blank
+        {
+            (self.begin_number(), Actions::NONE)
+        } else if alone
+            && last == CharSet::BLANK
+            && self.punctuation().meets(atom)
+            && grammar.punctuation_blank
+        {
+            (State::Punctuation, Actions::NONE)
+        } else {
+            self.cut(symbol)
+        };
         (state, actions.and(before_last))
     }
 
@@ -272,7 +281,7 @@ impl Meaning<'_> {
     }
 
     fn step_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<Move> {
-        let prefix = self.grammar.word_prefix.meets(Set::APOSTROPHE);
+        let prefix = self.grammar.word_prefix.meets(CharSet::APOSTROPHE);
         match self.contraction(letters, symbol) {
             Some((_, true)) => Some((State::Complete, Actions::NONE)),
             // Without a prefix, letters that become no contraction are a word after a lone sign.
@@ -281,7 +290,7 @@ impl Meaning<'_> {
             }
             Some((longer, false)) => Some((State::Apostrophe(longer), Actions::NONE)),
             None if letters.is_empty() || prefix => {
-                self.replay(self.sign(Set::APOSTROPHE), letters, symbol, Actions::NONE)
+                self.replay(self.sign(CharSet::APOSTROPHE), letters, symbol, Actions::NONE)
             }
             None => self.replay(State::Start, letters, symbol, Actions::CUT_MARK_1),
         }
@@ -291,7 +300,9 @@ impl Meaning<'_> {
         match self.contraction(letters, symbol) {
             Some((_, true)) => Some((State::Complete, Actions::NONE)),
             Some((longer, false)) => Some((State::WordApostrophe(longer), Actions::NONE)),
-            None => self.replay(self.sign(Set::APOSTROPHE), letters, symbol, Actions::CUT_MARK_1),
+            None => {
+                self.replay(self.sign(CharSet::APOSTROPHE), letters, symbol, Actions::CUT_MARK_1)
+            }
         }
     }
 
@@ -324,15 +335,15 @@ impl Symbol {
 }
 
 /// The atom of a class; ASCII has finer ones, see `Meaning::symbol`.
-pub(crate) fn atom(class: Class) -> Set {
+pub(crate) fn atom(class: Class) -> CharSet {
     match class {
-        Class::Upper => Set::UPPER,
-        Class::Lower => Set::LL,
-        Class::Letter => Set::CASELESS,
-        Class::Mark => Set::MARK,
-        Class::Number => Set::NUMBER,
-        Class::White => Set::WHITE,
-        Class::Other => Set::OTHER,
+        Class::Upper => CharSet::UPPER,
+        Class::Lower => CharSet::LL,
+        Class::Letter => CharSet::CASELESS,
+        Class::Mark => CharSet::MARK,
+        Class::Number => CharSet::NUMBER,
+        Class::White => CharSet::WHITE,
+        Class::Other => CharSet::OTHER,
     }
 }
 
@@ -357,7 +368,7 @@ impl State {
             Self::Space { newline, after, last } => {
                 let newline = if *newline { "newline, " } else { "" };
                 let count = if *after == 1 { "one" } else { "more" };
-                let last = if *last == Set::BLANK { "blank" } else { "white" };
+                let last = if *last == CharSet::BLANK { "blank" } else { "white" };
                 format!("{newline}{count} {last}")
             }
             Self::Apostrophe(letters) => format!("'{}", spelled(letters)),

@@ -7,8 +7,8 @@ mod rule_name;
 mod syntax;
 mod transducer;
 
-pub use char_set::Set;
+pub use char_set::CharSet;
 pub use grammar::{Case, Contractions, Grammar, Place};
-pub use rule_name::Rule;
+pub use rule_name::RuleName;
 pub(crate) use syntax::unknown;
 pub use transducer::{Actions, Step, Transducer};

@@ -1,13 +1,13 @@
 //! Which rule of a grammar made a piece.
 
-use super::char_set::Set;
+use super::char_set::CharSet;
 use super::grammar::{Grammar, Place};
 use super::meaning::{Meaning, Symbol};
 use crate::sys::unicode::read_char;
 
 /// The rules that every pattern of the family has, in its order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Rule {
+pub enum RuleName {
     /// `'s`, `'ll`, … as a piece of its own.
     Contraction,
     /// Letters, with what belongs to them.
@@ -20,7 +20,7 @@ pub enum Rule {
     Space,
 }
 
-impl Rule {
+impl RuleName {
     /// Returns the rule in one word.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -45,13 +45,13 @@ impl Grammar {
     /// assert_eq!(rules, ["word", "contraction", "number", "punctuation", "space"]);
     /// ```
     #[must_use]
-    pub fn rule_of(&self, piece: &[u8]) -> Rule {
+    pub fn rule_of(&self, piece: &[u8]) -> RuleName {
         let meaning = Meaning { grammar: self };
         let mut rest = piece;
         let symbols = std::iter::from_fn(|| {
             let (symbol, length) = match read_char(rest) {
                 Some((point, length)) => (meaning.symbol(point), length),
-                None => (Symbol::Char(Set::OTHER, None), 1),
+                None => (Symbol::Char(CharSet::OTHER, None), 1),
             };
             rest = rest.get(length..)?;
             match symbol {
@@ -60,24 +60,24 @@ impl Grammar {
             }
         });
         let mut symbols = symbols.peekable();
-        let Some((first, _)) = symbols.next() else { return Rule::Space };
-        let second = symbols.peek().map_or(Set::NONE, |(atom, _)| *atom);
-        if first == Set::APOSTROPHE && self.contractions.place == Place::Piece {
+        let Some((first, _)) = symbols.next() else { return RuleName::Space };
+        let second = symbols.peek().map_or(CharSet::NONE, |(atom, _)| *atom);
+        if first == CharSet::APOSTROPHE && self.contractions.place == Place::Piece {
             let spelled: Option<Vec<u8>> = symbols.map(|(_, letter)| letter).collect();
             let is_ending = |ending: &String| Some(ending.as_bytes()) == spelled.as_deref();
             if self.contractions.endings.iter().any(is_ending) {
-                return Rule::Contraction;
+                return RuleName::Contraction;
             }
         }
         let word = meaning.word();
         if word.meets(first) || self.word_prefix.meets(first) && word.meets(second) {
-            Rule::Word
-        } else if first == Set::NUMBER || first == Set::BLANK && second == Set::NUMBER {
-            Rule::Number
-        } else if Set::SPACE.meets(first) && !meaning.punctuation().meets(second) {
-            Rule::Space
+            RuleName::Word
+        } else if first == CharSet::NUMBER || first == CharSet::BLANK && second == CharSet::NUMBER {
+            RuleName::Number
+        } else if CharSet::SPACE.meets(first) && !meaning.punctuation().meets(second) {
+            RuleName::Space
         } else {
-            Rule::Punctuation
+            RuleName::Punctuation
         }
     }
 }

@@ -3,13 +3,13 @@
 //! Everything this reader does not know (ranges, lazy repeats, look-behind, flags but for `i`, …)
 //! makes it answer `None`, and the pattern goes another way: it never guesses.
 
-use super::char_set::Set;
+use super::char_set::CharSet;
 
 /// A part of a pattern.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Node {
     /// One character of a set.
-    Set(Set),
+    CharSet(CharSet),
     /// One of these letters; `true` where case is ignored.
     Letters(Vec<u8>, bool),
     /// One after the other.
@@ -128,13 +128,13 @@ impl<'p> Reader<'p> {
     /// The inside of `[…]`: only properties and single characters, no ranges, no set operators.
     fn class(&mut self, ignore_case: bool) -> Option<Node> {
         let negated = self.take("^");
-        let (mut set, mut letters) = (Set::NONE, Vec::new());
+        let (mut set, mut letters) = (CharSet::NONE, Vec::new());
         while !self.take("]") {
             if self.rest.starts_with(['[', '-', '&', '~', '^']) {
                 return None;
             }
             match self.member(ignore_case)? {
-                Node::Set(members) => set = set | members,
+                Node::CharSet(members) => set = set | members,
                 Node::Letters(members, _) => letters.extend(members),
                 _ => return None,
             }
@@ -143,8 +143,8 @@ impl<'p> Reader<'p> {
             }
         }
         match (set.is_empty(), letters.is_empty(), negated) {
-            (false, true, false) => Some(Node::Set(set)),
-            (false, true, true) => Some(Node::Set(!set)),
+            (false, true, false) => Some(Node::CharSet(set)),
+            (false, true, true) => Some(Node::CharSet(!set)),
             (true, false, false) => Some(Node::Letters(letters, ignore_case)),
             _ => None,
         }
@@ -155,35 +155,35 @@ impl<'p> Reader<'p> {
         self.last = self.rest;
         let set = match self.take_char()? {
             '\\' => return self.escape(ignore_case),
-            ' ' => Set::BLANK,
-            '\r' => Set::CR,
-            '\n' => Set::LF,
-            '\'' => Set::APOSTROPHE,
-            '/' => Set::SLASH,
+            ' ' => CharSet::BLANK,
+            '\r' => CharSet::CR,
+            '\n' => CharSet::LF,
+            '\'' => CharSet::APOSTROPHE,
+            '/' => CharSet::SLASH,
             c if c.is_ascii_alphabetic() => return Some(Node::Letters(vec![c as u8], ignore_case)),
             _ => return None,
         };
-        Some(Node::Set(set))
+        Some(Node::CharSet(set))
     }
 
     fn escape(&mut self, ignore_case: bool) -> Option<Node> {
-        Some(Node::Set(match self.take_char()? {
+        Some(Node::CharSet(match self.take_char()? {
             // Where case is ignored, a property also holds what folds to its members.
             'p' | 'P' if ignore_case => return None,
-            's' => Set::SPACE,
-            'S' => !Set::SPACE,
-            'r' => Set::CR,
-            'n' => Set::LF,
-            ' ' => Set::BLANK,
-            '\'' => Set::APOSTROPHE,
-            '/' => Set::SLASH,
+            's' => CharSet::SPACE,
+            'S' => !CharSet::SPACE,
+            'r' => CharSet::CR,
+            'n' => CharSet::LF,
+            ' ' => CharSet::BLANK,
+            '\'' => CharSet::APOSTROPHE,
+            '/' => CharSet::SLASH,
             'p' => self.property()?,
             'P' => !self.property()?,
             _ => return None,
         }))
     }
 
-    fn property(&mut self) -> Option<Set> {
+    fn property(&mut self) -> Option<CharSet> {
         let name = if self.take("{") {
             let (name, rest) = self.rest.split_once('}')?;
             self.rest = rest;
@@ -194,14 +194,14 @@ impl<'p> Reader<'p> {
             name
         };
         Some(match name {
-            "L" | "Letter" => Set::LETTER,
-            "Lu" => Set::LU,
-            "Lt" => Set::LT,
-            "Ll" => Set::LL,
-            "Lm" => Set::LM,
-            "Lo" => Set::LO,
-            "M" | "Mark" => Set::MARK,
-            "N" | "Number" => Set::NUMBER,
+            "L" | "Letter" => CharSet::LETTER,
+            "Lu" => CharSet::LU,
+            "Lt" => CharSet::LT,
+            "Ll" => CharSet::LL,
+            "Lm" => CharSet::LM,
+            "Lo" => CharSet::LO,
+            "M" | "Mark" => CharSet::MARK,
+            "N" | "Number" => CharSet::NUMBER,
             _ => return None,
         })
     }
@@ -246,7 +246,7 @@ mod tests {
     fn reads_what_the_family_uses() {
         let alternatives = read(r" ?\p{N}{1,3}+|\s++$").unwrap();
         let repeat = |set, least, most, possessive| Node::Repeat {
-            node: Box::new(Node::Set(set)),
+            node: Box::new(Node::CharSet(set)),
             least,
             most,
             possessive,
@@ -255,10 +255,10 @@ mod tests {
             alternatives,
             [
                 Node::Concat(vec![
-                    repeat(Set::BLANK, 0, 1, false),
-                    repeat(Set::NUMBER, 1, 3, true)
+                    repeat(CharSet::BLANK, 0, 1, false),
+                    repeat(CharSet::NUMBER, 1, 3, true)
                 ]),
-                Node::Concat(vec![repeat(Set::SPACE, 1, UNBOUNDED, true), Node::End]),
+                Node::Concat(vec![repeat(CharSet::SPACE, 1, UNBOUNDED, true), Node::End]),
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! Ends of pieces and the two passes that all pieces go through, with AVX2: the ends within eight bytes at
+//! BoundarySink of pieces and the two passes that all pieces go through, with AVX2: the ends within eight bytes at
 //! once, and a piece's bytes are one register.
 
 use std::arch::x86_64::{
@@ -9,9 +9,9 @@ use std::arch::x86_64::{
     _mm256_movemask_ps, _mm256_set1_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
-use super::{Chunk, Missed, ROOM, WAITING};
-use super::{IDS, Slot, home};
-use crate::merge::FEW;
+use super::{IDS, ShortEntry, home};
+use super::{LookupBatch, Miss, ROOM, WAITING};
+use crate::merge::COPY_WIDTH;
 use crate::vocab::short_key::{FORMS, Key, SHORT_MAX, mix_halves};
 
 /// The numbers of the bits of a byte that are set, one a byte from the lowest on; then zeros.
@@ -36,7 +36,7 @@ static PLACES: [u64; 256] = {
 /// cannot be foretold, so that eight are written in any case.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn put_ends(chunk: &mut Chunk, first: usize, cuts: u64) {
+pub(super) fn put_ends(chunk: &mut LookupBatch, first: usize, cuts: u64) {
     let to = &mut chunk.starts[chunk.count + 1..][..64];
     let mut count = 0;
     for (number, byte) in (0..8).zip(cuts.to_le_bytes()) {
@@ -56,7 +56,7 @@ pub(super) fn put_ends(chunk: &mut Chunk, first: usize, cuts: u64) {
 /// Returns whether any of the pieces whose ends were put last has more bytes than are short.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
+pub(super) fn any_is_long(chunk: &LookupBatch, cuts: u64) -> bool {
     let count = cuts.count_ones() as usize;
     let starts = &chunk.starts[chunk.count..][..65];
     (0..count.div_ceil(8)).any(|number| {
@@ -78,7 +78,7 @@ pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
 /// Makes the keys of the first pieces, asks for their slots, and returns how many those are: the bytes of
 /// the others are too near the end of the text to be read sixteen at once.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize {
+pub(super) fn make_keys(chunk: &mut LookupBatch, text: &[u8], slots: &[ShortEntry]) -> usize {
     let mut count = chunk.count.min(ROOM - 1);
     while count > 0 && chunk.starts[count - 1] as usize + 16 > text.len() {
         count -= 1;
@@ -106,8 +106,12 @@ pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize
 
 /// The ids of the pieces that are known, and which are not.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
-    const { assert!(size_of::<Slot>() == 32 && size_of::<Key>() == 16 && IDS == 3 && FEW >= 4) }
+pub(super) fn find(chunk: &mut LookupBatch, slots: &[ShortEntry]) {
+    const {
+        assert!(
+            size_of::<ShortEntry>() == 32 && size_of::<Key>() == 16 && IDS == 3 && COPY_WIDTH >= 4
+        )
+    }
     let count = chunk.count.min(ROOM);
     let waiting = &mut chunk.waiting;
     assert!(waiting.found_count + count * IDS <= WAITING * IDS, "there is room for all ids");
@@ -118,7 +122,7 @@ pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
         let slot = &slots[chunk.homes[piece] as usize & (slots.len() - 1)];
         // SAFETY: a slot is a key and sixteen bytes more, its ids and their number, which is at most
         // three where the key is not marked. So there are at most three ids found for each of these
-        // pieces, for which there is room, and for `FEW` more; and each is missed once at most.
+        // pieces, for which there is room, and for `COPY_WIDTH` more; and each is missed once at most.
         #[allow(unsafe_code)]
         let is_same = unsafe {
             let key = _mm_load_si128((&raw const chunk.keys[piece]).cast());
@@ -127,7 +131,7 @@ pub(super) fn find(chunk: &mut Chunk, slots: &[Slot]) {
                 (_mm_load_si128(slot), _mm_load_si128(slot.add(1)))
             };
             _mm_storeu_si128(found_start.add(found).cast(), ids);
-            *missed_start.add(missed) = Missed { piece: piece as u32, place: found as u32 };
+            *missed_start.add(missed) = Miss { piece: piece as u32, place: found as u32 };
             _mm_movemask_epi8(_mm_cmpeq_epi8(key, kept)) == 0xFFFF
         };
         found += if is_same { slot.count as usize } else { 0 };

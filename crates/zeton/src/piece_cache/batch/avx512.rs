@@ -1,4 +1,4 @@
-//! Ends and keys of pieces with AVX-512: all ends of a block at once, and four keys a register.
+//! BoundarySink and keys of pieces with AVX-512: all ends of a block at once, and four keys a register.
 
 use std::arch::x86_64::{
     __m512i, _MM_HINT_T0, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_min_epu32, _mm_prefetch,
@@ -11,8 +11,8 @@ use std::arch::x86_64::{
     _mm512_sub_epi32, _mm512_xor_si512,
 };
 
-use super::{Chunk, ROOM};
-use super::{Slot, shift_to_home};
+use super::{LookupBatch, ROOM};
+use super::{ShortEntry, shift_to_home};
 use crate::vocab::short_key::{Key, SEEDS, SHORT_MAX};
 
 /// The number of each byte of a register.
@@ -49,7 +49,7 @@ const fn lanes(modulus: usize, divisor: usize, factor: usize) -> [u8; 64] {
 /// Writes where the pieces of a block end, after those that there are.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(super) fn put_ends(chunk: &mut Chunk, first: usize, cuts: u64) {
+pub(super) fn put_ends(chunk: &mut LookupBatch, first: usize, cuts: u64) {
     let to = &mut chunk.starts[chunk.count + 1..][..64];
     // SAFETY: sixty-four numbers of a byte are read, and as many of four bytes written at the most, from
     // and to where there are so many.
@@ -73,7 +73,7 @@ pub(super) fn put_ends(chunk: &mut Chunk, first: usize, cuts: u64) {
 /// Returns whether any of the pieces whose ends were put last has more bytes than are short.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
-pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
+pub(super) fn any_is_long(chunk: &LookupBatch, cuts: u64) -> bool {
     let count = cuts.count_ones() as usize;
     let starts = &chunk.starts[chunk.count..][..65];
     (0..count.div_ceil(16)).any(|number| {
@@ -93,7 +93,7 @@ pub(super) fn any_is_long(chunk: &Chunk, cuts: u64) -> bool {
 /// Makes the keys of the first pieces, asks for their slots, and returns how many those are: the bytes of
 /// the others are too near the end of the text to be read sixteen at once, or they are fewer than four.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi1,bmi2")]
-pub(super) fn make_keys(chunk: &mut Chunk, text: &[u8], slots: &[Slot]) -> usize {
+pub(super) fn make_keys(chunk: &mut LookupBatch, text: &[u8], slots: &[ShortEntry]) -> usize {
     const { assert!(size_of::<Key>() == 16) }
     let mut count = chunk.count.min(ROOM - 1);
     while count > 0 && chunk.starts[count - 1] as usize + 16 > text.len() {

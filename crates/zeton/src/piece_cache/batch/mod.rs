@@ -15,57 +15,57 @@ mod tests;
 
 use std::cell::Cell;
 
-use super::id_sink::Taker;
+use super::id_sink::IdSink;
 use super::scratch::Scratch;
 #[cfg(target_arch = "x86_64")]
 use super::short_table::shift_to_home;
-use super::short_table::{IDS, Learned, Slot, hash, home};
-use crate::merge::{BpeModel, FEW, News, Row, merge_non_token};
-use crate::split::Ends;
+use super::short_table::{IDS, PieceCache, ShortEntry, hash, home};
+use crate::merge::{BpeModel, COPY_WIDTH, MergeQueue, PaddedIds, merge_non_token};
+use crate::split::BoundarySink;
 use crate::sys::huge_buffer::prefetch;
 use crate::sys::simd_level::Tier;
 use crate::vocab::Id;
 use crate::vocab::short_key::{Key, SHORT_MAX};
 
 /// Pieces from which on a chunk is full.
-const FULL: usize = 256;
+const BATCH_PIECES: usize = 256;
 
 /// Pieces that it has at most: those of one more block of the text.
-const PIECES: usize = FULL + 64;
+const PIECES: usize = BATCH_PIECES + 64;
 
 /// Room for them: a power of two, so that a mask keeps a place within.
 const ROOM: usize = PIECES.next_power_of_two();
 
 /// New pieces for which chunks wait before they are merged together, and room for the pieces of all these
 /// chunks.
-const ENOUGH: usize = 48;
+const MIN_MISSES: usize = 48;
 const WAITING: usize = 2048;
 
 /// The buffers of a chunk, and what the chunks before it have left to wait.
 #[derive(Clone, Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct LookupBatch {
     /// Where each piece begins, and after the last where it ends.
     starts: [u32; ROOM],
     count: usize,
     keys: [Key; ROOM],
     /// Where each is looked for.
     homes: [u32; ROOM],
-    waiting: Waiting,
+    waiting: PendingIds,
     /// The ids of a piece that is long.
     merged: Vec<Id>,
-    news: News,
+    news: MergeQueue,
 }
 
 /// The ids of chunks that wait to be handed over, as some of their pieces are new.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct PendingIds {
     /// How many pieces there are.
     pieces: usize,
     /// The ids of those that are known where they are looked for, in a row, with something behind the last.
-    found: [Id; WAITING * IDS + FEW],
+    found: [Id; WAITING * IDS + COPY_WIDTH],
     found_count: usize,
     /// The others.
-    missed: [Missed; WAITING],
+    missed: [Miss; WAITING],
     missed_count: usize,
     /// Where the ids of each of those are.
     spans: [Span; WAITING],
@@ -73,11 +73,11 @@ struct Waiting {
     /// Those of them whose ids are a row of the records, and where that is.
     rows: Vec<(u32, u32)>,
     /// Those of them that are not among the short ones that are known, each once.
-    unknown: Vec<Unknown>,
-    /// Which of the unknown had some bits of a hash last: what is new comes again soon.
+    unknown: Vec<UniqueMiss>,
+    /// Which of the unknown had some bits of a hash last: what is new comes duplicate_misses soon.
     seen: [u16; SEEN],
-    /// The missed that are one of the unknown again, and which.
-    again: Vec<(u32, u32)>,
+    /// The missed that are one of the unknown duplicate_misses, and which.
+    duplicate_misses: Vec<(u32, u32)>,
     /// The unknown that are not among the longer ones that are known either.
     new: Vec<u32>,
 }
@@ -85,11 +85,11 @@ struct Waiting {
 /// As many as there are bits for.
 const SEEN: usize = 256;
 
-const _: () = assert!(ENOUGH + PIECES <= u16::MAX as usize, "each of the unknown has a number");
+const _: () = assert!(MIN_MISSES + PIECES <= u16::MAX as usize, "each of the unknown has a number");
 
 /// A piece that is not where it is looked for.
 #[derive(Clone, Copy, Debug, Default)]
-struct Missed {
+struct Miss {
     /// Which of its chunk.
     piece: u32,
     /// How many of the ids found come before it.
@@ -105,7 +105,7 @@ struct Span {
 
 /// A missed piece that is not among the short ones that are known.
 #[derive(Clone, Copy, Debug)]
-struct Unknown {
+struct UniqueMiss {
     key: Key,
     hash: u64,
     start: u32,
@@ -114,50 +114,50 @@ struct Unknown {
     missed: u32,
 }
 
-impl Default for Chunk {
+impl Default for LookupBatch {
     fn default() -> Self {
         Self {
             starts: [0; ROOM],
             count: 0,
             keys: [Key::NONE; ROOM],
             homes: [0; ROOM],
-            waiting: Waiting::default(),
+            waiting: PendingIds::default(),
             merged: Vec::new(),
-            news: News::default(),
+            news: MergeQueue::default(),
         }
     }
 }
 
-impl Default for Waiting {
+impl Default for PendingIds {
     fn default() -> Self {
         Self {
             pieces: 0,
-            found: [0; WAITING * IDS + FEW],
+            found: [0; WAITING * IDS + COPY_WIDTH],
             found_count: 0,
-            missed: [Missed::default(); WAITING],
+            missed: [Miss::default(); WAITING],
             missed_count: 0,
             spans: [Span::default(); WAITING],
             others: Vec::new(),
             rows: Vec::new(),
             unknown: Vec::new(),
             seen: [0; SEEN],
-            again: Vec::new(),
+            duplicate_misses: Vec::new(),
             new: Vec::new(),
         }
     }
 }
 
 /// The chunks of one text, one after the other.
-pub(crate) struct Chunks<'a, T> {
+pub(crate) struct BatchEncoder<'a, T> {
     model: &'a BpeModel,
     text: &'a [u8],
-    chunk: Box<Chunk>,
+    chunk: Box<LookupBatch>,
     scratch: &'a mut Scratch,
     taker: &'a mut T,
     tier: Tier,
 }
 
-impl<T: Taker> Ends for Chunks<'_, T> {
+impl<T: IdSink> BoundarySink for BatchEncoder<'_, T> {
     #[inline(always)]
     fn block(&mut self, first: usize, cuts: u64, _: u64, wide: bool) {
         if cuts == 0 {
@@ -177,7 +177,7 @@ impl<T: Taker> Ends for Chunks<'_, T> {
             return self.push_block(first, cuts);
         }
         chunk.count += cuts.count_ones() as usize;
-        if chunk.count >= FULL {
+        if chunk.count >= BATCH_PIECES {
             self.flush();
         }
     }
@@ -192,7 +192,7 @@ impl<T: Taker> Ends for Chunks<'_, T> {
     }
 }
 
-impl<'a, T: Taker> Chunks<'a, T> {
+impl<'a, T: IdSink> BatchEncoder<'a, T> {
     pub(crate) fn new(
         model: &'a BpeModel,
         text: &'a [u8],
@@ -215,7 +215,7 @@ impl<'a, T: Taker> Chunks<'a, T> {
     fn push_if(&mut self, is_end: bool, end: usize) {
         self.chunk.starts[(self.chunk.count + 1) % ROOM] = end as u32;
         self.chunk.count += usize::from(is_end);
-        if self.chunk.count >= FULL {
+        if self.chunk.count >= BATCH_PIECES {
             self.flush();
         }
     }
@@ -252,11 +252,11 @@ impl<'a, T: Taker> Chunks<'a, T> {
         chunk.make_keys(*tier, text, slots);
         let first = chunk.waiting.missed_count;
         chunk.find(*tier, slots);
-        chunk.find_displaced(first, model, text, &mut scratch.learned);
+        chunk.probe_group(first, model, text, &mut scratch.learned);
         chunk.starts[0] = chunk.starts[chunk.count % ROOM];
         chunk.waiting.pieces += chunk.count;
         chunk.count = 0;
-        if chunk.waiting.unknown.len() >= ENOUGH || chunk.waiting.pieces + PIECES > WAITING {
+        if chunk.waiting.unknown.len() >= MIN_MISSES || chunk.waiting.pieces + PIECES > WAITING {
             self.settle();
         }
     }
@@ -264,12 +264,12 @@ impl<'a, T: Taker> Chunks<'a, T> {
     /// Merges what is new, and hands over all ids that wait.
     #[inline(never)]
     fn settle(&mut self) {
-        self.chunk.resolve(self.model, self.text, self.scratch);
-        self.chunk.waiting.hand_over(self.taker);
+        self.chunk.merge_misses(self.model, self.text, self.scratch);
+        self.chunk.waiting.emit(self.taker);
     }
 }
 
-impl Chunk {
+impl LookupBatch {
     /// Keeps room for so many ids at most.
     pub(crate) fn trim(&mut self, ids_max: usize) {
         for ids in [&mut self.waiting.others, &mut self.merged] {
@@ -317,7 +317,7 @@ impl Chunk {
 
     /// The keys of all pieces; asks for the slots where they are looked for.
     #[inline(never)]
-    fn make_keys(&mut self, tier: Tier, text: &[u8], slots: &[Slot]) {
+    fn make_keys(&mut self, tier: Tier, text: &[u8], slots: &[ShortEntry]) {
         let made = match tier {
             // SAFETY: as for `put_ends`.
             #[cfg(target_arch = "x86_64")]
@@ -333,7 +333,7 @@ impl Chunk {
     }
 
     /// The plain way, from a piece on.
-    fn make_keys_from(&mut self, first: usize, text: &[u8], slots: &[Slot]) {
+    fn make_keys_from(&mut self, first: usize, text: &[u8], slots: &[ShortEntry]) {
         for piece in first..self.count.min(ROOM - 1) {
             let start = self.starts[piece];
             let key = Key::within(text, start as usize, (self.starts[piece + 1] - start) as usize);
@@ -345,7 +345,7 @@ impl Chunk {
 
     /// The ids of the pieces that are known, and which are not.
     #[inline(never)]
-    fn find(&mut self, tier: Tier, slots: &[Slot]) {
+    fn find(&mut self, tier: Tier, slots: &[ShortEntry]) {
         match tier {
             // SAFETY: as for `put_ends`; the tier of AVX-512 has AVX2.
             #[cfg(target_arch = "x86_64")]
@@ -356,15 +356,15 @@ impl Chunk {
     }
 
     /// The plain way.
-    fn find_plainly(&mut self, slots: &[Slot]) {
-        let Waiting { found, found_count, missed, missed_count, .. } = &mut self.waiting;
+    fn find_plainly(&mut self, slots: &[ShortEntry]) {
+        let PendingIds { found, found_count, missed, missed_count, .. } = &mut self.waiting;
         for piece in 0..self.count.min(ROOM) {
             let slot = &slots[self.homes[piece] as usize & (slots.len() - 1)];
             // All that a slot has are copied; those that are too many, the next overwrite.
             let [first, second, third] = slot.ids;
             let four = &mut found[*found_count..*found_count + 4];
             four.copy_from_slice(&[first, second, third, slot.count]);
-            missed[*missed_count] = Missed { piece: piece as u32, place: *found_count as u32 };
+            missed[*missed_count] = Miss { piece: piece as u32, place: *found_count as u32 };
             let is_same = slot.key == self.keys[piece];
             *found_count += if is_same { slot.count as usize } else { 0 };
             *missed_count += usize::from(!is_same);
@@ -373,23 +373,32 @@ impl Chunk {
 
     /// The ids of short pieces that are known, but not where they are looked for first; asks for what
     /// will be looked at for the others. Those that were missed before come from other chunks.
-    fn find_displaced(
+    fn probe_group(
         &mut self,
         first: usize,
         model: &BpeModel,
         text: &[u8],
-        learned: &mut Learned,
+        learned: &mut PieceCache,
     ) {
-        let Waiting { missed, missed_count, spans, others, rows, unknown, seen, again, .. } =
-            &mut self.waiting;
-        for Missed { piece, .. } in &missed[first..*missed_count] {
+        let PendingIds {
+            missed,
+            missed_count,
+            spans,
+            others,
+            rows,
+            unknown,
+            seen,
+            duplicate_misses,
+            ..
+        } = &mut self.waiting;
+        for Miss { piece, .. } in &missed[first..*missed_count] {
             learned.short.prefetch_others(self.homes[*piece as usize] as usize);
         }
         for number in first..*missed_count {
             let piece = missed[number].piece as usize;
             let (start, end) = (self.starts[piece], self.starts[piece + 1]);
             let key = self.keys[piece];
-            let hash = if key == Key::LONG {
+            let hash = if key == Key::TOO_LONG {
                 hash(&text[start as usize..end as usize])
             } else {
                 let hash = key.mixed();
@@ -405,15 +414,15 @@ impl Chunk {
                 }
                 hash
             };
-            let it = Unknown { key, hash, start, end, missed: number as u32 };
+            let it = UniqueMiss { key, hash, start, end, missed: number as u32 };
             let last = &mut seen[(hash >> 56) as usize % SEEN];
             match unknown.get(usize::from(*last)) {
                 Some(same) if same.hash == hash && same.piece(text) == it.piece(text) => {
-                    again.push((number as u32, u32::from(*last)));
+                    duplicate_misses.push((number as u32, u32::from(*last)));
                 }
                 _ => {
                     match key {
-                        Key::LONG => learned.records.prefetch(hash),
+                        Key::TOO_LONG => learned.records.prefetch(hash),
                         key => model.vocab().prefetch_index(key),
                     }
                     *last = unknown.len() as u16;
@@ -428,23 +437,23 @@ impl Chunk {
 
     /// The ids of the pieces that were not known.
     #[inline(never)]
-    fn resolve(&mut self, model: &BpeModel, text: &[u8], scratch: &mut Scratch) {
+    fn merge_misses(&mut self, model: &BpeModel, text: &[u8], scratch: &mut Scratch) {
         let Self { news, merged, waiting, .. } = self;
-        let Waiting { spans, others, unknown, again, new, .. } = waiting;
+        let PendingIds { spans, others, unknown, duplicate_misses, new, .. } = waiting;
         let spans = Cell::from_mut(&mut spans[..]).as_slice_of_cells();
-        let keep = |number: usize, ids: Row, others: &mut _| {
+        let keep = |number: usize, ids: PaddedIds, others: &mut _| {
             spans[unknown[number].missed as usize].set(append(others, ids));
         };
-        let learn = |number: usize, ids: Row, others: &mut _, learned: &mut Learned| {
+        let learn = |number: usize, ids: PaddedIds, others: &mut _, learned: &mut PieceCache| {
             keep(number, ids, others);
             let it = &unknown[number];
             learned.put(it.piece(text), it.key, it.hash, ids);
         };
         for (number, it) in unknown.iter().enumerate() {
-            if it.key != Key::LONG {
+            if it.key != Key::TOO_LONG {
                 model.vocab().prefetch_key(it.key);
             } else if let Some(ids) = scratch.learned.records.find(it.piece(text), it.hash) {
-                keep(number, Row::from(ids), others);
+                keep(number, PaddedIds::from(ids), others);
                 continue;
             }
             new.push(number as u32);
@@ -452,23 +461,23 @@ impl Chunk {
         for number in new.drain(..).map(|number| number as usize) {
             let piece = unknown[number].piece(text);
             let token = match unknown[number].key {
-                Key::LONG => model.vocab().find_long(piece),
+                Key::TOO_LONG => model.vocab().find_long(piece),
                 key => model.vocab().find_short(key),
             };
             if let Some(id) = token {
-                learn(number, Row::new(&[id; FEW], 1), others, &mut scratch.learned);
+                learn(number, PaddedIds::new(&[id; COPY_WIDTH], 1), others, &mut scratch.learned);
             } else if news.put(number, model, piece) {
                 let learned = &mut scratch.learned;
                 news.settle_full(model, |number, ids| learn(number, ids, others, learned));
             } else {
                 merge_non_token(model, piece, &mut scratch.buffers, merged);
-                learn(number, Row::from(&merged[..]), others, &mut scratch.learned);
+                learn(number, PaddedIds::from(&merged[..]), others, &mut scratch.learned);
                 merged.clear();
             }
         }
         let learned = &mut scratch.learned;
         news.settle(model, |number, ids| learn(number, ids, others, learned));
-        for (missed, number) in again.drain(..) {
+        for (missed, number) in duplicate_misses.drain(..) {
             let same = unknown[number as usize].missed as usize;
             spans[missed as usize].set(spans[same].get());
         }
@@ -476,25 +485,25 @@ impl Chunk {
     }
 }
 
-impl Waiting {
+impl PendingIds {
     /// Hands over all ids in order; then none wait.
-    fn hand_over<T: Taker>(&mut self, taker: &mut T) {
+    fn emit<T: IdSink>(&mut self, taker: &mut T) {
         let mut from = 0;
         // So that there is something behind the last as well.
-        self.others.extend_from_slice(&[0; FEW]);
+        self.others.extend_from_slice(&[0; COPY_WIDTH]);
         for (missed, span) in self.missed[..self.missed_count].iter().zip(&self.spans) {
             let place = missed.place as usize;
-            taker.take(Row::new(&self.found[from..], place - from));
-            taker.take(Row::new(&self.others[span.first as usize..], span.count as usize));
+            taker.take(PaddedIds::new(&self.found[from..], place - from));
+            taker.take(PaddedIds::new(&self.others[span.first as usize..], span.count as usize));
             from = place;
         }
-        taker.take(Row::new(&self.found[from..], self.found_count - from));
+        taker.take(PaddedIds::new(&self.found[from..], self.found_count - from));
         (self.pieces, self.found_count, self.missed_count) = (0, 0, 0);
         self.others.clear();
     }
 }
 
-impl Unknown {
+impl UniqueMiss {
     #[inline]
     fn piece<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         &text[self.start as usize..self.end as usize]
@@ -511,7 +520,7 @@ fn ends_with_three_bytes(text: &[u8], end: usize) -> bool {
 /// Appends the ids of a slot, and returns where they are: all that it has room for are copied, which
 /// takes no loop.
 #[inline]
-fn append_few(others: &mut Vec<Id>, slot: &Slot) -> Span {
+fn append_few(others: &mut Vec<Id>, slot: &ShortEntry) -> Span {
     let span = Span { first: others.len() as u32, count: slot.count };
     others.extend_from_slice(&slot.ids);
     others.truncate((span.first + span.count) as usize);
@@ -520,7 +529,7 @@ fn append_few(others: &mut Vec<Id>, slot: &Slot) -> Span {
 
 /// Appends some ids, and returns where they are.
 #[inline]
-fn append(others: &mut Vec<Id>, ids: Row) -> Span {
+fn append(others: &mut Vec<Id>, ids: PaddedIds) -> Span {
     let span = Span { first: others.len() as u32, count: ids.len() as u32 };
     ids.append_to(others);
     span

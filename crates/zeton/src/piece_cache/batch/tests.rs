@@ -4,8 +4,8 @@ use super::*;
 use crate::testing::Random;
 
 /// A chunk of random pieces of a text, up to its end, and what of them is known.
-fn random_chunk(random: &mut Random, text: &[u8], learned: &mut Learned) -> Chunk {
-    let mut chunk = Chunk::default();
+fn random_chunk(random: &mut Random, text: &[u8], learned: &mut PieceCache) -> LookupBatch {
+    let mut chunk = LookupBatch::default();
     chunk.starts[0] = random.below(text.len()) as u32;
     while chunk.count < PIECES && (chunk.starts[chunk.count] as usize) < text.len() {
         let start = chunk.starts[chunk.count] as usize;
@@ -13,7 +13,7 @@ fn random_chunk(random: &mut Random, text: &[u8], learned: &mut Learned) -> Chun
         let ids: Vec<Id> = (0..1 + random.below(4) as Id).collect();
         if random.below(2) == 0 {
             let key = Key::within(text, start, end - start);
-            learned.put(&text[start..end], key, hash(&text[start..end]), Row::from(&ids[..]));
+            learned.put(&text[start..end], key, hash(&text[start..end]), PaddedIds::from(&ids[..]));
         }
         chunk.count += 1;
         chunk.starts[chunk.count] = end as u32;
@@ -24,7 +24,7 @@ fn random_chunk(random: &mut Random, text: &[u8], learned: &mut Learned) -> Chun
 #[test]
 fn all_tiers_make_the_same_keys_and_find_the_same() {
     let mut random = Random(17);
-    let mut learned = Learned::default();
+    let mut learned = PieceCache::default();
     let (mut all_found, mut all_missed) = (0, 0);
     for _ in 0..3000 {
         let text: Vec<u8> = (0..1 + random.below(2000)).map(|_| random.below(3) as u8).collect();
@@ -38,8 +38,8 @@ fn all_tiers_make_the_same_keys_and_find_the_same() {
         plain.make_keys(Tier::Plain, &text, slots);
         plain.find(Tier::Plain, slots);
         let count = plain.count;
-        let found = |chunk: &Chunk| chunk.waiting.found[..chunk.waiting.found_count].to_vec();
-        let missed = |chunk: &Chunk| {
+        let found = |chunk: &LookupBatch| chunk.waiting.found[..chunk.waiting.found_count].to_vec();
+        let missed = |chunk: &LookupBatch| {
             let missed = &chunk.waiting.missed[..chunk.waiting.missed_count];
             missed.iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
         };
@@ -62,7 +62,7 @@ fn all_tiers_make_the_same_keys_and_find_the_same() {
 fn all_tiers_put_the_same_ends() {
     let mut random = Random(18);
     for round in 0..20_000 {
-        let mut plain = Chunk { count: random.below(FULL), ..Chunk::default() };
+        let mut plain = LookupBatch { count: random.below(BATCH_PIECES), ..LookupBatch::default() };
         // Texts have up to four gigabytes, and so may a piece that has begun before the block.
         let most = [0, 1 << 31, u32::MAX as usize - (1 << 21)][random.below(3)];
         let first = most + random.below(1 << 20);
@@ -74,7 +74,7 @@ fn all_tiers_put_the_same_ends() {
         let count = cuts.count_ones() as usize;
         let given = plain.clone();
         plain.put_ends(Tier::Plain, first, cuts);
-        let ends = |chunk: &Chunk| chunk.starts[chunk.count..=chunk.count + count].to_vec();
+        let ends = |chunk: &LookupBatch| chunk.starts[chunk.count..=chunk.count + count].to_vec();
         for tier in Tier::all() {
             let mut chunk = given.clone();
             chunk.put_ends(tier, first, cuts);

@@ -3,5 +3,5 @@
 mod interleaved;
 mod scan;
 
-use super::family::Ends;
+use super::family::BoundarySink;
 pub(crate) use scan::split;

@@ -1,14 +1,14 @@
 //! Patterns outside the family, as far as they have an automaton: one look-up for two bytes.
 
-use super::Ends;
+use super::BoundarySink;
 use super::interleaved::Window;
-use crate::pattern::{Automaton, AutomatonStep as Step};
+use crate::pattern::{AutomatonStep as Step, Dfa};
 use crate::sys::error::Error;
 use crate::sys::unicode::read_char;
 
 /// The class of the character at `at`, and its length; the end of the text has none.
 #[inline(always)]
-fn read(automaton: &Automaton, text: &[u8], at: usize) -> (u8, usize) {
+fn read(automaton: &Dfa, text: &[u8], at: usize) -> (u8, usize) {
     match text.get(at) {
         Some(&byte) if byte < 128 => (automaton.class_of_ascii(byte), 1),
         Some(_) => match read_char(&text[at..]) {
@@ -25,21 +25,21 @@ fn read(automaton: &Automaton, text: &[u8], at: usize) -> (u8, usize) {
 /// again. Where that happens more often than there are characters, the rest is split by
 /// [`split_remembering`].
 pub(crate) fn split(
-    automaton: &Automaton,
+    automaton: &Dfa,
     pattern: &str,
     text: &[u8],
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) -> Result<(), Error> {
     split_by_windows(automaton, pattern, text, WINDOW_MIN, ends)
 }
 
 /// The same with windows where at least so many bytes are left.
 fn split_by_windows(
-    automaton: &Automaton,
+    automaton: &Dfa,
     pattern: &str,
     text: &[u8],
     window_min: usize,
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) -> Result<(), Error> {
     let (mut start, mut again, mut stepwise) = (0, 0, STEPWISE_MIN);
     while start < text.len() && ends.goes_on() {
@@ -75,14 +75,14 @@ const STEPWISE_MAX: usize = 1 << 16;
 /// The same, one character after the other, from `start` on, where a piece begins, until one ends so many bytes
 /// later; returns where that is. Counts the bytes that are read `again`.
 fn split_stepwise(
-    automaton: &Automaton,
+    automaton: &Dfa,
     text: &[u8],
     start: usize,
     bytes: usize,
     again: &mut usize,
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) -> usize {
-    let (mut at, mut mark, mut row) = (start, start, Automaton::START);
+    let (mut at, mut mark, mut row) = (start, start, Dfa::START);
     loop {
         let (class, length) = read(automaton, text, at);
         let step = automaton.step(row, class);
@@ -100,7 +100,7 @@ fn split_stepwise(
             }
         }
         if step == Step::BACK {
-            (at, row) = (mark, Automaton::START);
+            (at, row) = (mark, Dfa::START);
             continue;
         }
         mark = if step.marks() { at } else { mark };
@@ -117,16 +117,16 @@ const REMEMBERED_MAX: usize = 1 << 28;
 /// reading on from a state at a place was in vain once, it is not tried again: each state reads each
 /// place at most once in vain. `None` where that needs more memory, in bytes, than it may have.
 fn split_remembering(
-    automaton: &Automaton,
+    automaton: &Dfa,
     text: &[u8],
     mut start: usize,
     mut memory: usize,
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) -> Option<()> {
     let first = start;
     let mut vain: Vec<Vec<u64>> = vec![Vec::new(); automaton.states()];
     while start < text.len() && ends.goes_on() {
-        let (mut at, mut row) = (start, Automaton::START);
+        let (mut at, mut row) = (start, Dfa::START);
         // The last end that was found, and the state there.
         let (mut mark, mut mark_row) = (start, row);
         loop {
@@ -219,8 +219,8 @@ mod tests {
     ];
 
     fn automaton(pattern: &str) -> Splitter {
-        let automaton = Automaton::of(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
-        let engine = Engine::Automaton(Box::new(automaton));
+        let automaton = Dfa::of(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
+        let engine = Engine::Dfa(Box::new(automaton));
         Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
     }
 
@@ -230,7 +230,7 @@ mod tests {
         pieces
     }
 
-    fn pieces_of(automaton: &Automaton, text: &[u8], window_min: usize) -> Vec<Vec<u8>> {
+    fn pieces_of(automaton: &Dfa, text: &[u8], window_min: usize) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         let mut ends = Pieces::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
         split_by_windows(automaton, "", text, window_min, &mut ends).unwrap();
@@ -250,7 +250,7 @@ mod tests {
     /// Everything that must be true of an automaton, on random texts.
     fn compare(pattern: &str, parts: &[&str], random: &mut Random, rounds: usize) {
         let (splitter, regex) = (automaton(pattern), Regex::compile(pattern).unwrap());
-        let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
+        let Engine::Dfa(automaton) = &splitter.engine else { unreachable!() };
         let plainer = automaton.plainer();
         for round in 0..rounds {
             // Some have several windows.
@@ -354,7 +354,7 @@ mod tests {
                 pattern.push_str("|(?s:.)");
             }
             let Ok(regex) = Regex::compile(&pattern) else { continue };
-            match Automaton::of(&pattern) {
+            match Dfa::of(&pattern) {
                 Ok(_) => {
                     outcomes[0] += 1;
                     compare(&pattern, &["a", "b", "c", "A", " ", "\n"], &mut random, 60);
@@ -416,7 +416,7 @@ mod tests {
                 let text: Vec<u8> = (0..length).map(|_| bytes[random.below(14)]).collect();
                 let expected = oracle(&regex, &text).unwrap();
                 assert_eq!(pieces(&splitter, &text), expected, "{pattern} on {text:x?}");
-                let Engine::Automaton(automaton) = &splitter.engine else { unreachable!() };
+                let Engine::Dfa(automaton) = &splitter.engine else { unreachable!() };
                 let found = pieces_of(automaton, &text, 0);
                 assert_eq!(found, expected, "{pattern} on {text:x?}, by windows");
                 let parts = splitter.parts(&text, 1 + random.below(3));
@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_has_a_bound() {
-        let automaton = Automaton::of("a*b|a|(?s:.)").unwrap();
+        let automaton = Dfa::of("a*b|a|(?s:.)").unwrap();
         let text = [b'a'; 1000];
         let within = |memory| {
             let mut ends = Pieces::new(&text, |_: &[u8], _| ());
@@ -479,7 +479,7 @@ mod tests {
             (r"a\K|(?s:.)", "it has a rule that only a backtracking engine knows"),
         ];
         for (pattern, expected) in unfit {
-            match Automaton::of(pattern) {
+            match Dfa::of(pattern) {
                 Err(Refusal::Unfit(why)) => assert_eq!(why, expected, "{pattern}"),
                 other => panic!("{pattern}: {other:?}"),
             }

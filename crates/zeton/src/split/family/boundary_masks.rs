@@ -6,7 +6,7 @@
 
 use super::classify::{Block, Wide, below, whole};
 use super::contractions::Contractions;
-use crate::pattern::{Case, Grammar, Set};
+use crate::pattern::{Case, CharSet, Grammar};
 
 /// What the algebra needs to know of a grammar.
 #[derive(Clone, Debug)]
@@ -61,8 +61,8 @@ pub(crate) struct Found {
 impl Algebra {
     /// Reads a grammar; `None` if it makes choices that the algebra does not know.
     pub(crate) fn of(grammar: &Grammar) -> Option<Self> {
-        let signs = [Set::APOSTROPHE, Set::SLASH, Set::OTHER];
-        let takes = |set: Set| signs.map(|sign| set.meets(sign));
+        let signs = [CharSet::APOSTROPHE, CharSet::SLASH, CharSet::OTHER];
+        let takes = |set: CharSet| signs.map(|sign| set.meets(sign));
         let word_takes_sign = match takes(grammar.word_prefix) {
             [true, true, true] => true,
             [false, false, false] => false,
@@ -71,29 +71,29 @@ impl Algebra {
         let marks = match (grammar.word_marks, grammar.punctuation_marks) {
             (true, true) => Marks::Either,
             (true, false) => Marks::Letters,
-            (false, true) if grammar.word_prefix.meets(Set::MARK) == word_takes_sign => {
+            (false, true) if grammar.word_prefix.meets(CharSet::MARK) == word_takes_sign => {
                 Marks::Signs
             }
             _ => Marks::Doubts,
         };
         let tail = grammar.punctuation_tail;
         let known = grammar.space_leaves_last
-            && !grammar.word_prefix.meets(Set::NEWLINE | Set::NUMBER)
-            && !tail.meets(!(Set::NEWLINE | Set::SLASH))
-            && tail.meets(Set::CR) == tail.meets(Set::LF)
-            && (tail.meets(Set::LF) || !tail.meets(Set::SLASH))
+            && !grammar.word_prefix.meets(CharSet::NEWLINE | CharSet::NUMBER)
+            && !tail.meets(!(CharSet::NEWLINE | CharSet::SLASH))
+            && tail.meets(CharSet::CR) == tail.meets(CharSet::LF)
+            && (tail.meets(CharSet::LF) || !tail.meets(CharSet::SLASH))
             && grammar.number_digits_max.is_none_or(|digits| (1..=8).contains(&digits));
         known.then_some(Self {
             case_splits: grammar.word_case == Case::Splits,
-            word_takes_blank: grammar.word_prefix.meets(Set::BLANK),
-            word_takes_white: grammar.word_prefix.meets(Set::WHITE),
+            word_takes_blank: grammar.word_prefix.meets(CharSet::BLANK),
+            word_takes_white: grammar.word_prefix.meets(CharSet::WHITE),
             word_takes_sign,
             marks,
             number_takes_blank: grammar.number_blank,
             digits_max: grammar.number_digits_max,
             punctuation_takes_blank: grammar.punctuation_blank,
-            punctuation_takes_newlines: tail.meets(Set::LF),
-            punctuation_takes_slashes: tail.meets(Set::SLASH),
+            punctuation_takes_newlines: tail.meets(CharSet::LF),
+            punctuation_takes_slashes: tail.meets(CharSet::SLASH),
             space_to_newline: grammar.space_to_newline,
             contractions: Contractions::of(&grammar.contractions),
         })

@@ -8,5 +8,5 @@ pub(crate) mod simd;
 
 pub(crate) use boundary_masks::{Algebra, Carry};
 pub(crate) use classify::Block;
-pub(crate) use simd::Ends;
+pub(crate) use simd::BoundarySink;
 pub(crate) use simd::{Pieces, Tier};

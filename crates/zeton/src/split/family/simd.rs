@@ -65,7 +65,7 @@ impl Tier {
 }
 
 /// Who is told where the pieces of a text end, from left to right.
-pub(crate) trait Ends {
+pub(crate) trait BoundarySink {
     /// A piece ends before every byte of a block that has a bit in `cuts`. Of the block's bytes, which
     /// begin at `first`, some are `seen` by the watch, if there is one; a block that is not `wide` is
     /// ASCII.
@@ -86,7 +86,7 @@ pub(crate) fn split(
     algebra: &Algebra,
     transducer: &Transducer,
     text: &[u8],
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) {
     split_watching(tier, algebra, transducer, text, |_, _| 0, ends);
 }
@@ -101,7 +101,7 @@ pub(crate) fn split_watching(
     transducer: &Transducer,
     text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) {
     debug_assert!(Tier::all().contains(&tier));
     // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
@@ -121,7 +121,7 @@ pub(crate) fn split_watching(
     transducer: &Transducer,
     text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
 ) {
     split_by(algebra, transducer, text, watch, ends, Block::one_by_one, Wide::one_by_one);
 }
@@ -136,7 +136,7 @@ macro_rules! split_by_tier {
             transducer: &Transducer,
             text: &[u8],
             watch: impl Fn(&Block, Carry) -> u64,
-            ends: &mut impl Ends,
+            ends: &mut impl BoundarySink,
         ) {
             split_by(
                 algebra,
@@ -173,7 +173,7 @@ fn split_by(
     transducer: &Transducer,
     text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
-    ends: &mut impl Ends,
+    ends: &mut impl BoundarySink,
     classify: impl Fn(&[u8; 64]) -> Block,
     widen: impl Fn(&[u8; 64], u64) -> Wide,
 ) {
@@ -261,7 +261,7 @@ impl<'t, S: Says, E: FnMut(&'t [u8], bool) -> S> Pieces<'t, E> {
     }
 }
 
-impl<'t, S: Says, E: FnMut(&'t [u8], bool) -> S> Ends for Pieces<'t, E> {
+impl<'t, S: Says, E: FnMut(&'t [u8], bool) -> S> BoundarySink for Pieces<'t, E> {
     #[inline(always)]
     fn block(&mut self, first: usize, mut cuts: u64, mut seen: u64, _: bool) {
         while cuts != 0 && self.goes_on {

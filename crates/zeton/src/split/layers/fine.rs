@@ -1,6 +1,6 @@
 //! Finer cuts within the pieces of a pattern: digits from the right, case, underscores, scripts.
 
-use super::Maker;
+use super::PieceRule;
 use crate::pattern::rules::{Case, Digits, From, Rules, Underscores};
 use crate::split::family::Block;
 use crate::sys::unicode::{Class, class_letter, read_char, script_of};
@@ -52,14 +52,14 @@ impl Fine {
     pub(crate) fn cut<'t>(
         self,
         piece: &'t [u8],
-        each: &mut impl FnMut(&'t [u8], Maker) -> bool,
+        each: &mut impl FnMut(&'t [u8], PieceRule) -> bool,
     ) -> bool {
         if let Some(size) = self.digits
             && is_number(piece)
         {
             return cut_digits(piece, size, each);
         }
-        let (mut start, mut maker) = (0, Maker::Pattern);
+        let (mut start, mut maker) = (0, PieceRule::Pattern);
         let mut before = Before::default();
         let mut at = 0;
         while at < piece.len() {
@@ -78,10 +78,10 @@ impl Fine {
     }
 
     /// Says why a cut is made before a character, if one is.
-    fn cuts(self, before: &Before, point: u32, after: &[u8]) -> Option<Maker> {
+    fn cuts(self, before: &Before, point: u32, after: &[u8]) -> Option<PieceRule> {
         let is_line = point == u32::from(b'_');
         if self.underscores && before.any && is_line != before.is_line {
-            return Some(Maker::Underscores);
+            return Some(PieceRule::Underscores);
         }
         if self.case && class_letter(point) == UPPER_LETTER {
             let begins = match before.letter {
@@ -90,12 +90,12 @@ impl Fine {
                 _ => false,
             };
             if begins {
-                return Some(Maker::Case);
+                return Some(PieceRule::Case);
             }
         }
         let script = if self.scripts && is_letter(point) { script_of(point) } else { 0 };
         let changes = script != 0 && before.script != 0 && script != before.script;
-        changes.then_some(Maker::Scripts)
+        changes.then_some(PieceRule::Scripts)
     }
 }
 
@@ -159,7 +159,7 @@ fn is_number(piece: &[u8]) -> bool {
 fn cut_digits<'t>(
     piece: &'t [u8],
     size: usize,
-    each: &mut impl FnMut(&'t [u8], Maker) -> bool,
+    each: &mut impl FnMut(&'t [u8], PieceRule) -> bool,
 ) -> bool {
     let blank = usize::from(piece[0] == b' ');
     let starts = |byte: &u8| byte & 0xC0 != 0x80;
@@ -168,12 +168,12 @@ fn cut_digits<'t>(
     let mut at = blank;
     for (place, _) in piece.iter().enumerate().skip(blank).filter(|(_, byte)| starts(byte)) {
         if left % size == 0 && place > at {
-            if !each(&piece[start..place], Maker::Digits) {
+            if !each(&piece[start..place], PieceRule::Digits) {
                 return false;
             }
             (start, at) = (place, place);
         }
         left -= 1;
     }
-    each(&piece[start..], Maker::Digits)
+    each(&piece[start..], PieceRule::Digits)
 }

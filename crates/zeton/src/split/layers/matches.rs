@@ -8,7 +8,7 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input, PatternID};
 use regex_syntax::hir::Hir;
 
-use super::Maker;
+use super::PieceRule;
 use super::crossing::Crossing;
 use crate::pattern::rules::{Rules, refused};
 use crate::search::{Literals, Through};
@@ -90,7 +90,7 @@ impl Matches {
 }
 
 /// A match, and what made it.
-type Found = (Range<usize>, Maker);
+type Found = (Range<usize>, PieceRule);
 
 /// The matches of one text.
 pub(crate) struct Search<'m, 't> {
@@ -116,9 +116,9 @@ impl Search<'_, '_> {
                 best = Some(found);
             }
         };
-        take(self.keep.as_mut().and_then(|keep| Some((keep.find(from)?, Maker::Keep))));
+        take(self.keep.as_mut().and_then(|keep| Some((keep.find(from)?, PieceRule::Keep))));
         let words = self.keep_words.as_mut();
-        take(words.and_then(|words| Some((words.find(from)?, Maker::KeepWords))));
+        take(words.and_then(|words| Some((words.find(from)?, PieceRule::KeepWords))));
         if let Some((isolate, readable)) = &self.isolate {
             let is_ahead =
                 |found: &Option<Found>| found.as_ref().is_none_or(|(place, _)| place.start >= from);
@@ -155,7 +155,7 @@ impl Isolates {
     /// The first match from a place on: of the regexes that match there, the longest match.
     fn find(&self, text: &Readable, from: usize) -> Option<Found> {
         let (place, number) = self.find_read(text.read.as_ref(), text.to_read(from))?;
-        Some((text.place(&place), Maker::Isolate(number)))
+        Some((text.place(&place), PieceRule::Isolate(number)))
     }
 
     fn find_read(&self, text: &str, mut from: usize) -> Option<(Range<usize>, usize)> {

@@ -16,7 +16,7 @@ use crate::sys::error::Error;
 
 /// The rule that made a piece.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Maker {
+pub enum PieceRule {
     /// A literal, wherever it stands.
     Keep,
     /// A literal that is a complete word.
@@ -85,7 +85,7 @@ impl Layers {
         engine: &Engine,
         pattern: &str,
         text: &'t [u8],
-        mut each: impl FnMut(&'t [u8], Maker) -> S,
+        mut each: impl FnMut(&'t [u8], PieceRule) -> S,
     ) -> Result<(), Error> {
         let mut each = |piece, maker| each(piece, maker).goes_on();
         let Some(matches) = &self.matches else {
@@ -113,7 +113,7 @@ impl Layers {
         engine: &Engine,
         pattern: &str,
         text: &'t [u8],
-        each: &mut impl FnMut(&'t [u8], Maker) -> bool,
+        each: &mut impl FnMut(&'t [u8], PieceRule) -> bool,
     ) -> Result<bool, Error> {
         let Some(runs) = &self.runs else {
             return self.split_rest(engine, pattern, text, each);
@@ -139,24 +139,24 @@ impl Layers {
         engine: &Engine,
         pattern: &str,
         text: &'t [u8],
-        each: &mut impl FnMut(&'t [u8], Maker) -> bool,
+        each: &mut impl FnMut(&'t [u8], PieceRule) -> bool,
     ) -> Result<bool, Error> {
         // A character is a piece for any pattern; between kept words there is often but a space.
         if let [_] = text {
-            return Ok(each(text, Maker::Pattern));
+            return Ok(each(text, PieceRule::Pattern));
         }
         // A pattern of the family does not listen.
         let mut goes_on = true;
         match self.fine {
             None => engine.split(pattern, text, |piece| {
-                goes_on = goes_on && each(piece, Maker::Pattern);
+                goes_on = goes_on && each(piece, PieceRule::Pattern);
                 goes_on
             })?,
             Some(fine) => engine.split_watching(pattern, text, fine, |piece, watched| {
                 goes_on = goes_on
                     && match watched {
                         true => fine.cut(piece, each),
-                        false => each(piece, Maker::Pattern),
+                        false => each(piece, PieceRule::Pattern),
                     };
                 goes_on
             })?,

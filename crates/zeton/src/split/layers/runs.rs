@@ -6,7 +6,7 @@ use std::ops::Range;
 use foldhash::fast::RandomState;
 use regex_syntax::hir::ClassUnicode;
 
-use super::Maker;
+use super::PieceRule;
 use crate::pattern::rules::{Group, Rules, Way};
 use crate::sys::unicode::{Points, read_char};
 
@@ -103,11 +103,11 @@ impl Runs {
         &self,
         rule: usize,
         run: &'t [u8],
-        each: &mut impl FnMut(&'t [u8], Maker) -> bool,
+        each: &mut impl FnMut(&'t [u8], PieceRule) -> bool,
     ) -> bool {
         match &self.rules[rule] {
             Rule::Group { number, size, start } => {
-                cut_groups(run, *size, *start, |piece| each(piece, Maker::Group(*number)))
+                cut_groups(run, *size, *start, |piece| each(piece, PieceRule::Group(*number)))
             }
             Rule::Lexicon { number, words, way: Way::Longest } => {
                 join_unknown(run, *number, |at| words.longest(&run[at..]), each)
@@ -152,17 +152,17 @@ fn join_unknown<'t>(
     run: &'t [u8],
     number: usize,
     word_at: impl Fn(usize) -> usize,
-    each: &mut impl FnMut(&'t [u8], Maker) -> bool,
+    each: &mut impl FnMut(&'t [u8], PieceRule) -> bool,
 ) -> bool {
     let (mut start, mut at) = (0, 0);
     while at < run.len() {
         match word_at(at) {
             0 => at += read_char(&run[at..]).map_or(1, |(_, length)| length),
             length => {
-                if start < at && !each(&run[start..at], Maker::Unknown(number)) {
+                if start < at && !each(&run[start..at], PieceRule::Unknown(number)) {
                     return false;
                 }
-                if !each(&run[at..at + length], Maker::Lexicon(number)) {
+                if !each(&run[at..at + length], PieceRule::Lexicon(number)) {
                     return false;
                 }
                 at += length;
@@ -170,7 +170,7 @@ fn join_unknown<'t>(
             }
         }
     }
-    start == at || each(&run[start..], Maker::Unknown(number))
+    start == at || each(&run[start..], PieceRule::Unknown(number))
 }
 
 /// The words of a lexicon, as a trie of characters.

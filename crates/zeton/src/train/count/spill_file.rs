@@ -104,7 +104,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the file; returns what was written to, and what is said of all pieces together.
+    /// BoundarySink the file; returns what was written to, and what is said of all pieces together.
     pub(super) fn finish(mut self, texts: u64) -> Result<(W, Totals), Error> {
         self.totals.texts = texts;
         write_number(0, &mut self.buffer);

@@ -9,7 +9,7 @@ use bytemuck::Pod;
 
 use super::spill_file::{read_number, write_number};
 use crate::sys::error::Error;
-use crate::sys::huge_buffer::{Huge, prefetch};
+use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::vocab::short_key::{drawn_seeds, mix};
 
 /// Bytes of a piece that is one number, and of one that is two.
@@ -355,7 +355,7 @@ struct Table<const N: usize>
 where
     [u64; N]: Pod,
 {
-    slots: Huge<[u64; N]>,
+    slots: HugeBuffer<[u64; N]>,
     used: usize,
 }
 
@@ -366,7 +366,7 @@ where
     const SLOTS_MIN: usize = 1 << 10;
 
     fn new() -> Self {
-        Self { slots: Huge::zeros(Self::SLOTS_MIN), used: 0 }
+        Self { slots: HugeBuffer::zeros(Self::SLOTS_MIN), used: 0 }
     }
 
     fn bytes(&self) -> usize {
@@ -411,7 +411,7 @@ where
         if self.bytes() * 2 > room {
             return false;
         }
-        let larger = Huge::zeros(self.slots.len() * 2);
+        let larger = HugeBuffer::zeros(self.slots.len() * 2);
         let smaller = std::mem::replace(&mut self.slots, larger);
         for slot in smaller.iter().filter(|slot| slot[N - 1] != 0) {
             *self.slot(hash_of(slot), |_| false) = *slot;

@@ -7,8 +7,8 @@ mod block;
 
 use std::cell::Cell;
 
-use super::Ends;
-use crate::pattern::{Automaton, Does, Leap, Leaps};
+use super::BoundarySink;
+use crate::pattern::{Dfa, Does, Leap, Leaps};
 use crate::sys::simd_level::Tier;
 use crate::sys::unicode::read_char;
 
@@ -76,10 +76,10 @@ impl Window {
     /// `start`, or `None` if nothing was told: there are no leaps, or no place to cut, or too much is read in vain.
     pub(super) fn split(
         &mut self,
-        automaton: &Automaton,
+        automaton: &Dfa,
         text: &[u8],
         start: usize,
-        ends: &mut impl Ends,
+        ends: &mut impl BoundarySink,
     ) -> Option<usize> {
         let leaps = automaton.leaps()?;
         let bytes = (text.len() - start).min(WINDOW);
@@ -113,7 +113,7 @@ impl Window {
     }
 
     /// Finds the classes of so many bytes.
-    fn classify(&mut self, automaton: &Automaton, leaps: &Leaps, text: &[u8], bytes: usize) {
+    fn classify(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
         debug_assert!(Tier::all().contains(&self.tier));
         match self.tier {
             // SAFETY: the tier is `Tier::best`, or in tests one of `Tier::all`: what the machine has.
@@ -130,13 +130,7 @@ impl Window {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,lzcnt")]
-    fn classify_by_avx512(
-        &mut self,
-        automaton: &Automaton,
-        leaps: &Leaps,
-        text: &[u8],
-        bytes: usize,
-    ) {
+    fn classify_by_avx512(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
         self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
             block::avx512::classify(ascii, inert, block)
         });
@@ -144,13 +138,7 @@ impl Window {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    fn classify_by_avx2(
-        &mut self,
-        automaton: &Automaton,
-        leaps: &Leaps,
-        text: &[u8],
-        bytes: usize,
-    ) {
+    fn classify_by_avx2(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
         self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
             block::avx2::classify(ascii, inert, block)
         });
@@ -159,7 +147,7 @@ impl Window {
     #[inline(always)]
     fn classify_by(
         &mut self,
-        automaton: &Automaton,
+        automaton: &Dfa,
         leaps: &Leaps,
         text: &[u8],
         bytes: usize,
@@ -204,7 +192,7 @@ impl Window {
     /// Cuts so many bytes into stretches of about the same length; returns how many there are.
     fn cut(
         &self,
-        automaton: &Automaton,
+        automaton: &Dfa,
         leaps: &Leaps,
         bytes: usize,
         lanes: &mut [Lane; LANES],
@@ -273,7 +261,7 @@ impl Window {
         Some(())
     }
 
-    /// Ends pieces at the last mark where no match goes on, and has what follows read again.
+    /// BoundarySink pieces at the last mark where no match goes on, and has what follows read again.
     #[inline(never)]
     fn go_back(
         &mut self,
@@ -382,7 +370,7 @@ mod tests {
             Tier::all().into_iter().map(|tier| Window { tier, ..Window::default() }).collect();
         let mut split = 0;
         for round in 0..2000 {
-            let automaton = Automaton::of(OUTSIDE[round % OUTSIDE.len()]).unwrap();
+            let automaton = Dfa::of(OUTSIDE[round % OUTSIDE.len()]).unwrap();
             let parts = if round % 50 == 0 { 9000 } else { 1 + random.below(90) };
             let text: String = (0..parts).map(|_| PARTS[random.below(PARTS.len())]).collect();
             let mut found = windows.iter_mut().map(|window| {
