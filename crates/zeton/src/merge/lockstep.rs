@@ -5,7 +5,9 @@
 
 use super::pair_table::{Asked, Narrow};
 use super::{BpeModel, PaddedIds};
-use crate::sys::simd_level::Tier;
+#[cfg(target_arch = "x86_64")]
+use crate::sys::simd_level::simd_fn;
+use crate::sys::simd_level::{SimdKind, SimdLevel};
 use crate::vocab::Id;
 
 /// Pieces that are merged together.
@@ -150,34 +152,37 @@ impl<const LANES: usize> Group<LANES> {
     }
 
     fn merge(&mut self, pairs: &Narrow) {
-        self.merge_with(Tier::best(), pairs);
+        self.merge_with(SimdLevel::detect(), pairs);
     }
 
     /// Merges all by instructions that this machine has.
-    fn merge_with(&mut self, tier: Tier, pairs: &Narrow) {
-        debug_assert!(Tier::all().contains(&tier));
-        match tier {
-            // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+    fn merge_with(&mut self, level: SimdLevel, pairs: &Narrow) {
+        match level.kind() {
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx512 => unsafe { self.merge_by_avx512(pairs) },
+            SimdKind::Avx512 => unsafe { self.merge_by_avx512(pairs) },
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx2 => unsafe { self.merge_by_avx2(pairs) },
-            Tier::Plain => self.merge_by(pairs, |lanes| lanes.0.into_iter().fold(NONE, u32::min)),
+            SimdKind::Avx2 => unsafe { self.merge_by_avx2(pairs) },
+            SimdKind::Baseline => {
+                self.merge_by(pairs, |lanes| lanes.0.into_iter().fold(NONE, u32::min));
+            }
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512vl,bmi1,bmi2,lzcnt")]
-    fn merge_by_avx512(&mut self, pairs: &Narrow) {
-        self.merge_by(pairs, |lanes| avx512::lowest(lanes));
+    simd_fn! { avx512,
+        fn merge_by_avx512(&mut self, pairs: &Narrow) {
+            self.merge_by(pairs, |lanes| avx512::lowest(lanes));
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    fn merge_by_avx2(&mut self, pairs: &Narrow) {
-        self.merge_by(pairs, |lanes| avx2::lowest(lanes));
+    simd_fn! { avx2,
+        fn merge_by_avx2(&mut self, pairs: &Narrow) {
+            self.merge_by(pairs, |lanes| avx2::lowest(lanes));
+        }
     }
 
     #[inline(always)]
@@ -290,18 +295,20 @@ mod avx512 {
     };
 
     use super::Lanes;
+    use crate::sys::simd_level::simd_fn;
 
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    pub(super) fn lowest<const LANES: usize>(Lanes(lanes): &Lanes<LANES>) -> u32 {
-        let mut lowest = _mm512_set1_epi32(-1);
-        for sixteen in lanes.as_chunks::<16>().0 {
-            // SAFETY: sixteen lanes are read from where there are as many.
-            #[allow(unsafe_code)]
-            let ranks = unsafe { _mm512_loadu_si512(sixteen.as_ptr().cast()) };
-            lowest = _mm512_min_epu32(lowest, ranks);
+    simd_fn! { avx512,
+        #[inline]
+        pub(super) fn lowest<const LANES: usize>(Lanes(lanes): &Lanes<LANES>) -> u32 {
+            let mut lowest = _mm512_set1_epi32(-1);
+            for sixteen in lanes.as_chunks::<16>().0 {
+                // SAFETY: sixteen lanes are read from where there are as many.
+                #[allow(unsafe_code)]
+                let ranks = unsafe { _mm512_loadu_si512(sixteen.as_ptr().cast()) };
+                lowest = _mm512_min_epu32(lowest, ranks);
+            }
+            _mm512_reduce_min_epu32(lowest)
         }
-        _mm512_reduce_min_epu32(lowest)
     }
 }
 
@@ -314,22 +321,24 @@ mod avx2 {
     };
 
     use super::Lanes;
+    use crate::sys::simd_level::simd_fn;
 
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn lowest<const LANES: usize>(Lanes(lanes): &Lanes<LANES>) -> u32 {
-        let mut lowest = _mm256_set1_epi32(-1);
-        for eight in lanes.as_chunks::<8>().0 {
-            // SAFETY: eight lanes are read from where there are as many.
-            #[allow(unsafe_code)]
-            let ranks = unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) };
-            lowest = _mm256_min_epu32(lowest, ranks);
+    simd_fn! { avx2,
+        #[inline]
+        pub(super) fn lowest<const LANES: usize>(Lanes(lanes): &Lanes<LANES>) -> u32 {
+            let mut lowest = _mm256_set1_epi32(-1);
+            for eight in lanes.as_chunks::<8>().0 {
+                // SAFETY: eight lanes are read from where there are as many.
+                #[allow(unsafe_code)]
+                let ranks = unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) };
+                lowest = _mm256_min_epu32(lowest, ranks);
+            }
+            let (low, high) = (_mm256_castsi256_si128(lowest), _mm256_extracti128_si256::<1>(lowest));
+            let lowest = _mm_min_epu32(low, high);
+            let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b01_00_11_10>(lowest));
+            let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b10_11_00_01>(lowest));
+            _mm_cvtsi128_si32(lowest) as u32
         }
-        let (low, high) = (_mm256_castsi256_si128(lowest), _mm256_extracti128_si256::<1>(lowest));
-        let lowest = _mm_min_epu32(low, high);
-        let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b01_00_11_10>(lowest));
-        let lowest = _mm_min_epu32(lowest, _mm_shuffle_epi32::<0b10_11_00_01>(lowest));
-        _mm_cvtsi128_si32(lowest) as u32
     }
 }
 
@@ -341,19 +350,19 @@ mod tests {
     fn merged<const LANES: usize>(
         model: &BpeModel,
         pieces: &[Vec<u8>],
-        tier: Tier,
+        level: SimdLevel,
     ) -> Vec<Vec<Id>> {
         let pairs = model.pairs().narrow().unwrap();
         let mut group = Group::<LANES>::default();
         for (name, piece) in pieces.iter().enumerate() {
             assert!(group.put(name, model, piece));
         }
-        group.merge_with(tier, pairs);
+        group.merge_with(level, pairs);
         (0..pieces.len()).map(|at| group.parts[at][1..=group.counts[at]].to_vec()).collect()
     }
 
     #[test]
-    fn all_tiers_merge_as_the_scan_does() {
+    fn all_simd_levels_merge_as_the_scan_does() {
         let mut random = Random(9);
         for round in 0..2000 {
             let letters = 2 + random.below(3);
@@ -377,13 +386,13 @@ mod tests {
                     parts
                 })
                 .collect();
-            for tier in Tier::all() {
+            for level in SimdLevel::detect_all() {
                 let found = match most {
-                    16 => merged::<16>(&model, &pieces, tier),
-                    32 => merged::<32>(&model, &pieces, tier),
-                    _ => merged::<64>(&model, &pieces, tier),
+                    16 => merged::<16>(&model, &pieces, level),
+                    32 => merged::<32>(&model, &pieces, level),
+                    _ => merged::<64>(&model, &pieces, level),
                 };
-                assert_eq!(found, expected, "{tier:?}, {pieces:?}");
+                assert_eq!(found, expected, "{level:?}, {pieces:?}");
             }
         }
     }

@@ -1,8 +1,10 @@
 //! Sixty-four elements at once: which of them are equal to one, and which bytes are of words.
 //!
-//! A bit set of 64 is what every tier makes, so the search is written once and compiled for each.
+//! A bit set of 64 is what every level makes, so the search is written once and compiled for each.
 
-use std::sync::OnceLock;
+#[cfg(target_arch = "x86_64")]
+use crate::sys::simd_level::simd_fn;
+use crate::sys::simd_level::{SimdKind, SimdLevel};
 
 /// What a text is made of: bytes, or ids of two or four bytes.
 pub trait Element: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
@@ -98,81 +100,43 @@ const COMMONNESS: [u8; 256] = [
      76,  13,  12,  51,  11,  10,   9,   8,   7,   6,   5,   4,   3,   2,   1,   0,
 ];
 
-/// Instructions that the search is compiled for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Tier {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Sse2,
-    #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
-    Plain,
-}
-
-impl Tier {
-    /// Returns those that this machine has.
-    pub(super) fn all() -> Vec<Self> {
-        let mut tiers = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            let bits = is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("popcnt");
-            if bits && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
-                tiers.push(Self::Avx512);
-            }
-            if bits && is_x86_feature_detected!("avx2") {
-                tiers.push(Self::Avx2);
-            }
-            tiers.push(Self::Sse2);
-        }
-        tiers.push(Self::Plain);
-        tiers
-    }
-
-    #[inline]
-    pub(super) fn best() -> Self {
-        static BEST: OnceLock<Tier> = OnceLock::new();
-        *BEST.get_or_init(|| Self::all()[0])
-    }
-}
-
-/// Something that is compiled for each tier.
+/// Something that is compiled for each level.
 pub(super) trait Job {
     type Result;
     fn run<L: Lanes>(self) -> Self::Result;
 }
 
-/// Runs a job by the instructions of a tier.
+/// Runs a job, compiled for a SIMD level.
 #[inline]
-pub(super) fn run<J: Job>(tier: Tier, job: J) -> J::Result {
-    match tier {
-        // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+pub(super) fn run<J: Job>(level: SimdLevel, job: J) -> J::Result {
+    match level.kind() {
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
-        Tier::Avx512 => unsafe { run_by_avx512(job) },
+        SimdKind::Avx512 => unsafe { run_by_avx512(job) },
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
         #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code)]
-        Tier::Avx2 => unsafe { run_by_avx2(job) },
+        SimdKind::Avx2 => unsafe { run_by_avx2(job) },
         #[cfg(target_arch = "x86_64")]
-        Tier::Sse2 => job.run::<x86::Sse2>(),
-        Tier::Plain => job.run::<Plain>(),
+        SimdKind::Baseline => job.run::<x86::Sse2>(),
+        #[cfg(not(target_arch = "x86_64"))]
+        SimdKind::Baseline => job.run::<Scalar>(),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt")]
-fn run_by_avx512<J: Job>(job: J) -> J::Result {
-    job.run::<x86::Avx512>()
+simd_fn! { avx512,
+    fn run_by_avx512<J: Job>(job: J) -> J::Result {
+        job.run::<x86::Avx512>()
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_by_avx2<J: Job>(job: J) -> J::Result {
-    job.run::<x86::Avx2>()
+simd_fn! { avx2,
+    fn run_by_avx2<J: Job>(job: J) -> J::Result {
+        job.run::<x86::Avx2>()
+    }
 }
 
 /// The elements that are looked at together.
@@ -187,10 +151,12 @@ pub(super) trait Lanes {
     fn words(block: &[u8; BLOCK]) -> (u64, u64);
 }
 
-/// One by one: the twin that the others are tested by.
-pub(super) struct Plain;
+/// One by one: the reference that the SIMD lanes are tested against.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+pub(super) struct Scalar;
 
-impl Lanes for Plain {
+#[cfg(any(test, not(target_arch = "x86_64")))]
+impl Lanes for Scalar {
     #[inline(always)]
     fn equal<E: Element>(block: &[E; BLOCK], value: E, mark: u8) -> u64 {
         let (value, mark) = (value.number(), u32::from(mark));
@@ -417,15 +383,15 @@ mod tests {
         for _ in 0..2000 {
             let block = std::array::from_fn(|_| values[random.below(values.len())]);
             let value = values[random.below(values.len())];
-            let plain = run(Tier::Plain, Equal(&block, value, mark));
-            for tier in Tier::all() {
-                assert_eq!(run(tier, Equal(&block, value, mark)), plain, "{tier:?} {block:?}");
+            let plain = Equal(&block, value, mark).run::<Scalar>();
+            for level in SimdLevel::detect_all() {
+                assert_eq!(run(level, Equal(&block, value, mark)), plain, "{level:?} {block:?}");
             }
         }
     }
 
     #[test]
-    fn all_tiers_find_the_same_elements() {
+    fn all_simd_levels_find_the_same_elements() {
         let mut random = Random(1);
         assert_equal(b"abAB\x00\xFF\x80\x20", &mut random, 0);
         assert_equal(b"abAB\x00\xFF\x80\x20", &mut random, 0x20);
@@ -434,14 +400,14 @@ mod tests {
     }
 
     #[test]
-    fn all_tiers_know_the_characters_of_words() {
+    fn all_simd_levels_know_the_characters_of_words() {
         for byte in 0..=u8::MAX {
             for at in 0..BLOCK {
                 let mut block = [b' '; BLOCK];
                 block[at] = byte;
-                let plain = run(Tier::Plain, Words(&block));
-                for tier in Tier::all() {
-                    assert_eq!(run(tier, Words(&block)), plain, "{tier:?}: {byte} at {at}");
+                let plain = Words(&block).run::<Scalar>();
+                for level in SimdLevel::detect_all() {
+                    assert_eq!(run(level, Words(&block)), plain, "{level:?}: {byte} at {at}");
                 }
             }
         }

@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::lanes::{BLOCK, Job, Lanes, Tier, run};
+use super::lanes::{BLOCK, Job, Lanes, run};
+use crate::sys::simd_level::SimdLevel;
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, is_word, is_word_after, is_word_before, read_char};
 
 /// Needles of UTF-8 that begin with a character of a word, each once.
@@ -73,12 +74,12 @@ impl Words {
 
     /// Returns the first that begins in a range, and the longest of those: where, how long and which.
     pub(super) fn find(&self, text: &[u8], starts: Range<usize>) -> Option<(Range<usize>, usize)> {
-        self.find_by(Tier::best(), text, starts)
+        self.find_by(SimdLevel::detect(), text, starts)
     }
 
     fn find_by(
         &self,
-        tier: Tier,
+        level: SimdLevel,
         text: &[u8],
         starts: Range<usize>,
     ) -> Option<(Range<usize>, usize)> {
@@ -88,7 +89,7 @@ impl Words {
             self.ends(text, word, needles, |end, number| found = Some((start..end, number)));
             found.is_none()
         };
-        run(tier, Walk { words: self, text, starts, each });
+        run(level, Walk { words: self, text, starts, each });
         found
     }
 
@@ -104,7 +105,7 @@ impl Words {
             self.ends(text, word, needles, |end, number| each(start..end, number));
             true
         };
-        run(Tier::best(), Walk { words: self, text, starts, each });
+        run(SimdLevel::detect(), Walk { words: self, text, starts, each });
     }
 
     /// Calls `each` with the end and the number of those needles that are where a word is, from the
@@ -316,7 +317,7 @@ mod tests {
     use crate::testing::{PARTS, Random};
 
     #[test]
-    fn all_tiers_find_the_words_of_a_naive_search() {
+    fn all_simd_levels_find_the_words_of_a_naive_search() {
         let mut random = Random(1);
         let broken: [&[u8]; 4] = [b"\xC3", b"\xE4\xB8", b"\xA9", b"\xFF"];
         for _ in 0..2000 {
@@ -368,8 +369,8 @@ mod tests {
                 sorted
             });
             let first = expected.iter().min_by_key(|(start, end, _)| (*start, usize::MAX - end));
-            for tier in Tier::all() {
-                let found = words.find_by(tier, &text, from..to);
+            for level in SimdLevel::detect_all() {
+                let found = words.find_by(level, &text, from..to);
                 assert_eq!(found, first.map(|&(start, end, number)| (start..end, number)));
             }
         }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::backtracking::Regex;
 use super::engine_choice::{EnginePath, Outside};
-use super::family::{Algebra, Block, BoundarySink, Carry, Pieces, Tier, scalar, simd};
+use super::family::{Algebra, Block, BoundarySink, Carry, Pieces, scalar, simd};
 use super::layers::{Fine, Layers, PieceRule};
 use super::{dfa, external};
 
 use crate::pattern::rules::Rules;
 use crate::pattern::{Dfa, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
 use crate::sys::error::Error;
+use crate::sys::simd_level::SimdLevel;
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
 
 /// A pattern or [rules](crate::pattern::rules), ready to split text.
@@ -42,7 +43,7 @@ pub(super) enum Engine {
     Scanner {
         grammar: Grammar,
         transducer: Box<Transducer>,
-        fast: Option<(Tier, Box<Algebra>)>,
+        fast: Option<(SimdLevel, Box<Algebra>)>,
     },
     Dfa(Box<Dfa>),
     Regex {
@@ -121,7 +122,7 @@ impl Splitter {
             Engine::Scanner { transducer, fast, .. } => EnginePath::Transducer {
                 states: transducer.state_names().len(),
                 classes: transducer.class_count(),
-                vectors: fast.as_ref().map(|(tier, _)| tier.name()),
+                vectors: fast.as_ref().map(|(level, _)| level.name()),
             },
             Engine::Dfa(automaton) => EnginePath::Dfa {
                 states: automaton.states(),
@@ -165,8 +166,8 @@ impl Splitter {
         ends: &mut impl BoundarySink,
     ) -> Result<(), Error> {
         match (&self.layers, &self.engine) {
-            (None, Engine::Scanner { transducer, fast: Some((tier, algebra)), .. }) => {
-                simd::split(*tier, algebra, transducer, text, ends);
+            (None, Engine::Scanner { transducer, fast: Some((level, algebra)), .. }) => {
+                simd::split(*level, algebra, transducer, text, ends);
                 Ok(())
             }
             (None, Engine::Dfa(automaton)) => dfa::split(automaton, &self.pattern, text, ends),
@@ -235,13 +236,13 @@ impl Splitter {
         let Engine::Scanner { transducer, fast: Some((_, algebra)), .. } = &self.engine else {
             return Vec::new();
         };
-        let split = |tier| {
+        let split = |level| {
             let mut lengths = Vec::new();
             let mut pieces = Pieces::new(text, |piece: &[u8], _| lengths.push(piece.len()));
-            simd::split(tier, algebra, transducer, text, &mut pieces);
-            (format!("{tier:?}"), lengths)
+            simd::split(level, algebra, transducer, text, &mut pieces);
+            (format!("{level:?}"), lengths)
         };
-        Tier::all().into_iter().map(split).collect()
+        SimdLevel::detect_all().into_iter().map(split).collect()
     }
 
     /// Returns the last position in `text` at which it may be cut in two, whatever follows: the
@@ -367,8 +368,8 @@ impl Engine {
         }
         let scanner = Grammar::of(pattern).and_then(|grammar| {
             let transducer = Box::new(Transducer::of(&grammar)?);
-            let best = Tier::all()[0];
-            let fast = Algebra::of(&grammar).map(|algebra| (best, Box::new(algebra)));
+            let fast =
+                Algebra::of(&grammar).map(|algebra| (SimdLevel::detect(), Box::new(algebra)));
             Some(Self::Scanner { grammar, transducer, fast })
         });
         match scanner {
@@ -388,9 +389,9 @@ impl Engine {
             Self::Scanner { transducer, fast, .. } => {
                 let mut each = |piece| drop(each(piece));
                 match fast {
-                    Some((tier, algebra)) if text.len() >= BLOCKS_MIN => {
+                    Some((level, algebra)) if text.len() >= BLOCKS_MIN => {
                         let mut pieces = Pieces::new(text, |piece, _| each(piece));
-                        simd::split(*tier, algebra, transducer, text, &mut pieces);
+                        simd::split(*level, algebra, transducer, text, &mut pieces);
                     }
                     _ => scalar::split(transducer, text, each),
                 }
@@ -414,12 +415,12 @@ impl Engine {
         mut each: impl FnMut(&'t [u8], bool) -> bool,
     ) -> Result<(), Error> {
         match self {
-            Self::Scanner { transducer, fast: Some((tier, algebra)), .. } => {
+            Self::Scanner { transducer, fast: Some((level, algebra)), .. } => {
                 let watch = |block: &Block, carry: Carry| fine.watched(block, carry.word);
                 let mut pieces = Pieces::new(text, |piece, watched| {
                     each(piece, watched);
                 });
-                simd::split_watching(*tier, algebra, transducer, text, watch, &mut pieces);
+                simd::split_watching(*level, algebra, transducer, text, watch, &mut pieces);
                 Ok(())
             }
             _ => self.split(pattern, text, |piece| each(piece, true)),

@@ -1,51 +1,112 @@
-//! The instructions that this machine has, by what splitting, looking up and merging make of them.
+//! The SIMD level: the vector instructions that this machine has, found by run-time detection.
+//!
+//! A kernel compiled with `#[target_feature]` may only run where the machine has those features. A
+//! [`SimdLevel`] is the proof: its field is private, and only detection makes one. For example, a
+//! caller that holds a level whose kind is [`SimdKind::Avx2`] may call any kernel that
+//! `simd_fn! { avx2, … }` compiled, and its `// SAFETY:` argument is that one sentence.
+//!
+//! | kind | features | machines |
+//! |---|---|---|
+//! | `Avx512` | AVX-512 F, BW, DQ, VL, VBMI, VBMI2, BITALG, and all of `Avx2` | Ice Lake, Zen 4 and later |
+//! | `Avx2` | AVX2, BMI1, BMI2, LZCNT, POPCNT | Haswell, Zen and later |
+//! | `Baseline` | SSE2 on x86-64; no SIMD elsewhere | all |
 
 use std::sync::OnceLock;
 
-/// A set of instructions, the best first. One that was not made by [`Tier::all`] or [`Tier::best`] may not
-/// be there.
+/// A level that this machine supports. Holding one proves it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Tier {
-    /// AVX-512 with bytes that are moved at will (VBMI and VBMI2), and all below.
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    /// AVX2, BMI, LZCNT and POPCNT.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Plain,
+pub(crate) struct SimdLevel {
+    kind: SimdKind,
 }
 
-impl Tier {
-    /// Returns those that this machine has.
-    pub(crate) fn all() -> Vec<Self> {
-        let mut tiers = Vec::new();
+/// The sets of instructions that kernels are compiled for, best first.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum SimdKind {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Baseline,
+}
+
+impl SimdLevel {
+    /// Returns the best level of this machine. The first call detects it.
+    #[inline]
+    pub(crate) fn detect() -> Self {
+        static BEST: OnceLock<SimdLevel> = OnceLock::new();
+        *BEST.get_or_init(|| Self::detect_all()[0])
+    }
+
+    /// Returns every level of this machine, best first, so that tests run all of them.
+    pub(crate) fn detect_all() -> Vec<Self> {
+        let mut kinds = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            let bits = is_x86_feature_detected!("bmi1")
+            // Each line names the features of one arm of `simd_fn!`.
+            let has_avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("lzcnt")
                 && is_x86_feature_detected!("popcnt");
-            let avx2 = bits && is_x86_feature_detected!("avx2");
-            let bytes = is_x86_feature_detected!("avx512f")
+            let has_avx512 = has_avx2
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512vbmi")
-                && is_x86_feature_detected!("avx512vbmi2");
-            if avx2 && bytes {
-                tiers.push(Self::Avx512);
+                && is_x86_feature_detected!("avx512vbmi2")
+                && is_x86_feature_detected!("avx512bitalg");
+            if has_avx512 {
+                kinds.push(SimdKind::Avx512);
             }
-            if avx2 {
-                tiers.push(Self::Avx2);
+            if has_avx2 {
+                kinds.push(SimdKind::Avx2);
             }
         }
-        tiers.push(Self::Plain);
-        tiers
+        kinds.push(SimdKind::Baseline);
+        kinds.into_iter().map(|kind| Self { kind }).collect()
     }
 
-    #[inline]
-    pub(crate) fn best() -> Self {
-        static BEST: OnceLock<Tier> = OnceLock::new();
-        *BEST.get_or_init(|| Self::all()[0])
+    /// Returns the instructions that this machine has been proven to support.
+    #[inline(always)]
+    pub(crate) fn kind(self) -> SimdKind {
+        self.kind
+    }
+
+    /// Returns the level's name, for `tok.info`.
+    pub(crate) fn name(self) -> &'static str {
+        match self.kind {
+            #[cfg(target_arch = "x86_64")]
+            SimdKind::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            SimdKind::Avx2 => "AVX2",
+            SimdKind::Baseline if cfg!(target_arch = "x86_64") => "SSE2",
+            SimdKind::Baseline => "plain",
+        }
     }
 }
+
+/// Compiles one function with all features of a level: `simd_fn! { avx2, fn kernel() { … } }`.
+///
+/// The lists of features are written here and, for detection, in [`SimdLevel::detect_all`].
+/// Kernels of a level share one list, so that they inline into each other.
+#[cfg(target_arch = "x86_64")]
+macro_rules! simd_fn {
+    (avx512, $($function:tt)*) => {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg"
+        )]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        $($function)*
+    };
+    (avx2, $($function:tt)*) => {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        $($function)*
+    };
+    (sse2, $($function:tt)*) => {
+        #[target_feature(enable = "sse2")]
+        $($function)*
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use simd_fn;

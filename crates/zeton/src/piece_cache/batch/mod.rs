@@ -23,7 +23,7 @@ use super::short_table::{IDS, PieceCache, ShortEntry, hash, home};
 use crate::merge::{BpeModel, COPY_WIDTH, MergeQueue, PaddedIds, merge_non_token};
 use crate::split::BoundarySink;
 use crate::sys::huge_buffer::prefetch;
-use crate::sys::simd_level::Tier;
+use crate::sys::simd_level::{SimdKind, SimdLevel};
 use crate::vocab::Id;
 use crate::vocab::short_key::{Key, SHORT_MAX};
 
@@ -154,7 +154,7 @@ pub(crate) struct BatchEncoder<'a, T> {
     chunk: Box<LookupBatch>,
     scratch: &'a mut Scratch,
     taker: &'a mut T,
-    tier: Tier,
+    level: SimdLevel,
 }
 
 impl<T: IdSink> BoundarySink for BatchEncoder<'_, T> {
@@ -165,11 +165,11 @@ impl<T: IdSink> BoundarySink for BatchEncoder<'_, T> {
         }
         let chunk = &mut *self.chunk;
         let start = chunk.starts[chunk.count % ROOM] as usize;
-        chunk.put_ends(self.tier, first, cuts);
+        chunk.put_ends(self.level, first, cuts);
         // What ends first may have begun before the block, and with it characters beyond ASCII.
         let end = first + cuts.trailing_zeros() as usize;
         let may_have_parts = if wide {
-            chunk.any_is_long(self.tier, cuts)
+            chunk.any_is_long(self.level, cuts)
         } else {
             end - start > SHORT_MAX && ends_with_three_bytes(self.text, end)
         };
@@ -201,7 +201,7 @@ impl<'a, T: IdSink> BatchEncoder<'a, T> {
     ) -> Self {
         let mut chunk = scratch.chunk.take().unwrap_or_default();
         (chunk.starts[0], chunk.count) = (0, 0);
-        Self { model, text, chunk, scratch, taker, tier: Tier::best() }
+        Self { model, text, chunk, scratch, taker, level: SimdLevel::detect() }
     }
 
     /// Takes a piece, or a part of one, by where it ends.
@@ -247,11 +247,11 @@ impl<'a, T: IdSink> BatchEncoder<'a, T> {
     /// Looks up the pieces of a chunk.
     #[inline(never)]
     fn flush(&mut self) {
-        let Self { model, text, chunk, scratch, tier, .. } = self;
+        let Self { model, text, chunk, scratch, level, .. } = self;
         let slots = scratch.learned.short.slots();
-        chunk.make_keys(*tier, text, slots);
+        chunk.make_keys(*level, text, slots);
         let first = chunk.waiting.missed_count;
-        chunk.find(*tier, slots);
+        chunk.find(*level, slots);
         chunk.probe_group(first, model, text, &mut scratch.learned);
         chunk.starts[0] = chunk.starts[chunk.count % ROOM];
         chunk.waiting.pieces += chunk.count;
@@ -281,15 +281,14 @@ impl LookupBatch {
 
     /// Writes where the pieces of a block end, after those that there are; they are not counted yet.
     #[inline(always)]
-    fn put_ends(&mut self, tier: Tier, first: usize, mut cuts: u64) {
-        debug_assert!(Tier::all().contains(&tier));
+    fn put_ends(&mut self, level: SimdLevel, first: usize, mut cuts: u64) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
         #[allow(unsafe_code)]
-        match tier {
-            Tier::Avx512 => return unsafe { avx512::put_ends(self, first, cuts) },
-            Tier::Avx2 => return unsafe { avx2::put_ends(self, first, cuts) },
-            Tier::Plain => (),
+        match level.kind() {
+            SimdKind::Avx512 => return unsafe { avx512::put_ends(self, first, cuts) },
+            SimdKind::Avx2 => return unsafe { avx2::put_ends(self, first, cuts) },
+            SimdKind::Baseline => (),
         }
         let mut count = self.count;
         while cuts != 0 {
@@ -301,15 +300,14 @@ impl LookupBatch {
 
     /// Returns whether any of the pieces whose ends were put last has more bytes than are short.
     #[inline(always)]
-    fn any_is_long(&self, tier: Tier, cuts: u64) -> bool {
-        debug_assert!(Tier::all().contains(&tier));
+    fn any_is_long(&self, level: SimdLevel, cuts: u64) -> bool {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as for `put_ends`.
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
         #[allow(unsafe_code)]
-        match tier {
-            Tier::Avx512 => return unsafe { avx512::any_is_long(self, cuts) },
-            Tier::Avx2 => return unsafe { avx2::any_is_long(self, cuts) },
-            Tier::Plain => (),
+        match level.kind() {
+            SimdKind::Avx512 => return unsafe { avx512::any_is_long(self, cuts) },
+            SimdKind::Avx2 => return unsafe { avx2::any_is_long(self, cuts) },
+            SimdKind::Baseline => (),
         }
         let starts = &self.starts[self.count..=self.count + cuts.count_ones() as usize];
         starts.windows(2).any(|pair| pair[1] - pair[0] > SHORT_MAX as u32)
@@ -317,17 +315,17 @@ impl LookupBatch {
 
     /// The keys of all pieces; asks for the slots where they are looked for.
     #[inline(never)]
-    fn make_keys(&mut self, tier: Tier, text: &[u8], slots: &[ShortEntry]) {
-        let made = match tier {
-            // SAFETY: as for `put_ends`.
+    fn make_keys(&mut self, level: SimdLevel, text: &[u8], slots: &[ShortEntry]) {
+        let made = match level.kind() {
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx512 => unsafe { avx512::make_keys(self, text, slots) },
-            // SAFETY: likewise.
+            SimdKind::Avx512 => unsafe { avx512::make_keys(self, text, slots) },
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx2 => unsafe { avx2::make_keys(self, text, slots) },
-            Tier::Plain => 0,
+            SimdKind::Avx2 => unsafe { avx2::make_keys(self, text, slots) },
+            SimdKind::Baseline => 0,
         };
         self.make_keys_from(made, text, slots);
     }
@@ -345,13 +343,13 @@ impl LookupBatch {
 
     /// The ids of the pieces that are known, and which are not.
     #[inline(never)]
-    fn find(&mut self, tier: Tier, slots: &[ShortEntry]) {
-        match tier {
-            // SAFETY: as for `put_ends`; the tier of AVX-512 has AVX2.
+    fn find(&mut self, level: SimdLevel, slots: &[ShortEntry]) {
+        match level.kind() {
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx512 | Tier::Avx2 => unsafe { avx2::find(self, slots) },
-            Tier::Plain => self.find_plainly(slots),
+            SimdKind::Avx512 | SimdKind::Avx2 => unsafe { avx2::find(self, slots) },
+            SimdKind::Baseline => self.find_plainly(slots),
         }
     }
 

@@ -1,4 +1,4 @@
-//! All tiers put the same ends, make the same keys and find the same.
+//! All levels put the same ends, make the same keys and find the same.
 
 use super::*;
 use crate::testing::Random;
@@ -22,7 +22,7 @@ fn random_chunk(random: &mut Random, text: &[u8], learned: &mut PieceCache) -> L
 }
 
 #[test]
-fn all_tiers_make_the_same_keys_and_find_the_same() {
+fn all_simd_levels_make_the_same_keys_and_find_the_same() {
     let mut random = Random(17);
     let mut learned = PieceCache::default();
     let (mut all_found, mut all_missed) = (0, 0);
@@ -35,22 +35,22 @@ fn all_tiers_make_the_same_keys_and_find_the_same() {
         let before = (plain.waiting.found_count, plain.waiting.missed_count);
         let given = plain.clone();
         let slots = learned.short.slots();
-        plain.make_keys(Tier::Plain, &text, slots);
-        plain.find(Tier::Plain, slots);
+        plain.make_keys(baseline(), &text, slots);
+        plain.find(baseline(), slots);
         let count = plain.count;
         let found = |chunk: &LookupBatch| chunk.waiting.found[..chunk.waiting.found_count].to_vec();
         let missed = |chunk: &LookupBatch| {
             let missed = &chunk.waiting.missed[..chunk.waiting.missed_count];
             missed.iter().map(|it| (it.piece, it.place)).collect::<Vec<_>>()
         };
-        for tier in Tier::all() {
+        for level in SimdLevel::detect_all() {
             let mut chunk = given.clone();
-            chunk.make_keys(tier, &text, slots);
-            assert_eq!(plain.keys[..count], chunk.keys[..count], "{tier:?}");
-            assert_eq!(plain.homes[..count], chunk.homes[..count], "{tier:?}");
-            chunk.find(tier, slots);
-            assert_eq!(found(&plain), found(&chunk), "{tier:?}");
-            assert_eq!(missed(&plain), missed(&chunk), "{tier:?}");
+            chunk.make_keys(level, &text, slots);
+            assert_eq!(plain.keys[..count], chunk.keys[..count], "{level:?}");
+            assert_eq!(plain.homes[..count], chunk.homes[..count], "{level:?}");
+            chunk.find(level, slots);
+            assert_eq!(found(&plain), found(&chunk), "{level:?}");
+            assert_eq!(missed(&plain), missed(&chunk), "{level:?}");
         }
         all_found += plain.waiting.found_count - before.0;
         all_missed += plain.waiting.missed_count - before.1;
@@ -59,7 +59,7 @@ fn all_tiers_make_the_same_keys_and_find_the_same() {
 }
 
 #[test]
-fn all_tiers_put_the_same_ends() {
+fn all_simd_levels_put_the_same_ends() {
     let mut random = Random(18);
     for round in 0..20_000 {
         let mut plain = LookupBatch { count: random.below(BATCH_PIECES), ..LookupBatch::default() };
@@ -73,14 +73,19 @@ fn all_tiers_put_the_same_ends() {
         let cuts = if round % 4 == 3 { !bits } else { bits } | 1 << random.below(64);
         let count = cuts.count_ones() as usize;
         let given = plain.clone();
-        plain.put_ends(Tier::Plain, first, cuts);
+        plain.put_ends(baseline(), first, cuts);
         let ends = |chunk: &LookupBatch| chunk.starts[chunk.count..=chunk.count + count].to_vec();
-        for tier in Tier::all() {
+        for level in SimdLevel::detect_all() {
             let mut chunk = given.clone();
-            chunk.put_ends(tier, first, cuts);
-            assert_eq!(ends(&plain), ends(&chunk), "{tier:?}, {cuts:x}");
-            let is_long = plain.any_is_long(Tier::Plain, cuts);
-            assert_eq!(chunk.any_is_long(tier, cuts), is_long, "{tier:?}, {cuts:x}");
+            chunk.put_ends(level, first, cuts);
+            assert_eq!(ends(&plain), ends(&chunk), "{level:?}, {cuts:x}");
+            let is_long = plain.any_is_long(baseline(), cuts);
+            assert_eq!(chunk.any_is_long(level, cuts), is_long, "{level:?}, {cuts:x}");
         }
     }
+}
+
+/// Returns the level that every machine has, as the reference for the others.
+fn baseline() -> SimdLevel {
+    SimdLevel::detect_all().pop().expect("every machine has the baseline")
 }

@@ -17,7 +17,8 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use crate::search::lanes::{BLOCK, Element, Job, Lanes, Tier, run};
+use crate::search::lanes::{BLOCK, Element, Job, Lanes, run};
+use crate::sys::simd_level::SimdLevel;
 
 /// A needle and its tables. Never empty, and at most [`super::NEEDLE_MAX`] long.
 #[derive(Clone, Debug)]
@@ -147,13 +148,13 @@ impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
         search: &mut Search<E>,
         each: impl FnMut(usize) -> Then,
     ) {
-        self.each_by::<BACK>(Tier::best(), text, search, each);
+        self.each_by::<BACK>(SimdLevel::detect(), text, search, each);
     }
 
     #[inline]
     fn each_by<const BACK: bool>(
         &self,
-        tier: Tier,
+        level: SimdLevel,
         text: &[E],
         search: &mut Search<E>,
         mut each: impl FnMut(usize) -> Then,
@@ -165,7 +166,7 @@ impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
         let tables = self.tables::<BACK>();
         let work = Work::<E, BACK, FOLD> { text, needle: &self.elements, tables, windows };
         let each = |found| each(if BACK { windows - 1 - found } else { found });
-        run(tier, Each { work, search, each });
+        run(level, Each { work, search, each });
     }
 }
 

@@ -9,7 +9,7 @@ fn naive<E: Element>(needle: &[E], text: &[E]) -> Vec<usize> {
 fn all<E: Element, const BACK: bool, const FOLD: bool>(
     needle: &[E],
     text: &[E],
-    tier: Tier,
+    level: SimdLevel,
     credit: usize,
 ) -> Vec<usize> {
     let needle = Needle::<E, FOLD>::new(needle);
@@ -18,7 +18,7 @@ fn all<E: Element, const BACK: bool, const FOLD: bool>(
     let mut all = Vec::new();
     let mut then = [Then::GoOn, Then::Stop].into_iter().cycle();
     for _ in 0..=text.len() {
-        needle.each_by::<BACK>(tier, text, &mut search, |found| {
+        needle.each_by::<BACK>(level, text, &mut search, |found| {
             all.push(found);
             then.next().unwrap()
         });
@@ -28,13 +28,13 @@ fn all<E: Element, const BACK: bool, const FOLD: bool>(
 
 fn assert_all<E: Element>(needle: &[E], text: &[E]) {
     let naive = naive(needle, text);
-    for tier in Tier::all() {
+    for level in SimdLevel::detect_all() {
         for credit in [0, 20, CREDIT] {
-            let found = all::<E, false, false>(needle, text, tier, credit);
-            assert_eq!(found, naive, "{tier:?} {needle:?} in {text:?}");
-            let mut found = all::<E, true, false>(needle, text, tier, credit);
+            let found = all::<E, false, false>(needle, text, level, credit);
+            assert_eq!(found, naive, "{level:?} {needle:?} in {text:?}");
+            let mut found = all::<E, true, false>(needle, text, level, credit);
             found.reverse();
-            assert_eq!(found, naive, "{tier:?} {needle:?} from the end of {text:?}");
+            assert_eq!(found, naive, "{level:?} {needle:?} from the end of {text:?}");
         }
     }
 }
@@ -80,13 +80,13 @@ fn matches_do_not_overlap_where_they_must_not() {
             end = if keep { found + needle.len() } else { end };
             keep
         });
-        for tier in Tier::all() {
+        for level in SimdLevel::detect_all() {
             let (made, mut found) = (Needle::<u8>::new(&needle), Vec::new());
-            made.each_by::<false>(tier, &text, &mut made.search(), |at| {
+            made.each_by::<false>(level, &text, &mut made.search(), |at| {
                 found.push(at);
                 Then::Pass
             });
-            assert_eq!(found, expected, "{tier:?} {needle:?} in {text:?}");
+            assert_eq!(found, expected, "{level:?} {needle:?} in {text:?}");
         }
     }
 }
@@ -111,10 +111,10 @@ fn capitals_are_read_as_small_letters() {
         };
         let (text, needle) = (some(300), some(4));
         let expected = naive(&needle.to_ascii_lowercase(), &text.to_ascii_lowercase());
-        for tier in Tier::all() {
-            assert_eq!(all::<u8, false, true>(&needle, &text, tier, CREDIT), expected);
-            assert_eq!(all::<u8, false, true>(&needle, &text, tier, 0), expected);
-            let mut back = all::<u8, true, true>(&needle, &text, tier, CREDIT);
+        for level in SimdLevel::detect_all() {
+            assert_eq!(all::<u8, false, true>(&needle, &text, level, CREDIT), expected);
+            assert_eq!(all::<u8, false, true>(&needle, &text, level, 0), expected);
+            let mut back = all::<u8, true, true>(&needle, &text, level, CREDIT);
             back.reverse();
             assert_eq!(back, expected);
         }

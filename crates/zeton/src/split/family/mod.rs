@@ -9,4 +9,4 @@ pub(crate) mod simd;
 pub(crate) use boundary_masks::{Algebra, Carry};
 pub(crate) use classify::Block;
 pub(crate) use simd::BoundarySink;
-pub(crate) use simd::{Pieces, Tier};
+pub(crate) use simd::Pieces;

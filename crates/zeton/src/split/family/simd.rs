@@ -14,55 +14,8 @@ use crate::pattern::Transducer;
 use crate::split::Says;
 use crate::sys::huge_buffer::prefetch;
 #[cfg(target_arch = "x86_64")]
-use crate::sys::simd_level;
-
-/// The instructions that blocks are classified by, the best first.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Tier {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Sse2,
-    #[cfg(not(target_arch = "x86_64"))]
-    Plain,
-}
-
-impl Tier {
-    /// What the instructions are called.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => "AVX-512",
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => "AVX2",
-            #[cfg(target_arch = "x86_64")]
-            Self::Sse2 => "SSE2",
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Plain => "plain",
-        }
-    }
-
-    /// Returns those that this machine has.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn all() -> Vec<Self> {
-        let of_all = simd_level::Tier::all();
-        let bits = is_x86_feature_detected!("avx512bitalg");
-        let tiers = [
-            (Self::Avx512, of_all.contains(&simd_level::Tier::Avx512) && bits),
-            (Self::Avx2, of_all.contains(&simd_level::Tier::Avx2)),
-            (Self::Sse2, true),
-        ];
-        tiers.into_iter().filter_map(|(tier, there)| there.then_some(tier)).collect()
-    }
-
-    /// Returns those that this machine has.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn all() -> Vec<Self> {
-        vec![Self::Plain]
-    }
-}
+use crate::sys::simd_level::simd_fn;
+use crate::sys::simd_level::{SimdKind, SimdLevel};
 
 /// Who is told where the pieces of a text end, from left to right.
 pub(crate) trait BoundarySink {
@@ -79,94 +32,85 @@ pub(crate) trait BoundarySink {
     }
 }
 
-/// Tells `ends` where every piece of `text` ends, as [`scalar::split`] does. The tier is one of
-/// [`Tier::all`].
+/// Tells `ends` where every piece of `text` ends, as [`scalar::split`] does. The level is one of
+/// [`SimdLevel::all`].
 pub(crate) fn split(
-    tier: Tier,
+    level: SimdLevel,
     algebra: &Algebra,
     transducer: &Transducer,
     text: &[u8],
     ends: &mut impl BoundarySink,
 ) {
-    split_watching(tier, algebra, transducer, text, |_, _| 0, ends);
+    split_watching(level, algebra, transducer, text, |_, _| 0, ends);
 }
 
-/// The same, with a watch for certain bytes: it says which they are in a block, which may begin within
-/// a word.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
+/// Splits like [`split`], and reports for each block the bytes that `watch` finds in it.
+///
+/// `watch` receives the block and the state carried into it, because a block may begin within a word.
 pub(crate) fn split_watching(
-    tier: Tier,
+    level: SimdLevel,
     algebra: &Algebra,
     transducer: &Transducer,
     text: &[u8],
     watch: impl Fn(&Block, Carry) -> u64,
     ends: &mut impl BoundarySink,
 ) {
-    debug_assert!(Tier::all().contains(&tier));
-    // SAFETY: `Tier::all` names only what the machine has, and nothing else makes a tier.
-    match tier {
-        Tier::Avx512 => unsafe { split_by_avx512(algebra, transducer, text, watch, ends) },
-        Tier::Avx2 => unsafe { split_by_avx2(algebra, transducer, text, watch, ends) },
-        Tier::Sse2 => unsafe { split_by_sse2(algebra, transducer, text, watch, ends) },
+    match level.kind() {
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        SimdKind::Avx512 => unsafe { split_by_avx512(algebra, transducer, text, watch, ends) },
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        SimdKind::Avx2 => unsafe { split_by_avx2(algebra, transducer, text, watch, ends) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every x86-64 machine has SSE2.
+        #[allow(unsafe_code)]
+        SimdKind::Baseline => unsafe { split_by_sse2(algebra, transducer, text, watch, ends) },
+        #[cfg(not(target_arch = "x86_64"))]
+        SimdKind::Baseline => {
+            split_by(algebra, transducer, text, watch, ends, Block::one_by_one, Wide::one_by_one);
+        }
     }
 }
 
-/// The same, with a watch for certain bytes: it says which they are in a block, which may begin within
-/// a word.
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn split_watching(
-    _: Tier,
-    algebra: &Algebra,
-    transducer: &Transducer,
-    text: &[u8],
-    watch: impl Fn(&Block, Carry) -> u64,
-    ends: &mut impl BoundarySink,
-) {
-    split_by(algebra, transducer, text, watch, ends, Block::one_by_one, Wide::one_by_one);
-}
-
-/// The loop over blocks as one tier compiles it, by the module of that name.
+/// The loop over blocks, compiled for one SIMD level with the kernels of that level's module.
 #[cfg(target_arch = "x86_64")]
-macro_rules! split_by_tier {
-    ($name:ident, $module:ident, $features:literal) => {
-        #[target_feature(enable = $features)]
-        fn $name(
-            algebra: &Algebra,
-            transducer: &Transducer,
-            text: &[u8],
-            watch: impl Fn(&Block, Carry) -> u64,
-            ends: &mut impl BoundarySink,
-        ) {
-            split_by(
-                algebra,
-                transducer,
-                text,
-                watch,
-                ends,
-                |bytes| classify::$module::classify(bytes),
-                |bytes, high| classify::$module::widen(bytes, high),
-            );
+macro_rules! split_by_level {
+    ($name:ident, $level:ident) => {
+        simd_fn! { $level,
+            fn $name(
+                algebra: &Algebra,
+                transducer: &Transducer,
+                text: &[u8],
+                watch: impl Fn(&Block, Carry) -> u64,
+                ends: &mut impl BoundarySink,
+            ) {
+                split_by(
+                    algebra,
+                    transducer,
+                    text,
+                    watch,
+                    ends,
+                    |bytes| classify::$level::classify(bytes),
+                    |bytes, high| classify::$level::widen(bytes, high),
+                );
+            }
         }
     };
 }
-
-// With all that `chunk` asks for where it takes the ends of a block, so that it is inlined.
 #[cfg(target_arch = "x86_64")]
-split_by_tier!(
-    split_by_avx512,
-    avx512,
-    "avx512f,avx512bw,avx512vbmi2,avx512bitalg,bmi1,bmi2,lzcnt,popcnt"
-);
+split_by_level!(split_by_avx512, avx512);
 #[cfg(target_arch = "x86_64")]
-split_by_tier!(split_by_avx2, avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
+split_by_level!(split_by_avx2, avx2);
 #[cfg(target_arch = "x86_64")]
-split_by_tier!(split_by_sse2, sse2, "sse2");
+split_by_level!(split_by_sse2, sse2);
 
 /// Bytes ahead of a block that are asked for.
 const AHEAD: usize = 1024;
 
-/// The loop over blocks, which each tier compiles with its own instructions.
+/// The loop over blocks, which each level compiles with its own instructions.
 #[inline(always)]
 fn split_by(
     algebra: &Algebra,
@@ -316,12 +260,17 @@ mod tests {
 
     fn assert_twins(grammar: &Grammar, algebra: &Algebra, transducer: &Transducer, text: &[u8]) {
         let expected = ends(|each| scalar::split(transducer, text, |piece| each(piece.len())));
-        for tier in Tier::all() {
+        for level in SimdLevel::detect_all() {
             let found = ends(|each| {
                 let mut pieces = Pieces::new(text, |piece: &[u8], _| each(piece.len()));
-                split(tier, algebra, transducer, text, &mut pieces);
+                split(level, algebra, transducer, text, &mut pieces);
             });
-            assert_eq!(found, expected, "{tier:?} {:?} {grammar:?}", String::from_utf8_lossy(text));
+            assert_eq!(
+                found,
+                expected,
+                "{level:?} {:?} {grammar:?}",
+                String::from_utf8_lossy(text)
+            );
         }
     }
 

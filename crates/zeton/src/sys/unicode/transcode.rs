@@ -1,5 +1,7 @@
 //! Code points of one width → UTF-8: what a text is in memory elsewhere becomes what is split here.
 
+use crate::sys::simd_level::{SimdKind, SimdLevel};
+
 /// A code point in one, two or four bytes.
 pub trait Unit: Copy + Into<u32> {
     /// Bytes that the UTF-8 of such a code point has at most.
@@ -64,18 +66,17 @@ pub fn transcode<U: Unit>(units: &[U]) -> Option<Vec<u8>> {
 
 /// Appends the UTF-8 of code points to a text, or of some of them before one that has none.
 pub fn transcode_into<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: each is called where the machine has what it asks for.
-    #[allow(unsafe_code)]
-    if is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vbmi2")
-        && is_x86_feature_detected!("popcnt")
-    {
-        return unsafe { avx512::transcode(units, text) };
-    } else if is_x86_feature_detected!("avx2") {
-        return unsafe { avx2::transcode(units, text) };
+    match SimdLevel::detect().kind() {
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        SimdKind::Avx512 => unsafe { avx512::transcode(units, text) },
+        // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        SimdKind::Avx2 => unsafe { avx2::transcode(units, text) },
+        SimdKind::Baseline => transcode_plainly(units, text),
     }
-    transcode_plainly(units, text)
 }
 
 fn transcode_plainly<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
@@ -149,6 +150,7 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::{Room, Unit};
+    use crate::sys::simd_level::simd_fn;
 
     /// Four characters by their lengths: four bits for those of two bytes or more, and above them
     /// four for those of three.
@@ -179,54 +181,56 @@ mod avx2 {
         forms
     };
 
-    #[target_feature(enable = "avx2")]
-    pub(super) fn transcode<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
-        super::transcode_by(units, text, |units, room| {
-            super::write(units, room, |points, room, mut end| {
-                for four in points.as_chunks().0 {
-                    end = put(four, room, end)?;
-                }
-                Some(end)
+    simd_fn! { avx2,
+        pub(super) fn transcode<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
+            super::transcode_by(units, text, |units, room| {
+                super::write(units, room, |points, room, mut end| {
+                    for four in points.as_chunks().0 {
+                        end = put(four, room, end)?;
+                    }
+                    Some(end)
+                })
             })
-        })
+        }
     }
 
-    /// Writes four characters, and bytes behind them that do not count; returns where they end, if
-    /// all are characters.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn put(four: &[u32; 4], room: &mut Room, end: usize) -> Option<usize> {
-        // SAFETY: four numbers are sixteen bytes.
-        #[allow(unsafe_code)]
-        let points = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
-        let all = |number: i32| _mm_set1_epi32(number);
-        let high = _mm_srli_epi32::<16>(points);
-        let surrogates = _mm_cmpeq_epi32(_mm_srli_epi32::<11>(points), all(0xd800 >> 11));
-        // Those of four bytes are rare.
-        if _mm_testz_si128(_mm_or_si128(high, surrogates), all(-1)) == 0 {
-            return super::put_each(four, room, end);
-        }
-        let two = _mm_cmpgt_epi32(points, all(0x7f));
-        let three = _mm_cmpgt_epi32(points, all(0x7ff));
-        let lanes = |mask: __m128i| _mm_movemask_ps(_mm_castsi128_ps(mask)) as usize;
-        let form = &FORMS[(lanes(two) | lanes(three) << 4) % FORMS.len()];
+    simd_fn! { avx2,
+        /// Writes four characters, and bytes behind them that do not count; returns where they end, if
+        /// all are characters.
+        #[inline]
+        fn put(four: &[u32; 4], room: &mut Room, end: usize) -> Option<usize> {
+            // SAFETY: four numbers are sixteen bytes.
+            #[allow(unsafe_code)]
+            let points = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
+            let all = |number: i32| _mm_set1_epi32(number);
+            let high = _mm_srli_epi32::<16>(points);
+            let surrogates = _mm_cmpeq_epi32(_mm_srli_epi32::<11>(points), all(0xd800 >> 11));
+            // Those of four bytes are rare.
+            if _mm_testz_si128(_mm_or_si128(high, surrogates), all(-1)) == 0 {
+                return super::put_each(four, room, end);
+            }
+            let two = _mm_cmpgt_epi32(points, all(0x7f));
+            let three = _mm_cmpgt_epi32(points, all(0x7ff));
+            let lanes = |mask: __m128i| _mm_movemask_ps(_mm_castsi128_ps(mask)) as usize;
+            let form = &FORMS[(lanes(two) | lanes(three) << 4) % FORMS.len()];
 
-        let tail = _mm_and_si128(_mm_slli_epi32::<2>(points), all(0x3f00));
-        let tail = _mm_or_si128(tail, _mm_and_si128(_mm_slli_epi32::<16>(points), all(0x3f_0000)));
-        let spelled =
-            _mm_or_si128(_mm_or_si128(_mm_srli_epi32::<12>(points), tail), all(0x80_80e0));
-        // What has two bytes begins with the second of them, and ASCII is the third as it is.
-        let spelled = _mm_or_si128(spelled, _mm_andnot_si128(three, all(0x4000)));
-        let spelled = _mm_blendv_epi8(_mm_slli_epi32::<16>(points), spelled, two);
+            let tail = _mm_and_si128(_mm_slli_epi32::<2>(points), all(0x3f00));
+            let tail = _mm_or_si128(tail, _mm_and_si128(_mm_slli_epi32::<16>(points), all(0x3f_0000)));
+            let spelled =
+                _mm_or_si128(_mm_or_si128(_mm_srli_epi32::<12>(points), tail), all(0x80_80e0));
+            // What has two bytes begins with the second of them, and ASCII is the third as it is.
+            let spelled = _mm_or_si128(spelled, _mm_andnot_si128(three, all(0x4000)));
+            let spelled = _mm_blendv_epi8(_mm_slli_epi32::<16>(points), spelled, two);
 
-        let place = &mut room[end..end + 16];
-        // SAFETY: sixteen bytes are read and written where there are as many.
-        #[allow(unsafe_code)]
-        unsafe {
-            let bytes = _mm_loadu_si128(form.bytes.as_ptr().cast());
-            _mm_storeu_si128(place.as_mut_ptr().cast(), _mm_shuffle_epi8(spelled, bytes));
+            let place = &mut room[end..end + 16];
+            // SAFETY: sixteen bytes are read and written where there are as many.
+            #[allow(unsafe_code)]
+            unsafe {
+                let bytes = _mm_loadu_si128(form.bytes.as_ptr().cast());
+                _mm_storeu_si128(place.as_mut_ptr().cast(), _mm_shuffle_epi8(spelled, bytes));
+            }
+            Some(end + form.length)
         }
-        Some(end + form.length)
     }
 }
 
@@ -237,73 +241,76 @@ mod avx512 {
     use std::arch::x86_64::*;
 
     use super::{Room, STEP, Unit};
+    use crate::sys::simd_level::simd_fn;
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub(super) fn transcode<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
-        super::transcode_by(units, text, |units, room| {
-            let (steps, rest) = units.as_chunks::<STEP>();
-            let mut end = 0;
-            for step in steps {
-                end = put(step.map(Into::into), room, end)?;
-            }
-            super::put_each(rest, room, end)
-        })
+    simd_fn! { avx512,
+        pub(super) fn transcode<U: Unit>(units: &[U], text: &mut Vec<u8>) -> Option<()> {
+            super::transcode_by(units, text, |units, room| {
+                let (steps, rest) = units.as_chunks::<STEP>();
+                let mut end = 0;
+                for step in steps {
+                    end = put(step.map(Into::into), room, end)?;
+                }
+                super::put_each(rest, room, end)
+            })
+        }
     }
 
-    /// Writes sixteen characters, and bytes behind them that do not count; returns where they end,
-    /// if all are characters.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    fn put(points: [u32; STEP], room: &mut Room, end: usize) -> Option<usize> {
-        let place: &mut [u8; 64] =
-            (&mut room[end..end + 64]).try_into().expect("the range has 64 bytes");
-        // SAFETY: sixteen numbers are 64 bytes.
-        #[allow(unsafe_code)]
-        let points = unsafe { _mm512_loadu_si512(points.as_ptr().cast()) };
-        let two = _mm512_cmpge_epu32_mask(points, _mm512_set1_epi32(0x80));
-        if two == 0 {
-            let bytes = _mm512_cvtepi32_epi8(points);
-            // SAFETY: sixteen bytes are written where there are 64.
+    simd_fn! { avx512,
+        /// Writes sixteen characters, and bytes behind them that do not count; returns where they end,
+        /// if all are characters.
+        #[inline]
+        fn put(points: [u32; STEP], room: &mut Room, end: usize) -> Option<usize> {
+            let place: &mut [u8; 64] =
+                (&mut room[end..end + 64]).try_into().expect("the range has 64 bytes");
+            // SAFETY: sixteen numbers are 64 bytes.
+            #[allow(unsafe_code)]
+            let points = unsafe { _mm512_loadu_si512(points.as_ptr().cast()) };
+            let two = _mm512_cmpge_epu32_mask(points, _mm512_set1_epi32(0x80));
+            if two == 0 {
+                let bytes = _mm512_cvtepi32_epi8(points);
+                // SAFETY: sixteen bytes are written where there are 64.
+                #[allow(unsafe_code)]
+                unsafe {
+                    _mm_storeu_si128(place.as_mut_ptr().cast(), bytes);
+                }
+                return Some(end + STEP);
+            }
+            let three = _mm512_cmpge_epu32_mask(points, _mm512_set1_epi32(0x800));
+            let four = _mm512_cmpge_epu32_mask(points, _mm512_set1_epi32(0x1_0000));
+            let high = _mm512_and_si512(points, _mm512_set1_epi32(!0x7ff));
+            let surrogates = _mm512_cmpeq_epi32_mask(high, _mm512_set1_epi32(0xd800));
+            let above = _mm512_cmpgt_epu32_mask(points, _mm512_set1_epi32(0x10_ffff));
+            if surrogates | above != 0 {
+                return None;
+            }
+
+            // The last byte of a character is the highest of its lane. A byte of these marks has its
+            // highest bit set if and only if the character has that byte.
+            let marks = _mm512_set1_epi32(0x8000_0000_u32 as i32);
+            let marks = _mm512_mask_mov_epi32(marks, two, _mm512_set1_epi32(0x80c0_0000_u32 as i32));
+            let marks = _mm512_mask_mov_epi32(marks, three, _mm512_set1_epi32(0x8080_e000_u32 as i32));
+            let marks = _mm512_mask_mov_epi32(marks, four, _mm512_set1_epi32(0x8080_80f0_u32 as i32));
+            let has = _mm512_movepi8_mask(marks);
+
+            let six = |bits: __m512i, at: i32| _mm512_and_si512(bits, _mm512_set1_epi32(0x3f << at));
+            let tail = six(_mm512_slli_epi32::<24>(points), 24);
+            let tail = _mm512_or_si512(tail, six(_mm512_slli_epi32::<10>(points), 16));
+            let tail = _mm512_or_si512(tail, six(_mm512_srli_epi32::<4>(points), 8));
+            let tail = _mm512_or_si512(tail, _mm512_srli_epi32::<18>(points));
+            let spelled = _mm512_or_si512(tail, marks);
+            // ASCII has seven bits, and no mark.
+            let one = _mm512_slli_epi32::<24>(points);
+            let spelled = _mm512_mask_mov_epi32(one, two, spelled);
+
+            let bytes = _mm512_maskz_compress_epi8(has, spelled);
+            // SAFETY: 64 bytes are written where there are 64.
             #[allow(unsafe_code)]
             unsafe {
-                _mm_storeu_si128(place.as_mut_ptr().cast(), bytes);
+                _mm512_storeu_si512(place.as_mut_ptr().cast(), bytes);
             }
-            return Some(end + STEP);
+            Some(end + has.count_ones() as usize)
         }
-        let three = _mm512_cmpge_epu32_mask(points, _mm512_set1_epi32(0x800));
-        let four = _mm512_cmpge_epu32_mask(points, _mm512_set1_epi32(0x1_0000));
-        let high = _mm512_and_si512(points, _mm512_set1_epi32(!0x7ff));
-        let surrogates = _mm512_cmpeq_epi32_mask(high, _mm512_set1_epi32(0xd800));
-        let above = _mm512_cmpgt_epu32_mask(points, _mm512_set1_epi32(0x10_ffff));
-        if surrogates | above != 0 {
-            return None;
-        }
-
-        // The last byte of a character is the highest of its lane. A byte of these marks has its
-        // highest bit set if and only if the character has that byte.
-        let marks = _mm512_set1_epi32(0x8000_0000_u32 as i32);
-        let marks = _mm512_mask_mov_epi32(marks, two, _mm512_set1_epi32(0x80c0_0000_u32 as i32));
-        let marks = _mm512_mask_mov_epi32(marks, three, _mm512_set1_epi32(0x8080_e000_u32 as i32));
-        let marks = _mm512_mask_mov_epi32(marks, four, _mm512_set1_epi32(0x8080_80f0_u32 as i32));
-        let has = _mm512_movepi8_mask(marks);
-
-        let six = |bits: __m512i, at: i32| _mm512_and_si512(bits, _mm512_set1_epi32(0x3f << at));
-        let tail = six(_mm512_slli_epi32::<24>(points), 24);
-        let tail = _mm512_or_si512(tail, six(_mm512_slli_epi32::<10>(points), 16));
-        let tail = _mm512_or_si512(tail, six(_mm512_srli_epi32::<4>(points), 8));
-        let tail = _mm512_or_si512(tail, _mm512_srli_epi32::<18>(points));
-        let spelled = _mm512_or_si512(tail, marks);
-        // ASCII has seven bits, and no mark.
-        let one = _mm512_slli_epi32::<24>(points);
-        let spelled = _mm512_mask_mov_epi32(one, two, spelled);
-
-        let bytes = _mm512_maskz_compress_epi8(has, spelled);
-        // SAFETY: 64 bytes are written where there are 64.
-        #[allow(unsafe_code)]
-        unsafe {
-            _mm512_storeu_si512(place.as_mut_ptr().cast(), bytes);
-        }
-        Some(end + has.count_ones() as usize)
     }
 }
 
@@ -319,8 +326,8 @@ mod tests {
         };
         let mut ways = vec![by(&|text| transcode_plainly(units, text)), transcode(units)];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has it.
+        if SimdLevel::detect_all().iter().any(|level| level.kind() == SimdKind::Avx2) {
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[allow(unsafe_code)]
             ways.push(by(&|text| unsafe { avx2::transcode(units, text) }));
         }

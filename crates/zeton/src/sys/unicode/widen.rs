@@ -3,6 +3,8 @@
 use std::mem::MaybeUninit;
 
 use super::Unit;
+#[cfg(target_arch = "x86_64")]
+use crate::sys::simd_level::{SimdKind, SimdLevel};
 
 /// How many bytes the widest character of a text needs, if each has as many.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,11 +62,8 @@ pub fn measure(text: &str) -> (usize, Width) {
 pub fn widen<U: Unit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let text = text.as_bytes();
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-    {
-        // SAFETY: the machine has what it asks for.
+    if SimdLevel::detect().kind() != SimdKind::Baseline {
+        // SAFETY: a `SimdLevel` above the baseline has all features of AVX2's.
         #[allow(unsafe_code)]
         let (at, count) = unsafe { avx2::widen(text, units) };
         return count + widen_from(at, text, &mut units[count..]);
@@ -146,6 +145,7 @@ mod avx2 {
     use std::mem::MaybeUninit;
 
     use super::{Unit, point, put_ascii};
+    use crate::sys::simd_level::simd_fn;
 
     /// Bytes that are looked at together.
     const BLOCK: usize = 64;
@@ -212,74 +212,77 @@ mod avx2 {
         shuffles
     };
 
-    /// Writes the code points of most of a text; returns how many bytes they have, and how many they
-    /// are.
-    #[target_feature(enable = "avx2,bmi1,bmi2")]
-    pub(super) fn widen<U: Unit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
-        let (mut at, mut count) = (0, 0);
-        while let Some(block) = text[at..].first_chunk::<BLOCK>() {
-            let (high, begun) = look(block);
-            if high == 0 {
-                put_ascii(block, &mut units[count..]);
-                (at, count) = (at + BLOCK, count + BLOCK);
-                continue;
-            }
-            let mut place = 0;
-            while place <= BLOCK - VECTOR {
-                let form = &FORMS[(begun >> place) as usize % FORMS.len()];
-                if form.bytes == 0 {
-                    let bytes = [0, 1, 2, 3].map(|after| block[place + after]);
-                    units[count].write(U::of(point(bytes)));
-                    place += bytes[0].leading_ones().max(1) as usize;
-                    count += 1;
+    simd_fn! { avx2,
+        /// Writes the code points of most of a text; returns how many bytes they have, and how many they
+        /// are.
+        pub(super) fn widen<U: Unit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
+            let (mut at, mut count) = (0, 0);
+            while let Some(block) = text[at..].first_chunk::<BLOCK>() {
+                let (high, begun) = look(block);
+                if high == 0 {
+                    put_ascii(block, &mut units[count..]);
+                    (at, count) = (at + BLOCK, count + BLOCK);
                     continue;
                 }
-                let points = points(block, place, &SHUFFLES[usize::from(form.way) % WAYS]);
-                for (unit, point) in units[count..count + 4].iter_mut().zip(points) {
-                    unit.write(U::of(point));
+                let mut place = 0;
+                while place <= BLOCK - VECTOR {
+                    let form = &FORMS[(begun >> place) as usize % FORMS.len()];
+                    if form.bytes == 0 {
+                        let bytes = [0, 1, 2, 3].map(|after| block[place + after]);
+                        units[count].write(U::of(point(bytes)));
+                        place += bytes[0].leading_ones().max(1) as usize;
+                        count += 1;
+                        continue;
+                    }
+                    let points = points(block, place, &SHUFFLES[usize::from(form.way) % WAYS]);
+                    for (unit, point) in units[count..count + 4].iter_mut().zip(points) {
+                        unit.write(U::of(point));
+                    }
+                    place += usize::from(form.bytes);
+                    count += 4;
                 }
-                place += usize::from(form.bytes);
-                count += 4;
+                at += place;
             }
-            at += place;
+            (at, count)
         }
-        (at, count)
     }
 
-    /// Which bytes are beyond ASCII, and which begin a character.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn look(block: &[u8; BLOCK]) -> (u64, u64) {
-        let (mut high, mut begun) = (0, 0);
-        for (half, bytes) in block.as_chunks::<32>().0.iter().enumerate() {
-            // SAFETY: 32 bytes are read from where there are as many.
+    simd_fn! { avx2,
+        /// Which bytes are beyond ASCII, and which begin a character.
+        #[inline]
+        fn look(block: &[u8; BLOCK]) -> (u64, u64) {
+            let (mut high, mut begun) = (0, 0);
+            for (half, bytes) in block.as_chunks::<32>().0.iter().enumerate() {
+                // SAFETY: 32 bytes are read from where there are as many.
+                #[allow(unsafe_code)]
+                let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+                // As signed numbers, bytes 10xxxxxx are the lowest.
+                let begins = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(0xBF_u8 as i8));
+                high |= u64::from(_mm256_movemask_epi8(bytes) as u32) << (32 * half);
+                begun |= u64::from(_mm256_movemask_epi8(begins) as u32) << (32 * half);
+            }
+            (high, begun)
+        }
+    }
+
+    simd_fn! { avx2,
+        /// The code points of four characters from a place of a block on.
+        #[inline]
+        fn points(block: &[u8; BLOCK], place: usize, shuffle: &[u8; VECTOR]) -> [u32; 4] {
+            let bytes = &block[place..place + VECTOR];
+            let mut points = [0; 4];
+            // SAFETY: sixteen bytes are read, and written, where there are as many.
             #[allow(unsafe_code)]
-            let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
-            // As signed numbers, bytes 10xxxxxx are the lowest.
-            let begins = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(0xBF_u8 as i8));
-            high |= u64::from(_mm256_movemask_epi8(bytes) as u32) << (32 * half);
-            begun |= u64::from(_mm256_movemask_epi8(begins) as u32) << (32 * half);
+            unsafe {
+                let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+                let bytes = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
+                let bits = |mask: i32| _mm_and_si128(bytes, _mm_set1_epi32(mask));
+                let spelled = _mm_or_si128(bits(0x7F), _mm_srli_epi32::<2>(bits(0x3F00)));
+                let spelled = _mm_or_si128(spelled, _mm_srli_epi32::<4>(bits(0xF_0000)));
+                _mm_storeu_si128(points.as_mut_ptr().cast(), spelled);
+            }
+            points
         }
-        (high, begun)
-    }
-
-    /// The code points of four characters from a place of a block on.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn points(block: &[u8; BLOCK], place: usize, shuffle: &[u8; VECTOR]) -> [u32; 4] {
-        let bytes = &block[place..place + VECTOR];
-        let mut points = [0; 4];
-        // SAFETY: sixteen bytes are read, and written, where there are as many.
-        #[allow(unsafe_code)]
-        unsafe {
-            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            let bytes = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
-            let bits = |mask: i32| _mm_and_si128(bytes, _mm_set1_epi32(mask));
-            let spelled = _mm_or_si128(bits(0x7F), _mm_srli_epi32::<2>(bits(0x3F00)));
-            let spelled = _mm_or_si128(spelled, _mm_srli_epi32::<4>(bits(0xF_0000)));
-            _mm_storeu_si128(points.as_mut_ptr().cast(), spelled);
-        }
-        points
     }
 }
 

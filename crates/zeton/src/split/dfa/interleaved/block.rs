@@ -22,35 +22,38 @@ pub(super) mod avx512 {
     };
 
     use super::BLOCK;
+    use crate::sys::simd_level::simd_fn;
 
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(in crate::split::dfa::interleaved) fn classify(
-        ascii: &[u8; 128],
-        other: u8,
-        block: &[u8; BLOCK],
-    ) -> ([u8; BLOCK], u64) {
-        let mut classes = [0; BLOCK];
-        // SAFETY: sixty-four bytes are read, and written, where there are as many.
-        #[allow(unsafe_code)]
-        unsafe {
-            let [low, high] = [0, 64].map(|at| _mm512_loadu_si512(ascii[at..].as_ptr().cast()));
-            let bytes = _mm512_loadu_si512(block.as_ptr().cast());
-            let is_high = _mm512_movepi8_mask(bytes);
-            let found = _mm512_permutex2var_epi8(low, bytes, high);
-            let found = _mm512_mask_mov_epi8(found, is_high, _mm512_set1_epi8(other as i8));
-            _mm512_storeu_si512(classes.as_mut_ptr().cast(), found);
-            (classes, is_high)
+    simd_fn! { avx512,
+        #[inline]
+        pub(in crate::split::dfa::interleaved) fn classify(
+            ascii: &[u8; 128],
+            other: u8,
+            block: &[u8; BLOCK],
+        ) -> ([u8; BLOCK], u64) {
+            let mut classes = [0; BLOCK];
+            // SAFETY: sixty-four bytes are read, and written, where there are as many.
+            #[allow(unsafe_code)]
+            unsafe {
+                let [low, high] = [0, 64].map(|at| _mm512_loadu_si512(ascii[at..].as_ptr().cast()));
+                let bytes = _mm512_loadu_si512(block.as_ptr().cast());
+                let is_high = _mm512_movepi8_mask(bytes);
+                let found = _mm512_permutex2var_epi8(low, bytes, high);
+                let found = _mm512_mask_mov_epi8(found, is_high, _mm512_set1_epi8(other as i8));
+                _mm512_storeu_si512(classes.as_mut_ptr().cast(), found);
+                (classes, is_high)
+            }
         }
     }
 
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(in crate::split::dfa::interleaved) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
-        // SAFETY: as many bytes are read as there are.
-        #[allow(unsafe_code)]
-        let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(bit as i8))
+    simd_fn! { avx512,
+        #[inline]
+        pub(in crate::split::dfa::interleaved) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+            // SAFETY: as many bytes are read as there are.
+            #[allow(unsafe_code)]
+            let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+            _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(bit as i8))
+        }
     }
 }
 
@@ -64,83 +67,86 @@ pub(super) mod avx2 {
     };
 
     use super::BLOCK;
+    use crate::sys::simd_level::simd_fn;
 
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(in crate::split::dfa::interleaved) fn classify(
-        ascii: &[u8; 128],
-        other: u8,
-        block: &[u8; BLOCK],
-    ) -> ([u8; BLOCK], u64) {
-        let (mut classes, mut is_high) = ([0; BLOCK], 0);
-        // SAFETY: sixteen or thirty-two bytes are read, and written, where there are as many.
-        #[allow(unsafe_code)]
-        unsafe {
-            let rows: [__m256i; 8] = std::array::from_fn(|row| {
-                let row = _mm_loadu_si128(ascii[16 * row..].as_ptr().cast());
-                _mm256_broadcastsi128_si256(row)
-            });
-            for at in [0, 32] {
-                let bytes = _mm256_loadu_si256(block[at..].as_ptr().cast());
-                let mut found = _mm256_setzero_si256();
-                for (number, row) in rows.into_iter().enumerate() {
-                    // The low half of a byte of this row, and for all others a number that finds nothing.
-                    let within = _mm256_xor_si256(bytes, _mm256_set1_epi8((number << 4) as i8));
-                    let within = _mm256_adds_epu8(within, _mm256_set1_epi8(0x70));
-                    found = _mm256_or_si256(found, _mm256_shuffle_epi8(row, within));
+    simd_fn! { avx2,
+        #[inline]
+        pub(in crate::split::dfa::interleaved) fn classify(
+            ascii: &[u8; 128],
+            other: u8,
+            block: &[u8; BLOCK],
+        ) -> ([u8; BLOCK], u64) {
+            let (mut classes, mut is_high) = ([0; BLOCK], 0);
+            // SAFETY: sixteen or thirty-two bytes are read, and written, where there are as many.
+            #[allow(unsafe_code)]
+            unsafe {
+                let rows: [__m256i; 8] = std::array::from_fn(|row| {
+                    let row = _mm_loadu_si128(ascii[16 * row..].as_ptr().cast());
+                    _mm256_broadcastsi128_si256(row)
+                });
+                for at in [0, 32] {
+                    let bytes = _mm256_loadu_si256(block[at..].as_ptr().cast());
+                    let mut found = _mm256_setzero_si256();
+                    for (number, row) in rows.into_iter().enumerate() {
+                        // The low half of a byte of this row, and for all others a number that finds nothing.
+                        let within = _mm256_xor_si256(bytes, _mm256_set1_epi8((number << 4) as i8));
+                        let within = _mm256_adds_epu8(within, _mm256_set1_epi8(0x70));
+                        found = _mm256_or_si256(found, _mm256_shuffle_epi8(row, within));
+                    }
+                    found = _mm256_blendv_epi8(found, _mm256_set1_epi8(other as i8), bytes);
+                    _mm256_storeu_si256(classes[at..].as_mut_ptr().cast(), found);
+                    is_high |= u64::from(_mm256_movemask_epi8(bytes) as u32) << at;
                 }
-                found = _mm256_blendv_epi8(found, _mm256_set1_epi8(other as i8), bytes);
-                _mm256_storeu_si256(classes[at..].as_mut_ptr().cast(), found);
-                is_high |= u64::from(_mm256_movemask_epi8(bytes) as u32) << at;
             }
+            (classes, is_high)
         }
-        (classes, is_high)
     }
 
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(in crate::split::dfa::interleaved) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
-        let bit = _mm256_set1_epi8(bit as i8);
-        [0, 32].into_iter().fold(0, |having, at| {
-            // SAFETY: thirty-two bytes are read where there are as many.
-            #[allow(unsafe_code)]
-            let bytes = unsafe { _mm256_loadu_si256(block[at..].as_ptr().cast()) };
-            let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
-            having | u64::from(_mm256_movemask_epi8(is_set) as u32) << at
-        })
+    simd_fn! { avx2,
+        #[inline]
+        pub(in crate::split::dfa::interleaved) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+            let bit = _mm256_set1_epi8(bit as i8);
+            [0, 32].into_iter().fold(0, |having, at| {
+                // SAFETY: thirty-two bytes are read where there are as many.
+                #[allow(unsafe_code)]
+                let bytes = unsafe { _mm256_loadu_si256(block[at..].as_ptr().cast()) };
+                let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+                having | u64::from(_mm256_movemask_epi8(is_set) as u32) << at
+            })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::simd_level::Tier;
+    use crate::sys::simd_level::{SimdKind, SimdLevel};
     use crate::testing::Random;
 
     #[test]
-    fn all_tiers_find_the_same() {
+    fn all_simd_levels_find_the_same() {
         let mut random = Random(3);
         let ascii = std::array::from_fn(|_| random.below(200) as u8);
         for _ in 0..1000 {
             let block = std::array::from_fn(|_| random.below(256) as u8);
             let expected = classify(&ascii, 222, &block);
-            for tier in Tier::all() {
-                let (found, having_bit) = match tier {
-                    // SAFETY: `Tier::all` names only what the machine has.
+            for level in SimdLevel::detect_all() {
+                let (found, having_bit) = match level.kind() {
+                    // SAFETY: `SimdLevel::all` names only what the machine has.
                     #[cfg(target_arch = "x86_64")]
                     #[allow(unsafe_code)]
-                    Tier::Avx512 => unsafe {
+                    SimdKind::Avx512 => unsafe {
                         (avx512::classify(&ascii, 222, &block), avx512::having(&block, 8))
                     },
                     #[cfg(target_arch = "x86_64")]
                     #[allow(unsafe_code)]
-                    Tier::Avx2 => unsafe {
+                    SimdKind::Avx2 => unsafe {
                         (avx2::classify(&ascii, 222, &block), avx2::having(&block, 8))
                     },
-                    Tier::Plain => continue,
+                    SimdKind::Baseline => continue,
                 };
-                assert_eq!(found, expected, "{tier:?}");
-                assert_eq!(having_bit, having(&block, 8), "{tier:?}");
+                assert_eq!(found, expected, "{level:?}");
+                assert_eq!(having_bit, having(&block, 8), "{level:?}");
             }
         }
     }

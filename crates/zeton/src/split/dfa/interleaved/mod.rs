@@ -9,7 +9,9 @@ use std::cell::Cell;
 
 use super::BoundarySink;
 use crate::pattern::{Dfa, Does, Leap, Leaps};
-use crate::sys::simd_level::Tier;
+#[cfg(target_arch = "x86_64")]
+use crate::sys::simd_level::simd_fn;
+use crate::sys::simd_level::{SimdKind, SimdLevel};
 use crate::sys::unicode::read_char;
 
 /// Stretches that are read at a time.
@@ -23,7 +25,7 @@ const BLOCK: usize = 64;
 
 /// The buffers of a window.
 pub(super) struct Window {
-    tier: Tier,
+    level: SimdLevel,
     /// The class of each byte, and one behind the last.
     classes: [u8; WINDOW + 1],
     /// The classes of each byte and the next.
@@ -44,7 +46,7 @@ thread_local! {
 impl Default for Window {
     fn default() -> Self {
         Self {
-            tier: Tier::best(),
+            level: SimdLevel::detect(),
             classes: [0; WINDOW + 1],
             pairs: [0; WINDOW],
             found: [0; WINDOW + BLOCK],
@@ -114,34 +116,35 @@ impl Window {
 
     /// Finds the classes of so many bytes.
     fn classify(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
-        debug_assert!(Tier::all().contains(&self.tier));
-        match self.tier {
-            // SAFETY: the tier is `Tier::best`, or in tests one of `Tier::all`: what the machine has.
+        match self.level.kind() {
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx512 => unsafe { self.classify_by_avx512(automaton, leaps, text, bytes) },
-            // SAFETY: likewise.
+            SimdKind::Avx512 => unsafe { self.classify_by_avx512(automaton, leaps, text, bytes) },
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx2 => unsafe { self.classify_by_avx2(automaton, leaps, text, bytes) },
-            Tier::Plain => self.classify_by(automaton, leaps, text, bytes, block::classify),
+            SimdKind::Avx2 => unsafe { self.classify_by_avx2(automaton, leaps, text, bytes) },
+            SimdKind::Baseline => self.classify_by(automaton, leaps, text, bytes, block::classify),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,lzcnt")]
-    fn classify_by_avx512(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
-        self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
-            block::avx512::classify(ascii, inert, block)
-        });
+    simd_fn! { avx512,
+        fn classify_by_avx512(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
+            self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
+                block::avx512::classify(ascii, inert, block)
+            });
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    fn classify_by_avx2(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
-        self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
-            block::avx2::classify(ascii, inert, block)
-        });
+    simd_fn! { avx2,
+        fn classify_by_avx2(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
+            self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
+                block::avx2::classify(ascii, inert, block)
+            });
+        }
     }
 
     #[inline(always)]
@@ -304,29 +307,31 @@ impl Window {
 
     /// Finds before which bytes up to an end a piece ends.
     fn find_cuts(&mut self, end: usize) {
-        match self.tier {
+        match self.level.kind() {
             // SAFETY: as for `classify`.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx512 => unsafe { self.find_cuts_by_avx512(end) },
-            // SAFETY: likewise.
+            SimdKind::Avx512 => unsafe { self.find_cuts_by_avx512(end) },
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            Tier::Avx2 => unsafe { self.find_cuts_by_avx2(end) },
-            Tier::Plain => self.find_cuts_by(end, block::having),
+            SimdKind::Avx2 => unsafe { self.find_cuts_by_avx2(end) },
+            SimdKind::Baseline => self.find_cuts_by(end, block::having),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,lzcnt")]
-    fn find_cuts_by_avx512(&mut self, end: usize) {
-        self.find_cuts_by(end, |does, bit| block::avx512::having(does, bit));
+    simd_fn! { avx512,
+        fn find_cuts_by_avx512(&mut self, end: usize) {
+            self.find_cuts_by(end, |does, bit| block::avx512::having(does, bit));
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    fn find_cuts_by_avx2(&mut self, end: usize) {
-        self.find_cuts_by(end, |does, bit| block::avx2::having(does, bit));
+    simd_fn! { avx2,
+        fn find_cuts_by_avx2(&mut self, end: usize) {
+            self.find_cuts_by(end, |does, bit| block::avx2::having(does, bit));
+        }
     }
 
     #[inline(always)]
@@ -364,10 +369,12 @@ mod tests {
     use crate::testing::{OUTSIDE, PARTS, Random};
 
     #[test]
-    fn all_tiers_split_alike_with_what_others_left() {
+    fn all_simd_levels_split_alike_with_what_others_left() {
         let mut random = Random(7);
-        let mut windows: Vec<Window> =
-            Tier::all().into_iter().map(|tier| Window { tier, ..Window::default() }).collect();
+        let mut windows: Vec<Window> = SimdLevel::detect_all()
+            .into_iter()
+            .map(|level| Window { level, ..Window::default() })
+            .collect();
         let mut split = 0;
         for round in 0..2000 {
             let automaton = Dfa::of(OUTSIDE[round % OUTSIDE.len()]).unwrap();

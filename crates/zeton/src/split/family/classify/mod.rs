@@ -76,26 +76,32 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::sys::simd_level::{SimdKind, SimdLevel};
 
     #[test]
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
     fn every_byte_has_its_class_at_every_place() {
+        let levels = SimdLevel::detect_all();
         for byte in 0..=u8::MAX {
             for at in 0..64 {
                 for other in [b'a', b' ', 0xC3] {
                     let mut bytes = [other; 64];
                     bytes[at] = byte;
                     let plain = Block::one_by_one(&bytes);
-                    // SAFETY: each is called where the machine has what it asks for.
-                    unsafe {
-                        assert_eq!(sse2::classify(&bytes), plain, "{byte} at {at}");
-                        if is_x86_feature_detected!("avx2") {
-                            assert_eq!(avx2::classify(&bytes), plain, "{byte} at {at}");
-                        }
-                        if is_x86_feature_detected!("avx512bw") {
-                            assert_eq!(avx512::classify(&bytes), plain, "{byte} at {at}");
-                        }
+                    for level in &levels {
+                        let found = match level.kind() {
+                            // SAFETY: a `SimdLevel` of this kind exists only where detection found
+                            // its features.
+                            SimdKind::Avx512 => unsafe { avx512::classify(&bytes) },
+                            // SAFETY: a `SimdLevel` of this kind exists only where detection found
+                            // its features.
+                            SimdKind::Avx2 => unsafe { avx2::classify(&bytes) },
+                            // SAFETY: every x86-64 machine has SSE2.
+                            SimdKind::Baseline => unsafe { sse2::classify(&bytes) },
+                        };
+                        assert_eq!(found, plain, "{byte} at {at}, {level:?}");
                     }
                 }
             }
@@ -113,15 +119,16 @@ mod tests {
             let see = |mask: u64| mask & below(limit);
             (wide.classes.0.map(see), see(wide.continuations), limit)
         };
-        // SAFETY: each is called where the machine has what it asks for.
-        unsafe {
-            assert_eq!(seen(&sse2::widen(bytes, high)), seen(&plain), "{bytes:x?}");
-            if is_x86_feature_detected!("avx2") {
-                assert_eq!(seen(&avx2::widen(bytes, high)), seen(&plain), "{bytes:x?}");
-            }
-            if is_x86_feature_detected!("avx512bitalg") && is_x86_feature_detected!("avx512bw") {
-                assert_eq!(seen(&avx512::widen(bytes, high)), seen(&plain), "{bytes:x?}");
-            }
+        for level in SimdLevel::detect_all() {
+            let found = match level.kind() {
+                // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+                SimdKind::Avx512 => unsafe { avx512::widen(bytes, high) },
+                // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+                SimdKind::Avx2 => unsafe { avx2::widen(bytes, high) },
+                // SAFETY: every x86-64 machine has SSE2.
+                SimdKind::Baseline => unsafe { sse2::widen(bytes, high) },
+            };
+            assert_eq!(seen(&found), seen(&plain), "{bytes:x?}, {level:?}");
         }
     }
 
