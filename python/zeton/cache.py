@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from zeton._engine import IMAGE_ENGINE, Engine, from_file, from_image, write_image
+from zeton._engine import IMAGE_ENGINE, TokenizerCore, from_file, from_image, write_image
 
 __all__ = ["cache_folder", "from_content"]
 
@@ -66,7 +66,7 @@ def _is_ours(folder: str) -> bool:
         return False
 
 
-def from_content(content: bytes, *, keep: bool = True) -> Engine:
+def from_content(content: bytes, *, keep: bool = True) -> TokenizerCore:
     """Read a `.zeton` file's content, from its image if there is one; if not, `keep` makes one."""
     sized = CONTENT_BYTES_MIN <= len(content) <= CONTENT_BYTES_MAX
     path = cache_folder() if sized else None
@@ -101,7 +101,7 @@ def _open_folder(path: Path, *, make: bool) -> int | None:
     return None
 
 
-def _read(folder: int, name: str, content: bytes) -> Engine | None:
+def _read(folder: int, name: str, content: bytes) -> TokenizerCore | None:
     """Read an image that is a file of the user's own, and no link to one."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -123,7 +123,7 @@ def _is_own(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & others
 
 
-def _write(folder: int, name: str, content: bytes, engine: Engine) -> None:
+def _write(folder: int, name: str, content: bytes, engine: TokenizerCore) -> None:
     """Write an image that appears whole or not at all.
 
     It is not synced: one that a crash has damaged is found out by its checksum.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from zeton._engine import Engine
+from zeton._engine import TokenizerCore
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,6 @@ class Info:
         return f"{self.split}{table}{f', {self.vectors}' if self.vectors else ''}"
 
 
-def read_info(engine: Engine) -> Info:
+def read_info(engine: TokenizerCore) -> Info:
     """Return how a tokenizer's pattern is run."""
     return Info(**engine.read_path())

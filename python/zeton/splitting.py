@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 from zeton._engine import (
     VERSION,
-    Engine,
+    TokenizerCore,
     encode_pieces,
     explain_piece,
     find_specials,
@@ -201,11 +201,11 @@ class SplitTokenizer(Tokenizer):
         mark = mark_of(checked(split))
         return cls._by(from_ranks(dict(ranks), mark, named, notes, by_function=True), split)
 
-    def _like(self, engine: Engine) -> Self:
+    def _like(self, engine: TokenizerCore) -> Self:
         return self._by(engine, self.function)
 
     @classmethod
-    def _by(cls, engine: Engine, split: Split) -> Self:
+    def _by(cls, engine: TokenizerCore, split: Split) -> Self:
         made = cls._of(engine)
         made._function = split  # noqa: SLF001 - our own.
         return made

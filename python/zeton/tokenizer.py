@@ -11,7 +11,7 @@ from zeton._engine import (
     VERSION,
     Decoder,
     Encoder,
-    Engine,
+    TokenizerCore,
     find_completions,
     from_ranks,
 )
@@ -40,7 +40,7 @@ FILE_NAME = "tokenizer.zeton"
 """What a tokenizer's file is called in a folder."""
 
 
-class Tokenizer(Engine):
+class Tokenizer(TokenizerCore):
     """A vocabulary, a pattern and specials. It never changes, and threads may share it.
 
     >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257}
@@ -70,10 +70,10 @@ class Tokenizer(Engine):
         return cls._of(from_ranks(dict(ranks), chosen, named, {"version": VERSION}))
 
     @classmethod
-    def _of(cls, engine: Engine) -> Self:
+    def _of(cls, engine: TokenizerCore) -> Self:
         return super().__new__(cls, engine)
 
-    def _like(self, engine: Engine) -> Self:
+    def _like(self, engine: TokenizerCore) -> Self:
         return self._of(engine)
 
     def truncate(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 
-from zeton._engine import Engine
+from zeton._engine import TokenizerCore
 from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import AnswerError, DeviceError
 from zeton.accel.images import digest_of, kept_image, tables_in
@@ -116,7 +116,7 @@ class Device:
         One that does not fit is refused with the sizes needed and available.
         Texts that are on their way are encoded first; a card that has failed is reset.
         """
-        if not isinstance(tokenizer, Engine):
+        if not isinstance(tokenizer, TokenizerCore):
             kind = type(tokenizer).__name__
             raise TypeError(f"a card is loaded with a Tokenizer, not {kind}; see zeton.pretrained")
         image = kept_image(tokenizer, self._configuration)
