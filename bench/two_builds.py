@@ -1,0 +1,138 @@
+"""Two builds of zeton side by side: CPU time in turn, or instructions; results compared.
+
+    python bench/two_builds.py BEFORE/bin/python AFTER/bin/python
+    python bench/two_builds.py BEFORE/bin/python AFTER/bin/python --instructions
+
+A refactoring must leave speed as it was. Each cell runs in one process of each build. The
+processes take turns, so that a change of the machine's speed meets both. Each result has a digest,
+and different digests end the run. Instructions are counted by valgrind's callgrind, which knows
+AVX2 but not AVX-512: they are the difference between one round and two, start-up cancelled out.
+"""
+
+import argparse
+import hashlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+GROUPS = ("en", "code", "multi")
+CELLS = [f"{task} {group}" for task in ("large", "small", "decode") for group in GROUPS]
+CELLS += ["train en"]
+ROUNDS = 15
+LARGE_BYTES = 10_000_000
+COUNTED_BYTES = 500_000
+"""Text under valgrind, which is fifty times as slow as the machine."""
+SMALL_CHARACTERS = 2_000
+TRAIN_SIZE = 8_192
+
+
+def work(cell: str, limit: int) -> Callable[[], bytes]:
+    """Return one round of a cell, as a function of no arguments that returns its result's digest."""
+    import numpy as np
+
+    import zeton
+    from texts import data
+
+    task, group = cell.split()
+    files = sorted(data().glob(f"dev/{group}/*.txt"))
+    share = limit // len(files)
+    parts = [file.read_bytes()[:share].decode(errors="ignore") for file in files]
+    text = "".join(parts)
+    tok = zeton.pretrained("cl100k_base")
+    ids = tok.encode_array(text)
+    small = [text[at : at + SMALL_CHARACTERS] for at in range(0, len(text), SMALL_CHARACTERS)]
+
+    def digest(values: object) -> bytes:
+        return hashlib.sha256(np.asarray(values, dtype=np.uint32).tobytes()).digest()
+
+    def large() -> bytes:
+        return digest(tok.encode_array(text, threads=1))
+
+    def lists() -> bytes:
+        return digest([len(tok.encode(one)) for one in small])
+
+    def decode() -> bytes:
+        return hashlib.sha256(tok.decode_bytes(ids)).digest()
+
+    def train() -> bytes:
+        learned = zeton.train(parts, TRAIN_SIZE, threads=1)
+        return hashlib.sha256(repr(sorted(learned.ranks().items())).encode()).digest()
+
+    return {"large": large, "small": lists, "decode": decode, "train": train}[task]
+
+
+def serve(cell: str) -> None:
+    """Run a round for each line of standard input; print its CPU seconds and its digest."""
+    once = work(cell, LARGE_BYTES)
+    for _ in sys.stdin:
+        start = time.process_time()
+        digest = once()
+        print(time.process_time() - start, digest.hex(), flush=True)
+
+
+def compare_times(pythons: list[str], cell: str) -> list[float]:
+    """Run a cell in both builds in turn; return the median seconds of each, and of the ratio."""
+    command = [str(Path(__file__)), "--serve", cell]
+    workers = [
+        subprocess.Popen([python, *command], stdin=-1, stdout=-1, text=True) for python in pythons
+    ]
+    rounds: list[list[float]] = []
+    for _ in range(ROUNDS):
+        answers = []
+        for worker in workers:
+            assert worker.stdin is not None
+            assert worker.stdout is not None
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+            answers.append(worker.stdout.readline().split())
+        if len({digest for _, digest in answers}) > 1:
+            sys.exit(f"{cell}: the results differ")
+        rounds.append([float(seconds) for seconds, _ in answers])
+    for worker in workers:
+        worker.communicate()
+    warm = rounds[2:]  # The first rounds fill the piece cache.
+    before, after = (median(times) for times in zip(*warm, strict=True))
+    return [before, after, median(after / before for before, after in warm)]
+
+
+def count_instructions(python: str, cell: str) -> float:
+    """Return the instructions of one warm round."""
+    counts = []
+    for rounds in (2, 4):
+        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        command = [*valgrind, python, __file__, "--rounds", str(rounds), cell]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
+    return (counts[1] - counts[0]) / 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pythons", nargs="*", help="the interpreter of each build's environment")
+    parser.add_argument("--instructions", action="store_true", help="count instead of timing")
+    parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--serve", metavar="CELL", help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return serve(options.serve)
+    if options.rounds:
+        once = work(options.pythons[0], COUNTED_BYTES)
+        return [once() for _ in range(options.rounds)] and None
+    print(f"{'cell':14} {'before':>12} {'after':>12}  after / before")
+    for cell in (cell for cell in CELLS if options.only in cell):
+        if options.instructions:
+            before, after = (count_instructions(python, cell) for python in options.pythons)
+            print(f"{cell:14} {before / 1e6:11.1f}M {after / 1e6:11.1f}M  {after / before:.4f}")
+        else:
+            before, after, ratio = compare_times(options.pythons, cell)
+            print(f"{cell:14} {before:11.4f}s {after:11.4f}s  {ratio:.3f}", flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The words of the sources: HOUSE rules that a program can check.
+
+The layers of the engine import only downwards, no type name stands twice in a crate, and prose has
+no banned phrase, no line above 100 characters and few clauses headed by a pronoun. The check is a
+floor: a comment that obeys it and still needs a second reading is not done.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+ENGINE = ROOT / "crates/zeton/src"
+GENERATED = {"tables.rs", "registers.sv", "registers_pkg.sv"}
+
+SOURCES = sorted(
+    file
+    for pattern in ("crates/*/src/**/*.rs", "crates/*/tests/**/*.rs", "rtl/*.sv", "fpga/**/*.sv")
+    for file in ROOT.glob(pattern)
+    if file.name not in GENERATED
+)
+PAGES = sorted(
+    [ROOT / "ARCHITECTURE.md", ROOT / "docs/glossary.md"]
+    + [*ROOT.glob("docs/design/*.md"), *ROOT.glob("docs/notes/*.md")]
+)
+
+BANNED = (
+    "foretold",
+    "in vain",
+    "abreast",
+    "whoever",
+    "of use no more",
+    "line of the cache",
+    "lines of the cache",
+    "handed over",
+    "hands over",
+    "hand over",
+    "so many of",
+    "the same with",
+    "likewise",
+    "as above",
+    "of those",
+    "first seen",
+    "goes back",
+)
+"""Phrases of the private dialect that this code once spoke; docs/glossary.md has the field's."""
+
+PRONOUNS = re.compile(r"\b(what|who|whoever|whatever|those)\b", re.IGNORECASE)
+PRONOUNS_PER_1000_WORDS = 2
+PROSE_COLUMNS_MAX = 100
+EXAMPLE_FROM_LINES = 150
+EXAMPLE = re.compile(r"for example|e\.g\.|# Examples?\b|```", re.IGNORECASE)
+DIAGRAM = re.compile(r"(-->|──|→|\+--|\|\s.*\|)")
+
+
+def comments(file: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a source that hold a comment, numbered from 1, markers left out."""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        found = re.search(r"(?:^|\s)//[/!]?\s?(.*)", line)
+        if found and '"' not in line[: found.start()]:
+            yield number, found[1]
+
+
+def prose(page: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a page that are neither code nor a row of a table."""
+    in_code = False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code and not line.lstrip().startswith("|"):
+            yield number, line
+
+
+def texts(file: Path) -> list[tuple[int, str]]:
+    """Return the lines of prose of a source or a page."""
+    return list(prose(file) if file.suffix == ".md" else comments(file))
+
+
+def name(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+def layers() -> dict[str, set[str]]:
+    """Read the table of layers: each with the layers that it may import."""
+    lines = (ENGINE.parent / "layers.txt").read_text().splitlines()
+    rows = (line.split("|") for line in lines if line and not line.startswith("#"))
+    return {layer.strip(): set(allowed.split()) for layer, allowed, _ in rows}
+
+
+def without_tests(source: str) -> str:
+    """Leave out comments and what is compiled for tests only."""
+    source = source.partition("#[cfg(test)]\nmod tests")[0]
+    return re.sub(r"//.*", "", source)
+
+
+def imports(file: Path, roots: dict[str, str]) -> set[str]:
+    """Return the layers that a file names by `crate::`; `roots` are what the crate re-exports."""
+    source = without_tests(file.read_text())
+    names = re.findall(r"\bcrate::(\w+)", source)
+    for group in re.findall(r"\bcrate::\{([^;]*)\};", source):
+        names += re.findall(r"(?:^|,)\s*(\w+)", group)
+    return {roots.get(name, name) for name in names}
+
+
+def test_layers_import_only_downwards() -> None:
+    table = layers()
+    order = list(table)
+    exported = re.findall(r"pub use (\w+)::(?:[\w:]*::)?(\{[^}]*\}|\w+);", (ENGINE / "lib.rs").read_text())
+    roots = {
+        item.strip(): layer for layer, items in exported for item in items.strip("{}").split(",")
+    }
+    for layer, allowed in table.items():
+        assert all(order.index(lower) < order.index(layer) for lower in allowed), layer
+    refused = []
+    for file in sorted(ENGINE.rglob("*.rs")):
+        layer = file.relative_to(ENGINE).parts[0].removesuffix(".rs")
+        if layer == "lib" or file.name == "tests.rs":
+            continue
+        assert layer in table, f"{name(file)} is in no layer of crates/zeton/layers.txt"
+        wrong = imports(file, roots) - table[layer] - {layer}
+        refused += [f"{name(file)}: {layer} may not import {lower}" for lower in sorted(wrong)]
+    assert refused == []
+
+
+def test_architecture_shows_the_table_of_layers() -> None:
+    shown = dict(
+        re.findall(r"^\| `(\w+)` \| ([\w ,`–-]*) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
+    )
+    read = {layer: set(re.findall(r"\w+", allowed)) for layer, allowed in shown.items()}
+    assert read == layers()
+    assert list(read) == list(layers())
+
+
+@pytest.mark.parametrize("crate", ["zeton", "bridge"])
+def test_no_type_name_stands_twice_in_a_crate(crate: str) -> None:
+    declared = re.compile(r"^\s*(?:pub(?:\([\w: ]+\))? )?(?:struct|enum|trait|union) (\w+)", re.M)
+    names = Counter(
+        found
+        for file in sorted((ROOT / "crates" / crate / "src").rglob("*.rs"))
+        for found in declared.findall(file.read_text())
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("file", SOURCES + PAGES, ids=name)
+def test_prose_has_no_banned_phrase_and_no_long_line(file: Path) -> None:
+    wrong = []
+    lines = file.read_text().splitlines()
+    for number, text in texts(file):
+        found = [phrase for phrase in BANNED if phrase in text.lower()]
+        wrong += [f"{number}: {phrase}: {text}" for phrase in found]
+        is_link = "](" in text or "http" in text
+        if len(lines[number - 1]) > PROSE_COLUMNS_MAX and not is_link:
+            wrong.append(f"{number}: {len(lines[number - 1])} columns: {text}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("folder", ["crates/zeton", "crates/bridge", "rtl", "fpga", "docs"])
+def test_sentences_have_nouns_for_subjects(folder: str) -> None:
+    files = [file for file in SOURCES + PAGES if name(file).startswith(folder)]
+    lines = [(file, number, text) for file in files for number, text in texts(file)]
+    words = sum(len(re.findall(r"[A-Za-z]+", text)) for _, _, text in lines)
+    found = [f"{name(file)}:{number}: {text}" for file, number, text in lines if PRONOUNS.search(text)]
+    assert len(found) <= max(1, words * PRONOUNS_PER_1000_WORDS / 1000), "\n".join(found)
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=name)
+def test_a_long_file_has_an_example(file: Path) -> None:
+    source = file.read_text()
+    if len(source.splitlines()) <= EXAMPLE_FROM_LINES or file.name == "tests.rs":
+        return
+    text = "\n".join(text for _, text in comments(file))
+    assert EXAMPLE.search(text) or DIAGRAM.search(text), f"{name(file)} has no example"
