@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use zeton::pattern::{Case, Place};
 use zeton::split::EnginePath;
 use zeton::storage::tokenizer_file::Notes;
-use zeton::{Allowed, Batch, Error, Id, Tokenizer};
+use zeton::{AllowedSpecials, Batch, Error, Id, Tokenizer};
 
 use crate::errors::raise;
 use crate::ids::{self, Array, Lists};
@@ -315,7 +315,7 @@ impl TokenizerCore {
     /// Return all pairs that merge: (left id, right id) to the id of the two joined, by rising rank.
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let merges = PyDict::new(py);
-        for (pair, id) in self.tokenizer.model().pairs().by_rank() {
+        for (pair, id) in self.tokenizer.model().pairs().collect_by_rank() {
             merges.set_item(pair, id)?;
         }
         Ok(merges)
@@ -397,14 +397,18 @@ impl TokenizerCore {
         &self,
         py: Python<'_>,
         names: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Allowed> {
+    ) -> PyResult<AllowedSpecials> {
         match names {
-            None => Ok(Allowed::none()),
+            None => Ok(AllowedSpecials::none()),
             Some(names) => self.allowed_by_name(py, names),
         }
     }
 
-    fn allowed_by_name(&self, py: Python<'_>, names: &Bound<'_, PyAny>) -> PyResult<Allowed> {
+    fn allowed_by_name(
+        &self,
+        py: Python<'_>,
+        names: &Bound<'_, PyAny>,
+    ) -> PyResult<AllowedSpecials> {
         let specials = self.tokenizer.specials();
         let names: Vec<String> = match names.cast::<PyString>() {
             Ok(all) if all == "all" => return Ok(specials.allow_all()),
@@ -440,7 +444,7 @@ impl TokenizerCore {
         &self,
         text: &Bound<'_, PyAny>,
         source: &Source<'_>,
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> PyResult<()> {
         let (py, before) = (text.py(), ids.len());
@@ -461,7 +465,7 @@ impl TokenizerCore {
         &self,
         py: Python<'_>,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> PyResult<()> {
         let encoded = match text.len() < DETACH_BYTES {
@@ -490,7 +494,8 @@ impl TokenizerCore {
         texts: &Bound<'_, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
-        work: impl Fn(&Tokenizer, &[Source<'_>], &Allowed, usize) -> Result<Option<R>, Error> + Sync,
+        work: impl Fn(&Tokenizer, &[Source<'_>], &AllowedSpecials, usize) -> Result<Option<R>, Error>
+        + Sync,
     ) -> PyResult<R> {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyType};
 use zeton::sys::unicode::{Unit, Width, measure, widen};
-use zeton::{Allowed, Error, Id, Tokenizer};
+use zeton::{AllowedSpecials, Error, Id, Tokenizer};
 
 /// A layout that this interpreter was found to have.
 #[derive(Clone, Copy, PartialEq)]
@@ -404,7 +404,7 @@ impl Units<'_> {
     pub(crate) fn encode(
         &self,
         tokenizer: &Tokenizer,
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> Result<bool, Error> {
         match self {

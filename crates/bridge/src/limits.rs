@@ -4,7 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString};
 use zeton::limits::{Border, Fit};
-use zeton::{Allowed, Error};
+use zeton::{AllowedSpecials, Error};
 
 use crate::engine::TokenizerCore;
 use crate::errors::raise;
@@ -121,7 +121,7 @@ pub(crate) fn find_chunks(
 /// What is to fit, as Python says it.
 struct Wanted<'a> {
     engine: &'a TokenizerCore,
-    allowed: Allowed,
+    allowed: AllowedSpecials,
     ids_max: usize,
     border: Border,
 }

@@ -38,7 +38,9 @@ pub(crate) fn from_ranks(
         tokens.push((read_id(&id)?, token.as_bytes().to_vec()));
     }
     let specials = read_specials(specials)?;
-    let build = || Tokenizer::new(Vocab::new(tokens)?, splitter(pattern, by_function)?, specials);
+    let build = || {
+        Tokenizer::new(Vocab::try_from_tokens(tokens)?, splitter(pattern, by_function)?, specials)
+    };
     TokenizerCore::of(py, py.detach(build), notes)
 }
 
@@ -58,8 +60,9 @@ pub(crate) fn from_merges(
     let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
     let merges: Vec<_> = merges.collect();
     give_back(py);
-    let build =
-        || Tokenizer::new(Vocab::from_merges(&merges)?, splitter(pattern, by_function)?, specials);
+    let build = || {
+        Tokenizer::new(Vocab::try_from_merges(&merges)?, splitter(pattern, by_function)?, specials)
+    };
     TokenizerCore::of(py, py.detach(build), notes)
 }
 

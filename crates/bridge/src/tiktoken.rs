@@ -19,10 +19,10 @@ pub(crate) fn find_special(
     let engine = engine.get();
     let allowed = engine.allowed(py, specials)?;
     if let Ok(text) = text.to_str() {
-        return Ok(allowed.first(text.as_bytes()).map(str::to_owned));
+        return Ok(allowed.first_name(text.as_bytes()).map(str::to_owned));
     }
     let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
-    let found = allowed.first(bytes.cast::<PyBytes>()?.as_bytes());
+    let found = allowed.first_name(bytes.cast::<PyBytes>()?.as_bytes());
     Ok(found.map(str::to_owned))
 }
 

@@ -16,11 +16,11 @@
 //! counter.add(&[b"low lower lowest"], 1, &progress)?;
 //! let counts = counter.finish(1, &progress)?;
 //! let learned = zeton::train::learn::learn(&counts, &zeton::train::learn::Goal::merges(4), &progress)?;
-//! let vocab = zeton::Vocab::from_merges(&learned.pairs())?;
+//! let vocab = zeton::Vocab::try_from_merges(&learned.pairs())?;
 //! let tokenizer = zeton::Tokenizer::new(vocab, splitter, Vec::new())?;
 //!
 //! let mut ids = Vec::new();
-//! tokenizer.encode(b"slowest", &zeton::Allowed::none(), &mut ids)?;
+//! tokenizer.encode(b"slowest", &zeton::AllowedSpecials::none(), &mut ids)?;
 //! assert_eq!(tokenizer.decode(&ids)?, b"slowest");
 //! # Ok::<(), zeton::Error>(())
 //! ```
@@ -56,5 +56,5 @@ pub use sys::error::{Error, Kind};
 pub use sys::progress::Progress;
 pub use train::count::{Counter, Counts};
 pub use train::learn;
-pub use vocab::specials::{Allowed, Specials};
+pub use vocab::specials::{AllowedSpecials, Specials};
 pub use vocab::{Id, Vocab};

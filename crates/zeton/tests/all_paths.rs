@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use support::{OUTSIDE, PARTS, Random, family, fuzzing};
 use zeton::learn::{Goal, learn};
 use zeton::pattern::NANOCHAT;
-use zeton::{Allowed, Counter, Id, Progress, Splitter, Tokenizer, Vocab};
+use zeton::{AllowedSpecials, Counter, Id, Progress, Splitter, Tokenizer, Vocab};
 
 fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
     let count = random.below(parts_max);
@@ -45,7 +45,7 @@ fn trained_vocab(random: &mut Random) -> Vocab {
     let counts = counter.finish(1, &progress).unwrap();
     let goal = Goal::merges(random.below(300));
     let learned = learn(&counts, &goal, &progress).unwrap();
-    Vocab::from_merges(&learned.pairs()).unwrap()
+    Vocab::try_from_merges(&learned.pairs()).unwrap()
 }
 
 /// A vocabulary of tokens that are spelled anyhow; some are reached by no merge.
@@ -56,7 +56,7 @@ fn spelled_vocab(random: &mut Random) -> Vocab {
     let gap = random.below(3) as Id;
     let tokens = bytes.chain(spelled).zip(0..);
     let id = |index: Id| if index > 300 { index + gap } else { index };
-    Vocab::new(tokens.map(|(token, index)| (id(index), token)).collect()).unwrap()
+    Vocab::try_from_tokens(tokens.map(|(token, index)| (id(index), token)).collect()).unwrap()
 }
 
 /// A vocabulary of joined tokens whose ranks are in no order: a token may rank below its parts.
@@ -78,7 +78,7 @@ fn joined_vocab(random: &mut Random) -> Vocab {
     for at in (1..tokens.len()).rev() {
         tokens.swap(at, random.below(at + 1));
     }
-    Vocab::new((0..).zip(tokens).collect()).unwrap()
+    Vocab::try_from_tokens((0..).zip(tokens).collect()).unwrap()
 }
 
 /// The rule itself: the lowest-ranked pair of neighbours, leftmost first, until none is a token.
@@ -111,7 +111,7 @@ fn compare_all_paths(seed: u64, time: Duration) -> usize {
             _ => joined_vocab(&mut random),
         };
         let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
-        let (none, all) = (Allowed::none(), tokenizer.specials().allow_all());
+        let (none, all) = (AllowedSpecials::none(), tokenizer.specials().allow_all());
         for _ in 0..40 {
             let size = if random.below(10) == 0 { 2000 } else { 60 };
             let text = random_text(&mut random, size);

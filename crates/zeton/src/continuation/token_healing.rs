@@ -6,7 +6,7 @@ use std::str;
 use crate::encode::Tokenizer;
 use crate::sys::error::Error;
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// Bytes that are encoded at most to try what may follow: some seconds of work.
 const TRIED_BYTES_MAX: usize = 1 << 24;
@@ -35,7 +35,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`], and when the rest is so long that trying takes too long.
-    pub fn heal(&self, text: &[u8], allowed: &Allowed) -> Result<Healed, Error> {
+    pub fn heal(&self, text: &[u8], allowed: &AllowedSpecials) -> Result<Healed, Error> {
         let mut segments = self.segments(text, allowed, true)?;
         let end = segments.by_ref().last().map_or(0, |segment| segment.place().end);
         let mut ids = Vec::new();
@@ -47,7 +47,7 @@ impl Tokenizer {
 
     /// Returns the first ids of all texts that begin with `rest`: a token across its end, or a special, is
     /// put at each of its places.
-    fn first_ids(&self, rest: &[u8], allowed: &Allowed) -> Result<BTreeSet<Id>, Error> {
+    fn first_ids(&self, rest: &[u8], allowed: &AllowedSpecials) -> Result<BTreeSet<Id>, Error> {
         let vocab = self.vocab();
         let tries: usize = (0..rest.len()).map(|at| vocab.starting_with(&rest[at..]).len()).sum();
         if tries.saturating_mul(rest.len()) > TRIED_BYTES_MAX {
@@ -114,17 +114,17 @@ mod tests {
     #[test]
     fn a_word_that_breaks_off_may_become_longer_tokens() {
         let tokenizer = tokenizer();
-        let Healed { ids, rest, next } = tokenizer.heal(b"a lo", &Allowed::none()).unwrap();
+        let Healed { ids, rest, next } = tokenizer.heal(b"a lo", &AllowedSpecials::none()).unwrap();
         assert_eq!((&ids[..], &rest[..]), (&[97][..], &b" lo"[..]));
         let spelled: Vec<_> = next.iter().map(|&id| tokenizer.token(id).unwrap()).collect();
         // Before "lower" stands a blank; " l" is not there, as "lo" is joined first.
         assert_eq!(spelled, [&b" "[..], b" lo"]);
-        assert!(tokenizer.heal(b"", &Allowed::none()).unwrap().rest.is_empty());
+        assert!(tokenizer.heal(b"", &AllowedSpecials::none()).unwrap().rest.is_empty());
     }
 
     #[test]
     fn whatever_follows_begins_with_one_of_the_ids() {
-        let (tokenizer, none) = (tokenizer(), Allowed::none());
+        let (tokenizer, none) = (tokenizer(), AllowedSpecials::none());
         let mut random = Random(31);
         for _ in 0..2000 {
             let mut text = |count: usize| -> String {

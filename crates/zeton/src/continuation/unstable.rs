@@ -11,7 +11,7 @@ use crate::merge::{MergeBuffers, merge_bytes};
 use crate::piece_cache::Scratch;
 use crate::sys::error::Error;
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// Bytes that are encoded at most to try completions: some seconds of work.
 const TRIED_BYTES_MAX: usize = 1 << 28;
@@ -31,7 +31,11 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`], and when the last piece is so long that trying takes too long.
-    pub fn encode_unsettled(&self, text: &[u8], allowed: &Allowed) -> Result<Unsettled, Error> {
+    pub fn encode_unsettled(
+        &self,
+        text: &[u8],
+        allowed: &AllowedSpecials,
+    ) -> Result<Unsettled, Error> {
         let mut stable = Vec::new();
         let last_ids = self.encode_noting_last(text, allowed, &mut stable)?;
         let end = self.take_end(&mut stable, last_ids);
@@ -48,7 +52,7 @@ impl Tokenizer {
         let valid = str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
         let (text, broken) = bytes.split_at(valid);
         let mut ids = Vec::new();
-        let last_ids = self.encode_noting_last(text, &Allowed::none(), &mut ids)?;
+        let last_ids = self.encode_noting_last(text, &AllowedSpecials::none(), &mut ids)?;
         if !broken.is_empty() {
             let mut end = self.take_end(&mut ids, last_ids);
             end.extend_from_slice(broken);
@@ -61,7 +65,7 @@ impl Tokenizer {
     fn encode_noting_last(
         &self,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> Result<usize, Error> {
         refuse_too_long(text)?;
@@ -116,7 +120,7 @@ impl Tokenizer {
                 let whole = [&end[..at], token].concat();
                 let mut ids = Vec::new();
                 match str::from_utf8(&whole) {
-                    Ok(_) => self.encode(&whole, &Allowed::none(), &mut ids)?,
+                    Ok(_) => self.encode(&whole, &AllowedSpecials::none(), &mut ids)?,
                     Err(_) => merge_bytes(self.model(), &whole, &mut buffers, &mut ids),
                 }
                 let mut covered = 0;
@@ -164,7 +168,7 @@ mod tests {
     fn the_last_piece_may_become_a_longer_token() {
         let tokenizer = tokenizer(&["lo", "low", "lowe"]);
         let Unsettled { stable, completions } =
-            tokenizer.encode_unsettled(b"a lo", &Allowed::none()).unwrap();
+            tokenizer.encode_unsettled(b"a lo", &AllowedSpecials::none()).unwrap();
         assert_eq!(stable, [97]);
         assert!(
             completions.iter().all(|ids| { tokenizer.decode(ids).unwrap().starts_with(b" lo") })
@@ -185,7 +189,7 @@ mod tests {
     fn an_end_that_would_take_too_long_is_refused() {
         let long = "a".repeat(1 << 20);
         let tokenizer = tokenizer(&["aa", "ab", "ac", &long[..300]]);
-        let refused = tokenizer.encode_unsettled(long.as_bytes(), &Allowed::none());
+        let refused = tokenizer.encode_unsettled(long.as_bytes(), &AllowedSpecials::none());
         assert_eq!(refused.unwrap_err(), Error::EndTooLong { bytes: 1 << 20 });
     }
 

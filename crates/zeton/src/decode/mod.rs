@@ -148,7 +148,7 @@ mod tests {
         let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
         let runs = (2..40).map(|length| (300 + length, vec![b'a'; length as usize]));
         let far = [(5000, b"bb".to_vec()), (1 << 30, b"ccc".to_vec())];
-        let vocab = Vocab::new(bytes.chain(runs).chain(far).collect()).unwrap();
+        let vocab = Vocab::try_from_tokens(bytes.chain(runs).chain(far).collect()).unwrap();
         let names = ["<s>", "<|a_special_of_many_bytes|>", "<first>", "<second>"];
         let specials = [256, 299, 400, 400].into_iter().zip(names.map(str::to_owned));
         let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();

@@ -8,7 +8,7 @@ use crate::sys::error::Error;
 use crate::sys::huge_buffer;
 use crate::sys::threads::{BYTES_PER_THREAD, THREADS_MAX, by_threads, in_parallel};
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// A text whose bytes are there, or are made where it is encoded.
 pub trait TextSource: Sync {
@@ -76,7 +76,7 @@ impl Tokenizer {
     pub fn encode_batch<T: TextSource>(
         &self,
         texts: &[T],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<Option<Batch>, Error> {
         let bytes: usize = texts.iter().map(TextSource::bytes_most).sum();
@@ -110,7 +110,7 @@ impl Tokenizer {
     pub fn count_batch<T: TextSource>(
         &self,
         texts: &[T],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<Option<Vec<usize>>, Error> {
         let state = || (self.lend(), Vec::new());
@@ -192,8 +192,9 @@ mod tests {
     #[test]
     fn a_batch_whose_texts_are_made_is_encoded_unless_one_has_no_bytes() {
         let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        let tokenizer = Tokenizer::new(Vocab::from_merges(&[]).unwrap(), splitter, vec![]).unwrap();
-        let none = Allowed::none();
+        let tokenizer =
+            Tokenizer::new(Vocab::try_from_merges(&[]).unwrap(), splitter, vec![]).unwrap();
+        let none = AllowedSpecials::none();
         let wide: Vec<u16> = "aé€".encode_utf16().collect();
         let mut texts: Vec<Utf16> = (0..30_000).map(|_| Utf16(&wide)).collect();
         for threads in [1, 3] {

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::encode::{Tokenizer, refuse_too_long};
-use crate::merge::{Join, merge_joins};
+use crate::merge::{MergeStep, merge_with_steps};
 use crate::split::Names;
 use crate::sys::error::Error;
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// What a special is named where pieces are named by their rules.
 const SPECIAL: &str = "special";
@@ -32,7 +32,7 @@ pub struct Merged {
     pub whole: bool,
     /// What its bytes merge to alone, join by join, in places of the piece; also of a token, though it
     /// needs no merge.
-    pub joins: Vec<Join>,
+    pub joins: Vec<MergeStep>,
 }
 
 impl Tokenizer {
@@ -42,7 +42,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`].
-    pub fn explain(&self, text: &[u8], allowed: &Allowed) -> Result<Vec<Piece>, Error> {
+    pub fn explain(&self, text: &[u8], allowed: &AllowedSpecials) -> Result<Vec<Piece>, Error> {
         refuse_too_long(text)?;
         let (names, mut pieces, mut start) = (self.splitter().names(), Vec::new(), 0);
         while let Some((place, id)) = allowed.find(text, start) {
@@ -62,7 +62,7 @@ impl Tokenizer {
     /// When it has 4 GiB or more.
     pub fn explain_piece(&self, piece: &[u8]) -> Result<Merged, Error> {
         refuse_too_long(piece)?;
-        let (parts, joins) = merge_joins(self.model(), piece);
+        let (parts, joins) = merge_with_steps(self.model(), piece);
         let whole = self.vocab().find(piece);
         let ids = whole.map_or(parts, |id| vec![id]);
         Ok(Merged { ids, whole: whole.is_some(), joins })

@@ -14,7 +14,7 @@ use crate::piece_cache::{BatchEncoder, IdSink, ScratchGuard, ScratchPool};
 use crate::split::Splitter;
 use crate::sys::error::Error;
 use crate::sys::threads::in_parallel;
-use crate::vocab::specials::{Allowed, Specials};
+use crate::vocab::specials::{AllowedSpecials, Specials};
 use crate::vocab::{Id, Vocab};
 
 /// A vocabulary, a splitter and specials that fit each other. It never changes.
@@ -54,7 +54,7 @@ impl Tokenizer {
         splitter: Splitter,
         specials: Vec<(Id, String)>,
     ) -> Result<Self, Error> {
-        let specials = Specials::new(specials, model.vocab())?;
+        let specials = Specials::try_from_entries(specials, model.vocab())?;
         let (pool, rows, longest) = Default::default();
         Ok(Self { model, splitter, specials, pool, rows, longest })
     }
@@ -115,7 +115,12 @@ impl Tokenizer {
     ///
     /// When the text has 4 GiB or more, or as [`Splitter::split`] for a pattern outside the family.
     #[inline]
-    pub fn encode(&self, text: &[u8], allowed: &Allowed, ids: &mut Vec<Id>) -> Result<(), Error> {
+    pub fn encode(
+        &self,
+        text: &[u8],
+        allowed: &AllowedSpecials,
+        ids: &mut Vec<Id>,
+    ) -> Result<(), Error> {
         self.encode_with(text, allowed, &mut self.pool.lend(), ids)
     }
 
@@ -124,7 +129,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`].
-    pub fn count(&self, text: &[u8], allowed: &Allowed) -> Result<usize, Error> {
+    pub fn count(&self, text: &[u8], allowed: &AllowedSpecials) -> Result<usize, Error> {
         let mut count = 0;
         self.encode_with(text, allowed, &mut self.pool.lend(), &mut count)?;
         Ok(count)
@@ -134,7 +139,7 @@ impl Tokenizer {
     pub(crate) fn encode_with(
         &self,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         scratch: &mut ScratchGuard<'_>,
         taker: &mut impl IdSink,
     ) -> Result<(), Error> {

@@ -51,7 +51,7 @@ pub fn in_characters(text: &[u8], places: &mut [Range<usize>]) {
 mod tests {
     use super::*;
     use crate::testing::vocab_of;
-    use crate::{Allowed, Splitter};
+    use crate::{AllowedSpecials, Splitter};
 
     #[test]
     fn tokens_that_split_a_character_share_it() {
@@ -59,7 +59,7 @@ mod tests {
         let tokenizer = Tokenizer::new(vocab_of(["é", "ab"]), splitter, Vec::new()).unwrap();
         let text = "abé中a".as_bytes();
         let mut ids = Vec::new();
-        tokenizer.encode(text, &Allowed::none(), &mut ids).unwrap();
+        tokenizer.encode(text, &AllowedSpecials::none(), &mut ids).unwrap();
         let mut places = tokenizer.places_in_bytes(&ids).unwrap();
         assert_eq!(places, [0..2, 2..4, 4..5, 5..6, 6..7, 7..8]);
         in_characters(text, &mut places);

@@ -8,7 +8,7 @@ use crate::sys::error::Error;
 use crate::sys::huge_buffer;
 use crate::sys::threads::{BYTES_PER_THREAD, THREADS_MAX, by_threads, in_parallel};
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 impl Tokenizer {
     /// Encodes one text on so many threads: it is cut where its pieces stay what they are.
@@ -19,7 +19,7 @@ impl Tokenizer {
     pub fn encode_parallel(
         &self,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<Vec<Id>, Error> {
         let parts: Vec<Vec<Id>> = self.take_parallel(text, allowed, threads)?;
@@ -37,7 +37,7 @@ impl Tokenizer {
     pub fn count_parallel(
         &self,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<usize, Error> {
         Ok(self.take_parallel::<usize>(text, allowed, threads)?.into_iter().sum())
@@ -47,7 +47,7 @@ impl Tokenizer {
     fn take_parallel<T: IdSink + Send>(
         &self,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<Vec<T>, Error> {
         refuse_too_long(text)?;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::encode::{Tokenizer, refuse_too_long};
 use crate::sys::error::Error;
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// Bytes that the first segment is looked for in; where there is no cut, and for each segment that
 /// follows, twice as many, up to the other number.
@@ -39,7 +39,7 @@ impl Segment {
 #[derive(Debug)]
 pub struct Segments<'a> {
     tokenizer: &'a Tokenizer,
-    allowed: &'a Allowed,
+    allowed: &'a AllowedSpecials,
     text: &'a [u8],
     /// Where no special can begin that is not there yet.
     settled: usize,
@@ -59,11 +59,11 @@ impl Tokenizer {
     pub fn segments<'a>(
         &'a self,
         text: &'a [u8],
-        allowed: &'a Allowed,
+        allowed: &'a AllowedSpecials,
         goes_on: bool,
     ) -> Result<Segments<'a>, Error> {
         refuse_too_long(text)?;
-        let settled = if goes_on { allowed.begun_at(text) } else { text.len() };
+        let settled = if goes_on { allowed.find_incomplete_end(text) } else { text.len() };
         let bytes = BYTES_MIN;
         Ok(Segments {
             tokenizer: self,
@@ -108,7 +108,7 @@ impl Iterator for Segments<'_> {
         let mut bytes = self.bytes;
         while self.at < self.settled {
             let end = self.settled.min(self.at.saturating_add(bytes));
-            if let Some((place, id)) = self.allowed.find_before(self.text, self.at, end) {
+            if let Some((place, id)) = self.allowed.find_starting_before(self.text, self.at, end) {
                 if place.start == self.at {
                     return self.take(Segment::Special(place, id));
                 }

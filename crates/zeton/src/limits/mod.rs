@@ -16,7 +16,7 @@ pub use chunks::Chunk;
 use crate::encode::Tokenizer;
 use crate::encode::segments::Segment;
 use crate::sys::error::Error;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// Bytes of a run without any place to cut, all beginnings or ends of which are tried.
 const TRIED_ALL: usize = 1 << 11;
@@ -36,7 +36,7 @@ pub struct Fit<'a> {
     /// Who encodes it.
     pub tokenizer: &'a Tokenizer,
     /// The specials that may be found in it.
-    pub allowed: &'a Allowed,
+    pub allowed: &'a AllowedSpecials,
     /// How many ids it may have.
     pub ids_max: usize,
     /// What it is cut between.
@@ -87,7 +87,7 @@ impl Tokenizer {
     pub fn count_until(
         &self,
         text: &[u8],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         goes_on: bool,
         limit: usize,
     ) -> Result<Option<usize>, Error> {

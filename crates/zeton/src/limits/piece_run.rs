@@ -86,7 +86,7 @@ impl Table {
         while self.known < length {
             let at = self.known;
             let before = (at > 0).then(|| self.rows[at].expect("each beginning has its ids"));
-            model.vocab().each_at(&piece[at..], |id, bytes| {
+            model.vocab().for_each_prefix(&piece[at..], |id, bytes| {
                 let end = at + bytes;
                 if self.rows.len() <= end {
                     self.rows.resize(end + 1, None);
@@ -109,7 +109,7 @@ impl Table {
         while self.known < piece.len() - start {
             let at = piece.len() - self.known - 1;
             let mut found = None;
-            model.vocab().each_at(&piece[at..], |id, bytes| {
+            model.vocab().for_each_prefix(&piece[at..], |id, bytes| {
                 let behind = self.known + 1 - bytes;
                 let after = (behind > 0).then(|| self.rows[behind].expect("each end has its ids"));
                 if found.is_none() && joints.hold(model, Some(id), after.map(|(_, id)| id)) {

@@ -12,7 +12,8 @@ fn random_tokenizer(random: &mut Random) -> Tokenizer {
     let tokens = (0..random.below(120)).map(|_| random_text(random, 3));
     let tokens: std::collections::BTreeSet<_> = tokens.filter(|token| token.len() > 1).collect();
     let all = (0..=u8::MAX).map(|byte| vec![byte]).chain(tokens);
-    let vocab = Vocab::new(all.zip(0..).map(|(token, id)| (id, token)).collect()).unwrap();
+    let vocab =
+        Vocab::try_from_tokens(all.zip(0..).map(|(token, id)| (id, token)).collect()).unwrap();
     let pattern = match random.below(3) {
         0 => OUTSIDE[random.below(OUTSIDE.len())],
         _ => NANOCHAT,
@@ -40,7 +41,7 @@ fn the_longest_that_fits_is_found() {
         let tokenizer = random_tokenizer(&mut random);
         let allowed = match random.below(3) {
             0 => tokenizer.specials().allow_all(),
-            _ => Allowed::none(),
+            _ => AllowedSpecials::none(),
         };
         let size = if round % 10 == 0 { 2000 } else { 20 };
         let mut text = random_text(&mut random, size);
@@ -91,7 +92,7 @@ fn chunks_fit_and_joined_are_the_text() {
     let mut random = Random(6);
     for round in 0..1500 {
         let tokenizer = random_tokenizer(&mut random);
-        let allowed = Allowed::none();
+        let allowed = AllowedSpecials::none();
         let text = random_text(&mut random, 60);
         let (ids_max, border) = (8 + random.below(20), BORDERS[random.below(7)]);
         let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
@@ -118,7 +119,7 @@ fn a_long_run_takes_bounded_work() {
     let tokens = ["aa", "aaaa", "aaaaaaaa", "\n\n"];
     let vocab = crate::testing::vocab_of(tokens);
     let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
-    let allowed = Allowed::none();
+    let allowed = AllowedSpecials::none();
     let border = Border::Character;
     for ids_max in [8, 1000, 100_000] {
         let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
@@ -135,7 +136,7 @@ fn a_long_run_takes_bounded_work() {
 fn a_character_of_too_many_ids_is_refused() {
     let vocab = crate::testing::vocab_of([]);
     let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
-    let allowed = Allowed::none();
+    let allowed = AllowedSpecials::none();
     let fit =
         Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max: 2, border: Border::Sentence };
     let refused = fit.chunks("中a".as_bytes(), 0).unwrap_err();

@@ -1,56 +1,64 @@
-//! A vocabulary with the tables that merging reads: which pairs merge, and where a piece may be cut.
+//! A vocabulary with the tables that merging reads: which pairs merge, and where a piece may be
+//! cut.
 
 use std::thread;
 
 use super::{CharBridges, PairTable, find_pair_origins};
 use crate::sys::sections::{SectionReader, SectionWriter};
-use crate::vocab::{Id, SHARED_TOKENS, Vocab};
+use crate::vocab::{Id, PARALLEL_TOKENS_MIN, Vocab};
 
-/// Tokens that are looked up in an image before it is used.
+/// Tokens that are looked up in a mapped image before it is used. They are spread over the whole
+/// vocabulary, so that an image of mismatched sections is refused without a full check.
 const PROBES: usize = 512;
 
-/// A [`Vocab`] and all that merging needs to know of it. It follows from the tokens and never changes.
-///
-/// Two are equal when their vocabularies are.
+/// A [`Vocab`] with every table that merging needs. All tables follow from the tokens, and nothing
+/// changes after construction. Two models are equal if their vocabularies are equal.
 #[derive(Clone, Debug)]
 pub struct BpeModel {
     vocab: Vocab,
     pairs: PairTable,
-    /// Where pieces may be cut, and what merging them may begin with.
+    /// Where pieces may be cut, and the parts that merging may begin with.
     bridges: CharBridges,
 }
 
 impl BpeModel {
-    /// Finds the pairs and the bridges of a vocabulary, side by side if it is large.
+    /// Derives the tables of a vocabulary. A large vocabulary uses several threads.
     #[must_use]
     pub fn new(vocab: Vocab) -> Self {
         let (pairs, bridges) = find_pairs_and_bridges(&vocab);
-        let all_reached = pairs.len() + 256 == vocab.iter().len();
-        let is_before = |part: Id, joined: Id| {
+        let every_token_reachable = pairs.len() + 256 == vocab.iter().len();
+        let is_part_first = |part: Id, joined: Id| {
             part < joined || vocab.token(part).is_some_and(|token| token.len() == 1)
         };
-        let rising =
-            pairs.all(|(left, right), joined| is_before(left, joined) && is_before(right, joined));
-        Self { vocab, pairs, bridges: bridges.of_vocab(all_reached, rising) }
+        let ranks_rise = pairs.all(|(left, right), joined| {
+            is_part_first(left, joined) && is_part_first(right, joined)
+        });
+        Self {
+            vocab,
+            pairs,
+            bridges: bridges.with_vocab_properties(every_token_reachable, ranks_rise),
+        }
     }
 
-    /// Writes the vocabulary and its tables into an image.
+    /// Appends the vocabulary and its tables to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         self.vocab.write_image(image);
         self.pairs.write_image(image);
         self.bridges.write_image(image);
     }
 
-    /// Reads a model out of an image; `None` if its parts do not fit each other.
-    pub(crate) fn from_image(image: &mut SectionReader) -> Option<Self> {
-        let vocab = Vocab::from_image(image)?;
-        let (pairs, bridges) = (PairTable::from_image(image)?, CharBridges::from_image(image)?);
+    /// Reads a model from an image. Returns `None` if its sections do not fit each other.
+    pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
+        let vocab = Vocab::try_from_image(image)?;
+        let (pairs, bridges) =
+            (PairTable::try_from_image(image)?, CharBridges::try_from_image(image)?);
         let model = Self { vocab, pairs, bridges };
-        model.is_found().then_some(model)
+        model.is_consistent().then_some(model)
     }
 
-    /// Returns whether some tokens, from all parts of the vocabulary, are found as they should be.
-    fn is_found(&self) -> bool {
+    /// Returns whether a sample of the tokens is found by its bytes, and tokens of two bytes by
+    /// their pair.
+    fn is_consistent(&self) -> bool {
         let Self { vocab, pairs, .. } = self;
         let step = (vocab.iter().len() / PROBES).max(1);
         vocab.iter().step_by(step).all(|(id, token)| {
@@ -62,7 +70,7 @@ impl BpeModel {
         })
     }
 
-    /// Returns the tokens.
+    /// Returns the vocabulary.
     #[must_use]
     #[inline]
     pub fn vocab(&self) -> &Vocab {
@@ -76,16 +84,17 @@ impl BpeModel {
         &self.pairs
     }
 
-    /// Returns which characters tokens bridge.
+    /// Returns the table of the characters that tokens bridge.
     #[inline]
     pub(crate) fn bridges(&self) -> &CharBridges {
         &self.bridges
     }
 
-    /// Calls `each` with the parts that merging a piece begins with.
+    /// Calls `visit` with each id that merging a piece begins with: characters where that is exact,
+    /// else bytes.
     #[inline]
-    pub(crate) fn parts(&self, piece: &[u8], each: impl FnMut(Id)) {
-        self.bridges.parts(piece, self.vocab.byte_ids(), each);
+    pub(crate) fn for_each_part(&self, piece: &[u8], visit: impl FnMut(Id)) {
+        self.bridges.for_each_part(piece, self.vocab.byte_ids(), visit);
     }
 }
 
@@ -97,11 +106,12 @@ impl PartialEq for BpeModel {
 
 impl Eq for BpeModel {}
 
-/// Finds which pairs merge and what bridges characters, on two threads if that is worth a start.
+/// Finds the pairs that merge and the characters that tokens bridge, on two threads if the
+/// vocabulary is large.
 fn find_pairs_and_bridges(vocab: &Vocab) -> (PairTable, CharBridges) {
     thread::scope(|scope| {
-        let bridges = || CharBridges::of(vocab.iter());
-        let worker = (vocab.iter().len() >= SHARED_TOKENS)
+        let bridges = || CharBridges::from_tokens(vocab.iter());
+        let worker = (vocab.iter().len() >= PARALLEL_TOKENS_MIN)
             .then(|| thread::Builder::new().spawn_scoped(scope, bridges).ok())
             .flatten();
         let pairs = find_pair_origins(vocab);
@@ -116,10 +126,10 @@ mod tests {
     use crate::testing::model_of;
 
     #[test]
-    fn pairs_of_ids_with_gaps_are_found() {
+    fn finds_pairs_of_ids_with_gaps() {
         let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
         let tokens = bytes.chain([(300, b"ab".to_vec()), (1_000_000, b"abc".to_vec())]);
-        let model = BpeModel::new(Vocab::new(tokens.collect()).unwrap());
+        let model = BpeModel::new(Vocab::try_from_tokens(tokens.collect()).unwrap());
         assert_eq!(model.pairs().get(300, u32::from(b'c')), Some(1_000_000));
     }
 
@@ -133,16 +143,16 @@ mod tests {
             b"\xE6\x96",
             "文".as_bytes(),
         ];
-        let spelled = (256..).zip(tokens.map(<[u8]>::to_vec));
+        let entries = (256..).zip(tokens.map(<[u8]>::to_vec));
         let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
-        let model = BpeModel::new(Vocab::new(bytes.chain(spelled).collect()).unwrap());
+        let model = BpeModel::new(Vocab::try_from_tokens(bytes.chain(entries).collect()).unwrap());
         let mut ids = Vec::new();
         merge(&model, "A中文".as_bytes(), &mut MergeBuffers::default(), &mut ids);
         assert_eq!(ids, [257, 261]);
     }
 
     #[test]
-    fn a_token_that_no_merge_reaches_has_no_pair() {
+    fn an_unreachable_token_has_no_pair() {
         let model = model_of(["abc", "ab"]);
         assert_eq!(model.pairs().len(), 2);
         let model = model_of(["abc"]);

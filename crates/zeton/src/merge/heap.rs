@@ -1,4 +1,16 @@
-//! Merging many parts: a heap of pairs, lowest rank first, then leftmost.
+//! Merges a long sequence of parts with a priority queue: lowest rank first, then leftmost.
+//!
+//! Each merge takes O(log n), where the scan takes O(n). The parts form a doubly linked list over
+//! their original positions. For example, with `ab` of rank 256 and `abc` of rank 257, the piece
+//! `abcab`:
+//!
+//! ```text
+//!  position   0    1    2    3    4        queue (rank, position)
+//!  parts      a    b    c    a    b        (256, 0) (256, 3)
+//!             ab   -    c    a    b        (256, 3) (257, 0)      after the first merge
+//!             ab   -    c    ab   -        (257, 0)
+//!             abc  -    -    ab   -        empty
+//! ```
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,47 +18,51 @@ use std::collections::BinaryHeap;
 use super::pair_table::PairTable;
 use crate::vocab::Id;
 
-/// Two neighbours become one.
+/// One merge: two adjacent parts become one. Positions are those of the initial parts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Join {
-    /// Where the left one begins.
+pub struct MergeStep {
+    /// The first position of the left part.
     pub start: usize,
-    /// Where it ends and the right one begins.
+    /// The end of the left part and the first position of the right part.
     pub middle: usize,
-    /// Where the right one ends.
+    /// The end of the right part.
     pub end: usize,
-    /// The id of the left one.
+    /// The id of the left part.
     pub left: Id,
-    /// The id of the right one.
+    /// The id of the right part.
     pub right: Id,
-    /// The id of both joined, which is also its rank.
+    /// The id of the merged part, which is also the rank of the merge.
     pub id: Id,
 }
 
-/// The buffers of a merge. A pair that is no more stays in the heap and is passed over.
+/// The scratch buffers of a merge. An entry of the queue whose pair no longer exists is skipped
+/// when it is popped, because removing it earlier would need a search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
-    /// The rank above the position, in one number.
-    pairs: BinaryHeap<Reverse<u64>>,
-    /// The rank of each part joined with its right neighbour; `Id::MAX` where none.
+    /// One entry for each pair: the rank in the high 32 bits, the position of its left part in the
+    /// low 32 bits.
+    queue: BinaryHeap<Reverse<u64>>,
+    /// The rank of each part with its right neighbour; `Id::MAX` if that pair does not merge.
     ranks: Vec<Id>,
+    /// The position of each part's left neighbour; `usize::MAX` before the first.
     left: Vec<usize>,
+    /// The position of each part's right neighbour; the number of parts after the last.
     right: Vec<usize>,
 }
 
 impl Heap {
-    /// Merges `parts` in place; there are fewer than 2³², as in any text that is encoded.
+    /// Merges `parts` in place. There are fewer than 2³² parts, because no longer text is encoded.
     pub(super) fn merge(&mut self, pairs: &PairTable, parts: &mut Vec<Id>) {
-        self.merge_telling(pairs, parts, |_| ());
+        self.merge_with(pairs, parts, |_| ());
     }
 
-    /// The same, and tells of each join in order; places are those of the parts at the beginning.
+    /// Merges `parts` in place and calls `visit` with each merge, in order.
     #[inline]
-    pub(super) fn merge_telling(
+    pub(super) fn merge_with(
         &mut self,
         pairs: &PairTable,
         parts: &mut Vec<Id>,
-        mut tell: impl FnMut(Join),
+        mut visit: impl FnMut(MergeStep),
     ) {
         let count = parts.len();
         self.left.clear();
@@ -57,43 +73,50 @@ impl Heap {
         self.ranks.extend(parts.windows(2).map(|pair| pairs.rank(pair[0], pair[1])));
         self.ranks.push(Id::MAX);
         let ranked = self.ranks.iter().zip(0..).filter(|(rank, _)| **rank != Id::MAX);
-        self.pairs.clear();
-        self.pairs.extend(ranked.map(|(&rank, at)| Reverse(u64::from(rank) << 32 | at)));
+        self.queue.clear();
+        self.queue.extend(ranked.map(|(&rank, at)| Reverse(u64::from(rank) << 32 | at)));
 
-        while let Some(Reverse(pair)) = self.pairs.pop() {
+        while let Some(Reverse(pair)) = self.queue.pop() {
             let (rank, at) = ((pair >> 32) as Id, pair as u32 as usize);
             if self.ranks[at] != rank {
                 continue;
             }
-            let gone = self.right[at];
-            let (left, right) = (parts[at], parts[gone]);
-            tell(Join { start: at, middle: gone, end: self.right[gone], left, right, id: rank });
+            let removed = self.right[at];
+            let (left, right) = (parts[at], parts[removed]);
+            visit(MergeStep {
+                start: at,
+                middle: removed,
+                end: self.right[removed],
+                left,
+                right,
+                id: rank,
+            });
             parts[at] = rank;
-            parts[gone] = Id::MAX;
-            self.ranks[gone] = Id::MAX;
-            let right = self.right[gone];
+            parts[removed] = Id::MAX;
+            self.ranks[removed] = Id::MAX;
+            let right = self.right[removed];
             self.right[at] = right;
             if right < count {
                 self.left[right] = at;
             }
-            self.rank(pairs, parts, at);
+            self.push_pair(pairs, parts, at);
             let left = self.left[at];
             if left != usize::MAX {
-                self.rank(pairs, parts, left);
+                self.push_pair(pairs, parts, left);
             }
         }
         parts.retain(|&part| part != Id::MAX);
     }
 
-    /// Ranks a part with its right neighbour anew.
-    fn rank(&mut self, pairs: &PairTable, parts: &[Id], at: usize) {
+    /// Computes the rank of a part with its right neighbour, and queues the pair if it merges.
+    fn push_pair(&mut self, pairs: &PairTable, parts: &[Id], at: usize) {
         let rank = match parts.get(self.right[at]) {
             Some(&right) => pairs.rank(parts[at], right),
             None => Id::MAX,
         };
         self.ranks[at] = rank;
         if rank != Id::MAX {
-            self.pairs.push(Reverse(u64::from(rank) << 32 | at as u64));
+            self.queue.push(Reverse(u64::from(rank) << 32 | at as u64));
         }
     }
 }

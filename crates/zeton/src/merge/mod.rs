@@ -1,7 +1,21 @@
-//! A piece becomes ids: the heart of byte pair encoding.
+//! Merges a piece into ids: the core of byte pair encoding.
 //!
-//! The lowest-ranked pair of neighbours is joined, the leftmost first, until no pair is a token.
-//! Short pieces scan for that pair; long ones are merged window by window.
+//! A piece starts as its bytes. The adjacent pair of the lowest rank merges, the leftmost first,
+//! until no adjacent pair is in the vocabulary. For example, cl100k merges ` zeton` into 1167
+//! (` z`) and 35794 (`eton`).
+//!
+//! Every way to merge gives the same ids. The length of the piece and the caller choose the
+//! fastest:
+//!
+//! | parts | algorithm | module |
+//! |---|---|---|
+//! | up to 62, in batches | 16 pieces at a time, ranks in SIMD vectors | `lockstep` |
+//! | up to 128 | scan for the lowest rank | `scan` |
+//! | any number, within a long piece | overlapping windows, merged separately | `windows` |
+//! | any number, where the scan needs too many passes | priority queue | `heap` |
+//!
+//! The tables that merging reads are a [`BpeModel`]: `pair_origin` finds the pairs of a vocabulary,
+//! `pair_table` stores them, and `char_bridges` knows where a piece may be cut first.
 
 mod bpe_model;
 mod char_bridges;
@@ -15,7 +29,7 @@ mod windows;
 
 pub use bpe_model::BpeModel;
 pub(crate) use char_bridges::CharBridges;
-pub use heap::Join;
+pub use heap::MergeStep;
 pub(crate) use lockstep::MergeQueue;
 pub(crate) use padded_ids::{COPY_WIDTH, PaddedIds};
 pub(crate) use pair_origin::find_pair_origins;
@@ -25,15 +39,16 @@ use std::ops::Range;
 
 use crate::vocab::Id;
 
-/// Parts that are merged by scanning at most; the scan is quadratic, a heap is not.
-///
-/// Of a hundred pieces of English 99 have 13 bytes or fewer, of Chinese and Thai 64 (`bench/pieces.py`).
+/// The most parts that are merged by scanning alone. A scan is quadratic, the windows and the heap
+/// are not. Pieces that long are rare: 99 % of the pieces of English have at most 13 bytes, of
+/// Chinese and Thai 64 (`bench/pieces.py`).
 const SCAN_MAX: usize = 128;
 
-/// Passes over more parts than that.
+/// The most passes of a scan over more than [`SCAN_MAX`] parts, before the heap takes over. A run
+/// of one letter needs few passes, because each pass can halve it.
 const PASSES_MAX: usize = 16;
 
-/// Buffers that merging reuses from piece to piece.
+/// Scratch buffers that merging reuses from piece to piece.
 #[derive(Clone, Debug, Default)]
 pub struct MergeBuffers {
     parts: Vec<Id>,
@@ -43,7 +58,8 @@ pub struct MergeBuffers {
 
 /// Appends the ids of one piece to `ids`.
 ///
-/// A piece that is a token is taken whole: some vocabularies hold tokens that no merge reaches.
+/// A piece that is a token becomes that token without merging, because some vocabularies hold
+/// tokens that no sequence of merges reaches.
 pub fn merge(model: &BpeModel, piece: &[u8], buffers: &mut MergeBuffers, ids: &mut Vec<Id>) {
     match model.vocab().find(piece) {
         Some(id) => ids.push(id),
@@ -51,7 +67,9 @@ pub fn merge(model: &BpeModel, piece: &[u8], buffers: &mut MergeBuffers, ids: &m
     }
 }
 
-/// Appends the ids of a piece that is no token.
+/// Appends the ids of a piece that is not a token.
+///
+/// The piece is first cut between characters that no token bridges, and each part is merged alone.
 pub(crate) fn merge_non_token(
     model: &BpeModel,
     piece: &[u8],
@@ -59,8 +77,8 @@ pub(crate) fn merge_non_token(
     ids: &mut Vec<Id>,
 ) {
     let mut start = 0;
-    model.bridges().cuts(piece, |at, may_be_cut| {
-        if may_be_cut {
+    model.bridges().for_each_border(piece, |at, can_cut| {
+        if can_cut {
             merge_part(model, piece, start..at, buffers, ids);
             start = at;
         }
@@ -71,7 +89,8 @@ pub(crate) fn merge_non_token(
     }
 }
 
-/// Appends the ids of a part of a piece. A token may be taken whole, as every one is reached.
+/// Appends the ids of one part of a cut piece. A part that is a token needs no merging: pieces are
+/// cut only if merging reaches every token.
 fn merge_part(
     model: &BpeModel,
     piece: &[u8],
@@ -85,7 +104,7 @@ fn merge_part(
     }
 }
 
-/// Appends what the bytes of a piece merge to, without a look at the piece as a whole.
+/// Appends the ids that the bytes of a piece merge into. The piece is not looked up as a token.
 #[inline]
 pub(crate) fn merge_bytes(
     model: &BpeModel,
@@ -95,14 +114,14 @@ pub(crate) fn merge_bytes(
 ) {
     if piece.len() <= SCAN_MAX {
         buffers.parts.clear();
-        model.parts(piece, |part| buffers.parts.push(part));
+        model.for_each_part(piece, |part| buffers.parts.push(part));
         ids.extend_from_slice(buffers.merge(model.pairs()));
     } else {
         windows::merge(model, piece, buffers, ids);
     }
 }
 
-/// Merges parts until no pair of neighbours merges, and returns what is left.
+/// Merges a sequence of ids until no adjacent pair merges, and returns the result.
 pub(crate) fn merge_parts<'s>(
     pairs: &PairTable,
     parts: impl Iterator<Item = Id>,
@@ -113,34 +132,34 @@ pub(crate) fn merge_parts<'s>(
     buffers.merge(pairs)
 }
 
-/// Merges the bytes of a piece one join after the other, without a look at the piece as a whole; returns
-/// what is left of them, and each join in order.
-///
-/// Lowest rank first, then leftmost, as the specification has it: by the heap, so that a piece of any
-/// length is merged in little more than linear time.
+/// Merges the bytes of a piece and records every merge. Returns the ids and the merges in order.
+/// The piece is not looked up as a token. The order is that of the specification: lowest rank
+/// first, then leftmost. The heap does it, so that a piece of any length takes O(n log n).
 #[must_use]
-pub fn merge_joins(model: &BpeModel, piece: &[u8]) -> (Vec<Id>, Vec<Join>) {
+pub fn merge_with_steps(model: &BpeModel, piece: &[u8]) -> (Vec<Id>, Vec<MergeStep>) {
     let mut parts: Vec<Id> = piece.iter().map(|&byte| model.vocab().byte(byte)).collect();
-    let mut joins = Vec::new();
-    heap::Heap::default().merge_telling(model.pairs(), &mut parts, |join| joins.push(join));
-    (parts, joins)
+    let mut steps = Vec::new();
+    heap::Heap::default().merge_with(model.pairs(), &mut parts, |step| steps.push(step));
+    (parts, steps)
 }
 
-/// Parts that buffers keep room for from call to call: what one hostile piece needed is given back.
-pub(crate) const PARTS_KEPT: usize = 1 << 14;
+/// The capacity, in parts, that scratch buffers keep between calls. Above it the memory is freed,
+/// so that one hostile piece does not cost a thread its memory for good.
+pub(crate) const RETAINED_PARTS: usize = 1 << 14;
 
 impl MergeBuffers {
-    /// Gives back what is larger than most texts need.
+    /// Frees the buffers if they have grown beyond [`RETAINED_PARTS`].
     pub(crate) fn trim(&mut self) {
-        if self.parts.capacity() > PARTS_KEPT {
+        if self.parts.capacity() > RETAINED_PARTS {
             (self.parts, self.ranks, self.heap) = Default::default();
         }
     }
 
-    /// Merges the parts that are there, and returns what is left.
+    /// Merges the buffered parts and returns the result.
     fn merge(&mut self, pairs: &PairTable) -> &[Id] {
         let Self { parts, ranks, heap } = self;
-        // Long runs of one letter take few passes; what takes many goes to the heap.
+        // A long run of one letter takes few passes. A sequence that takes many is left to the
+        // heap.
         let passes_max = if parts.len() <= SCAN_MAX { usize::MAX } else { PASSES_MAX };
         if !scan::merge(pairs, parts, ranks, passes_max) {
             heap.merge(pairs, parts);
@@ -155,10 +174,10 @@ mod tests {
     use crate::testing::{Random, model_of};
     use crate::vocab::Vocab;
 
-    /// The cases every engine must pass: `tokens | piece | the piece as tokens`.
+    /// The cases that every engine must pass: `tokens | piece | the piece as tokens`.
     const VECTORS: &str = include_str!("../../../../tests/vectors/merge.txt");
 
-    fn spelled(model: &BpeModel, piece: &str) -> String {
+    fn merge_to_text(model: &BpeModel, piece: &str) -> String {
         let mut ids = Vec::new();
         merge(model, piece.as_bytes(), &mut MergeBuffers::default(), &mut ids);
         let token =
@@ -171,11 +190,11 @@ mod tests {
         for line in VECTORS.lines().filter(|line| !line.starts_with('#')) {
             let fields: Vec<_> = line.split('|').map(str::trim).collect();
             let model = model_of(fields[0].split_whitespace());
-            assert_eq!(spelled(&model, fields[1]), fields[2], "{line}");
+            assert_eq!(merge_to_text(&model, fields[1]), fields[2], "{line}");
         }
     }
 
-    /// The specification: join by the rank of the joined bytes.
+    /// The specification: merge by the rank of the concatenated bytes.
     fn merge_by_bytes(vocab: &Vocab, piece: &[u8]) -> Vec<Id> {
         let mut parts: Vec<&[u8]> = piece.chunks(1).collect();
         let mut start_of: Vec<usize> = (0..=piece.len()).collect();
@@ -190,7 +209,8 @@ mod tests {
         parts.iter().map(|part| vocab.find(part).unwrap()).collect()
     }
 
-    /// Random tokens over a small alphabet: many that no merge reaches, ranks in no order.
+    /// Returns random tokens over a small alphabet, with ranks in random order. Many are
+    /// unreachable by merges.
     pub(super) fn random_model(random: &mut Random) -> BpeModel {
         let letters = 1 + random.below(3);
         let mut tokens = std::collections::BTreeSet::new();
@@ -208,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_ids_merge_as_joined_bytes_do() {
+    fn merging_pairs_of_ids_equals_merging_bytes() {
         let mut random = Random(3);
         for _ in 0..3000 {
             let model = random_model(&mut random);

@@ -1,4 +1,45 @@
-//! The table of pairs: (left, right) becomes the id of the two joined.
+//! A hash table of merges: a pair of ids (left, right) → the id of their concatenation.
+//!
+//! For example, cl100k merges `ab` (370) and `c` (66) into `abc` (13997), so that
+//! `get(370, 66) == Some(13997)`. An id is also a rank, and the lowest one merges first.
+//!
+//! The table is a cuckoo hash table with two halves and buckets of two entries. A pair lies in one
+//! bucket of either half, so a lookup loads exactly two cache lines, both at once, and compares
+//! four entries without a branch:
+//!
+//! ```text
+//!             hash of (left, right)
+//!           low 32 bits │ high 32 bits
+//!         ┌─────────────┴──────────────┐
+//!         ▼                            ▼
+//!  half 0 [a, b] [ , ] [ , ]    half 1 [ , ] [c, d] [ , ]     [a, b] is a bucket of two entries
+//! ```
+//!
+//! An entry packs the pair and its merged id into one integer. Ids of nearly all vocabularies fit
+//! 21 bits, and then an entry is a `u64`:
+//!
+//! ```text
+//!  bit 63             42 41                  21 20                   0
+//!      ┌────────────────┬──────────────────────┬──────────────────────┐
+//!      │  left id + 1   │       right id       │      merged id       │
+//!      └────────────────┴──────────────────────┴──────────────────────┘
+//!           22 bits             21 bits                21 bits
+//! ```
+//!
+//! Ids up to 2³¹ − 1 take a `u128`, of which the highest 32 bits are zero:
+//!
+//! ```text
+//!  bit 127    96 95           64 63           32 31            0
+//!      ┌────────┬───────────────┬───────────────┬───────────────┐
+//!      │   0    │  left id + 1  │   right id    │   merged id   │
+//!      └────────┴───────────────┴───────────────┴───────────────┘
+//! ```
+//!
+//! An empty slot is zero, which no entry equals, because of the `+ 1`.
+//!
+//! Measurements (`docs/notes`): buckets of two, up to five sixths full, halve the memory of single
+//! slots at half full, at equal speed. One cache line of eight entries, compared by AVX2, was
+//! slower: 234 → 217 MB/s of English and 163 → 143 of code.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::BitXor;
@@ -10,15 +51,17 @@ use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::Id;
 
-/// The pairs that merge, each in one of two buckets: a look-up takes two lines of the cache and no branch.
+/// All pairs that merge, with the id that each becomes.
 #[derive(Clone, Debug)]
-pub struct PairTable(Width);
+pub struct PairTable(PackedPairs);
 
-/// Ids of nearly all vocabularies have so few bits that a pair and what it becomes is one word.
+/// The table by the integer that holds one entry.
 #[derive(Clone, Debug)]
-enum Width {
-    Narrow(Table<u64>),
-    Wide(Table<u128>),
+enum PackedPairs {
+    /// Every id is below [`U64PairTable::ID_LIMIT`].
+    U64(CuckooTable<u64>),
+    /// Some id is not below that limit.
+    U128(CuckooTable<u128>),
 }
 
 impl Default for PairTable {
@@ -28,54 +71,54 @@ impl Default for PairTable {
 }
 
 impl PairTable {
-    /// Makes an empty table for so many pairs of ids up to `id_max`.
+    /// Returns an empty table with room for `pairs` pairs, whose ids are at most `id_max`.
     pub(crate) fn with_capacity(pairs: usize, id_max: Id) -> Self {
-        Self(match id_max < Narrow::ID_LIMIT {
-            true => Width::Narrow(Table::with_capacity(pairs)),
-            false => Width::Wide(Table::with_capacity(pairs)),
+        Self(match id_max < U64PairTable::ID_LIMIT {
+            true => PackedPairs::U64(CuckooTable::with_capacity(pairs)),
+            false => PackedPairs::U128(CuckooTable::with_capacity(pairs)),
         })
     }
 
-    /// Puts the table into an image.
+    /// Appends the table to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         match &self.0 {
-            Width::Narrow(table) => {
+            PackedPairs::U64(table) => {
                 image.number(0);
                 table.write_image(image);
             }
-            Width::Wide(table) => {
+            PackedPairs::U128(table) => {
                 image.number(1);
                 table.write_image(image);
             }
         }
     }
 
-    /// Takes the table out of an image.
-    pub(crate) fn from_image(image: &mut SectionReader) -> Option<Self> {
+    /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
+    pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         Some(Self(match image.number()? {
-            0 => Width::Narrow(Table::from_image(image)?),
-            _ => Width::Wide(Table::from_image(image)?),
+            0 => PackedPairs::U64(CuckooTable::try_from_image(image)?),
+            _ => PackedPairs::U128(CuckooTable::try_from_image(image)?),
         }))
     }
 
-    /// Asks for the buckets of a pair.
+    /// Prefetches the two buckets of a pair.
     #[inline]
-    pub(crate) fn prefetch(&self, left: Id, right: Id) {
+    pub(crate) fn prefetch_pair(&self, left: Id, right: Id) {
         match &self.0 {
-            Width::Narrow(table) => drop(table.ask(left, right)),
-            Width::Wide(table) => drop(table.ask(left, right)),
+            PackedPairs::U64(table) => drop(table.prefetch_pair(left, right)),
+            PackedPairs::U128(table) => drop(table.prefetch_pair(left, right)),
         }
     }
 
-    /// Adds a pair that is not in the table yet.
+    /// Inserts a pair that is not in the table yet.
     pub(crate) fn insert(&mut self, left: Id, right: Id, joined: Id) {
         match &mut self.0 {
-            Width::Narrow(table) => table.insert(left, right, joined),
-            Width::Wide(table) => table.insert(left, right, joined),
+            PackedPairs::U64(table) => table.insert(left, right, joined),
+            PackedPairs::U128(table) => table.insert(left, right, joined),
         }
     }
 
-    /// Returns what a pair becomes, if it merges.
+    /// Returns the id that a pair merges into, or `None` if it does not merge.
     #[must_use]
     #[inline]
     pub fn get(&self, left: Id, right: Id) -> Option<Id> {
@@ -85,49 +128,50 @@ impl PairTable {
         }
     }
 
-    /// The same with `Id::MAX`, the lowest rank of all, for a pair that does not merge.
+    /// Returns the id that a pair merges into. It is `Id::MAX`, the worst rank, for a pair that
+    /// does not merge, so that ranks compare without an `Option`.
     #[inline]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
         match &self.0 {
-            Width::Narrow(table) => table.rank(left, right),
-            Width::Wide(table) => table.rank(left, right),
+            PackedPairs::U64(table) => table.rank(left, right),
+            PackedPairs::U128(table) => table.rank(left, right),
         }
     }
 
-    /// Returns the table itself, if all ids are narrow.
+    /// Returns the table of `u64` entries, or `None` if some id needs a wider entry.
     #[inline]
-    pub(crate) fn narrow(&self) -> Option<&Narrow> {
+    pub(crate) fn u64_pairs(&self) -> Option<&U64PairTable> {
         match &self.0 {
-            Width::Narrow(table) => Some(table),
-            Width::Wide(_) => None,
+            PackedPairs::U64(table) => Some(table),
+            PackedPairs::U128(_) => None,
         }
     }
 
-    /// Returns whether something is true of all pairs and what they become.
-    pub(crate) fn all(&self, mut is: impl FnMut((Id, Id), Id) -> bool) -> bool {
+    /// Returns whether the predicate holds for every pair and its merged id.
+    pub(crate) fn all(&self, mut predicate: impl FnMut((Id, Id), Id) -> bool) -> bool {
         match &self.0 {
-            Width::Narrow(table) => table.iter().all(|(pair, joined)| is(pair, joined)),
-            Width::Wide(table) => table.iter().all(|(pair, joined)| is(pair, joined)),
+            PackedPairs::U64(table) => table.iter().all(|(pair, joined)| predicate(pair, joined)),
+            PackedPairs::U128(table) => table.iter().all(|(pair, joined)| predicate(pair, joined)),
         }
     }
 
-    /// Returns all pairs and what they become, by rising rank.
+    /// Collects all pairs and their merged ids, sorted by rank.
     #[must_use]
-    pub fn by_rank(&self) -> Vec<((Id, Id), Id)> {
-        let mut all: Vec<_> = match &self.0 {
-            Width::Narrow(table) => table.iter().collect(),
-            Width::Wide(table) => table.iter().collect(),
+    pub fn collect_by_rank(&self) -> Vec<((Id, Id), Id)> {
+        let mut entries: Vec<_> = match &self.0 {
+            PackedPairs::U64(table) => table.iter().collect(),
+            PackedPairs::U128(table) => table.iter().collect(),
         };
-        all.sort_by_key(|(_, joined)| *joined);
-        all
+        entries.sort_by_key(|(_, joined)| *joined);
+        entries
     }
 
     /// Returns the number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Width::Narrow(table) => table.len,
-            Width::Wide(table) => table.len,
+            PackedPairs::U64(table) => table.len,
+            PackedPairs::U128(table) => table.len,
         }
     }
 
@@ -138,83 +182,93 @@ impl PairTable {
     }
 }
 
-/// The table of narrow ids.
-pub(crate) type Narrow = Table<u64>;
+/// A pair table with entries of 64 bits. The SIMD batches of `lockstep` need one.
+pub(crate) type U64PairTable = CuckooTable<u64>;
 
-impl Narrow {
-    /// Ids of such a table are below; this one stands for nothing and merges with nothing.
+impl U64PairTable {
+    /// Every id of the table is below. The limit itself is no token's id: `lockstep` uses it as a
+    /// sentinel that merges with nothing.
     pub(crate) const ID_LIMIT: Id = Self::RANK_LIMIT - 1;
 
-    /// A rank that is not below stands for a pair that does not merge.
+    /// Every rank is below, because the merged id has 21 bits of an entry. A number from here on
+    /// stands for a pair that does not merge.
     pub(crate) const RANK_LIMIT: Id = 1 << 21;
 
-    /// Returns what was asked for; for a pair that does not merge, something from `RANK_LIMIT` on, but less
-    /// than twice that.
+    /// Returns the rank of a pair whose buckets are prefetched. A pair that does not merge has a
+    /// number from `RANK_LIMIT` up to twice that limit, excluded.
     #[inline(always)]
-    pub(crate) fn narrow_answer(&self, Asked { hash, pair }: Asked<u64>) -> Id {
-        let lowest = Entry::lowest(self.buckets(hash).map(|bucket| *bucket), pair);
-        // Whether a pair merges cannot be foretold, and the lower of two numbers would become a branch.
-        let beyond = Id::from(lowest >= Self::RANK_LIMIT.into());
-        (lowest as Id % Self::RANK_LIMIT) + beyond * Self::RANK_LIMIT
+    pub(crate) fn rank_or_limit(&self, PairQuery { hash, pair }: PairQuery<u64>) -> Id {
+        let difference = PackedPair::min_difference(self.buckets(hash).map(|bucket| *bucket), pair);
+        // Arithmetic instead of `min` with a constant, because compilers turn `min` into a branch.
+        // Whether a pair merges is unpredictable, so that branch costs up to 3 % of encoding.
+        let is_absent = Id::from(difference >= Self::RANK_LIMIT.into());
+        (difference as Id % Self::RANK_LIMIT) + is_absent * Self::RANK_LIMIT
     }
 
-    /// The same for a pair that merging begins with, quicker for bytes.
+    /// Returns [`Self::rank_or_limit`] of a pair that merging begins with. Two ids below 256 are
+    /// looked up in a flat array, without a hash.
     #[inline(always)]
-    pub(crate) fn narrow_first(&self, left: Id, right: Id) -> Id {
+    pub(crate) fn initial_rank_or_limit(&self, left: Id, right: Id) -> Id {
         match left | right {
-            // There are as many as two bytes tell; the mask keeps within bounds.
             0..256 => {
-                let joined = self.bytes[(left << 8 | right) as usize & (self.bytes.len() - 1)];
-                // `Id::MAX` becomes one that is not below the limit either.
+                // The array has 2¹⁶ entries. The mask proves to the compiler that the index is in
+                // bounds.
+                let joined =
+                    self.byte_pairs[(left << 8 | right) as usize & (self.byte_pairs.len() - 1)];
+                // `Id::MAX` becomes a number from `RANK_LIMIT` on.
                 joined % (2 * Self::RANK_LIMIT)
             }
-            _ => self.narrow_answer(self.asked(left, right)),
+            _ => self.rank_or_limit(self.query(left, right)),
         }
     }
 }
 
-/// A pair and what it becomes in one number: the left id plus one, the right id, the joined id.
-/// Zero is no pair.
-pub(crate) trait Entry: Pod + Ord + BitXor<Output = Self> {
+/// An integer that holds a pair and its merged id, laid out as the module's header draws it. Zero
+/// is an empty slot.
+pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
+    /// Packs a pair and its merged id.
     fn pack(left: Id, right: Id, joined: Id) -> Self;
+    /// Returns the pair and its merged id.
     fn unpack(self) -> ((Id, Id), Id);
-    /// The pair alone, if it is packed with a joined id of zero: what is hashed.
-    fn key(self) -> u64;
-    /// What a pair becomes if one of the entries has it, and `Id::MAX` if none has; `pair` is packed with
-    /// a joined id of zero.
+    /// Returns the bits that are hashed, of an integer packed with a merged id of zero.
+    fn hash_key(self) -> u64;
+    /// Returns the merged id of the entry that has this pair, or `Id::MAX` if none has. `pair` is
+    /// packed with a merged id of zero.
     fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id;
 
-    /// Of an entry with this pair, nothing is left but the joined id; of all others, more than that.
+    /// Returns the least of the four entries, each XORed with `pair`. The entry of this pair leaves
+    /// its merged id alone, in the low bits. Every other entry differs in a higher bit, so that it
+    /// leaves a larger number.
     #[inline(always)]
-    fn lowest([[a, b], [c, d]]: [Bucket<Self>; 2], pair: Self) -> Self {
+    fn min_difference([[a, b], [c, d]]: [Bucket<Self>; 2], pair: Self) -> Self {
         (a ^ pair).min(b ^ pair).min((c ^ pair).min(d ^ pair))
     }
 }
 
-impl Entry for u64 {
+impl PackedPair for u64 {
     #[inline]
     fn pack(left: Id, right: Id, joined: Id) -> Self {
         (Self::from(left) + 1) << 42 | Self::from(right) << 21 | Self::from(joined)
     }
 
     fn unpack(self) -> ((Id, Id), Id) {
-        let bits = (1 << 21) - 1;
-        (((self >> 42) as Id - 1, (self >> 21 & bits) as Id), (self & bits) as Id)
+        let mask = (1 << 21) - 1;
+        (((self >> 42) as Id - 1, (self >> 21 & mask) as Id), (self & mask) as Id)
     }
 
     #[inline]
-    fn key(self) -> u64 {
+    fn hash_key(self) -> u64 {
         self
     }
 
     #[inline]
     fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
-        let joined = Self::lowest(buckets, pair);
-        if joined < Narrow::RANK_LIMIT.into() { joined as Id } else { Id::MAX }
+        let joined = Self::min_difference(buckets, pair);
+        if joined < U64PairTable::RANK_LIMIT.into() { joined as Id } else { Id::MAX }
     }
 }
 
-impl Entry for u128 {
+impl PackedPair for u128 {
     #[inline]
     fn pack(left: Id, right: Id, joined: Id) -> Self {
         (Self::from(left) + 1) << 64 | Self::from(right) << 32 | Self::from(joined)
@@ -225,121 +279,134 @@ impl Entry for u128 {
     }
 
     #[inline]
-    fn key(self) -> u64 {
+    fn hash_key(self) -> u64 {
         (self >> 32) as u64
     }
 
     #[inline]
     fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
-        Self::lowest(buckets, pair).min(Id::MAX.into()) as Id
+        Self::min_difference(buckets, pair).min(Id::MAX.into()) as Id
     }
 }
 
-/// Entries that lie beside each other.
+/// Two entries side by side, 16 or 32 bytes. Large tables start at a page and mapped ones at a
+/// multiple of 64 bytes, so that a bucket lies in one cache line.
 type Bucket<E> = [E; 2];
 
-/// Two halves; a pair lies in its bucket of the one or of the other (cuckoo hashing). With buckets of two, a
-/// table that is five sixths full is as good as one of single places that is half full, and what is in
-/// use lies closer together.
+/// A cuckoo hash table: each pair lies in its bucket of the first half or of the second half.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<E: Pod> {
+pub(crate) struct CuckooTable<E: Pod> {
+    /// The first half, then the second half. Each has a power of two of buckets.
     buckets: HugeBuffer<Bucket<E>>,
-    /// What the pairs of ids below 256, bytes nearly always, become: every piece begins with them.
-    bytes: HugeBuffer<Id>,
-    /// Chosen anew for every table, so that no vocabulary can be made whose pairs all collide.
+    /// The merged id of each pair of ids below 256, at `left << 8 | right`; `Id::MAX` if there is
+    /// none. In most vocabularies these are the ids of bytes, and the first lookups of every piece
+    /// are pairs of bytes.
+    byte_pairs: HugeBuffer<Id>,
+    /// A random seed for each table, so that nobody can craft a vocabulary whose pairs all collide.
     seed: u64,
+    /// The number of pairs.
     len: usize,
 }
 
-/// A pair that is looked up, and its hash: each half has its bucket by other bits of it.
+/// A pair to look up, with its hash: the low half of the hash names the bucket in the first half of
+/// the table, the high half the bucket in the second.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Asked<E> {
+pub(crate) struct PairQuery<E> {
     hash: u64,
     pair: E,
 }
 
-/// PairTable that are moved for one before all are put into a larger table.
+/// Entries that one insertion may displace before the table doubles. At five sixths full an
+/// insertion displaces far fewer, as the test of the capacity shows. Only an endless cycle reaches
+/// the limit.
 const MOVES_MAX: usize = 500;
 
-impl<E: Entry> Table<E> {
+impl<E: PackedPair> CuckooTable<E> {
+    /// Returns an empty table that is at most five sixths full after `pairs` insertions.
     fn with_capacity(pairs: usize) -> Self {
         let half = (pairs + pairs / 5).div_ceil(4).next_power_of_two().max(2);
         let seed = RandomState::default().build_hasher().finish();
-        let mut bytes = HugeBuffer::zeros(1 << 16);
-        bytes.fill(Id::MAX);
-        Self { buckets: HugeBuffer::zeros(half * 2), bytes, seed, len: 0 }
+        let mut byte_pairs = HugeBuffer::zeros(1 << 16);
+        byte_pairs.fill(Id::MAX);
+        Self { buckets: HugeBuffer::zeros(half * 2), byte_pairs, seed, len: 0 }
     }
 
+    /// Appends the table to an image.
     fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         image.number(self.seed);
         image.number(self.len as u64);
         image.row(&self.buckets);
-        image.row(&self.bytes);
+        image.row(&self.byte_pairs);
     }
 
-    fn from_image(image: &mut SectionReader) -> Option<Self> {
+    /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
+    fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let (seed, len) = (image.number()?, usize::try_from(image.number()?).ok()?);
-        let (buckets, bytes) = (image.table()?, image.table()?);
-        let whole = buckets.len() >= 4 && bytes.len() == 1 << 16;
-        whole.then_some(Self { buckets, bytes, seed, len })
+        let (buckets, byte_pairs) = (image.table()?, image.table()?);
+        let is_valid = buckets.len() >= 4 && byte_pairs.len() == 1 << 16;
+        is_valid.then_some(Self { buckets, byte_pairs, seed, len })
     }
 
+    /// Inserts a pair that is not in the table yet, and displaces other entries as needed.
     fn insert(&mut self, left: Id, right: Id, joined: Id) {
         self.len += 1;
         if left | right < 256 {
-            self.bytes[(left << 8 | right) as usize] = joined;
+            self.byte_pairs[(left << 8 | right) as usize] = joined;
         }
         let (mut entry, mut half) = (E::pack(left, right, joined), 0);
         for moves in 0..MOVES_MAX {
             let ((left, right), _) = entry.unpack();
-            let (hash, len) = (self.asked(left, right).hash, self.buckets.len() / 2);
+            let (hash, len) = (self.query(left, right).hash, self.buckets.len() / 2);
             let bucket =
                 &mut self.buckets[half * len + ((hash >> (32 * half)) as usize & (len - 1))];
-            if let Some(free) = bucket.iter_mut().find(|kept| **kept == E::zeroed()) {
-                *free = entry;
+            if let Some(empty) = bucket.iter_mut().find(|slot| **slot == E::zeroed()) {
+                *empty = entry;
                 return;
             }
-            // Each half gives up its first and its second in turn.
+            // Alternates between the two slots of a bucket, on each return to a half.
             std::mem::swap(&mut bucket[moves / 2 % 2], &mut entry);
             half = 1 - half;
         }
-        let all: Vec<_> = self.iter().chain([entry.unpack()]).collect();
+        let entries: Vec<_> = self.iter().chain([entry.unpack()]).collect();
         *self = Self::with_capacity(self.buckets.len() * 2);
-        for ((left, right), joined) in all {
+        for ((left, right), joined) in entries {
             self.insert(left, right, joined);
         }
     }
 
-    /// Returns what a pair becomes, `Id::MAX` if it does not merge.
+    /// Returns the id that a pair merges into, `Id::MAX` if it does not merge.
     #[inline(always)]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
-        let Asked { hash, pair } = self.asked(left, right);
+        let PairQuery { hash, pair } = self.query(left, right);
         E::joined(self.buckets(hash).map(|bucket| *bucket), pair)
     }
 
-    /// Asks for what a pair becomes: [`Narrow::narrow_answer`] has it after a while.
+    /// Prefetches the two buckets of a pair. [`U64PairTable::rank_or_limit`] takes the query after
+    /// other work, when the buckets have arrived in the cache.
     #[inline(always)]
-    pub(crate) fn ask(&self, left: Id, right: Id) -> Asked<E> {
-        let asked = self.asked(left, right);
-        self.buckets(asked.hash).into_iter().for_each(prefetch);
-        asked
+    pub(crate) fn prefetch_pair(&self, left: Id, right: Id) -> PairQuery<E> {
+        let query = self.query(left, right);
+        self.buckets(query.hash).into_iter().for_each(prefetch);
+        query
     }
 
-    /// The bucket of either half.
+    /// Returns the bucket of each half for a hash.
     #[inline(always)]
     fn buckets(&self, hash: u64) -> [&Bucket<E>; 2] {
         let (low, high) = self.buckets.split_at(self.buckets.len() / 2);
-        // Halves have a power of two of them: a mask keeps within bounds.
+        // A half has a power of two of buckets, so a mask keeps the index in bounds.
         [&low[hash as usize & (low.len() - 1)], &high[(hash >> 32) as usize & (high.len() - 1)]]
     }
 
+    /// Packs and hashes a pair.
     #[inline(always)]
-    fn asked(&self, left: Id, right: Id) -> Asked<E> {
+    fn query(&self, left: Id, right: Id) -> PairQuery<E> {
         let pair = E::pack(left, right, 0);
-        let product = u128::from(pair.key() ^ self.seed) * 0x9E37_79B9_7F4A_7C15_u128;
-        Asked { hash: product as u64 ^ (product >> 64) as u64, pair }
+        let product = u128::from(pair.hash_key() ^ self.seed) * 0x9E37_79B9_7F4A_7C15_u128;
+        PairQuery { hash: product as u64 ^ (product >> 64) as u64, pair }
     }
 
+    /// Returns all pairs with their merged ids, in the order of the slots.
     fn iter(&self) -> impl Iterator<Item = ((Id, Id), Id)> {
         let entries = self.buckets.iter().flatten();
         entries.filter(|&&entry| entry != E::zeroed()).map(|entry| entry.unpack())
@@ -352,15 +419,15 @@ mod tests {
     use crate::testing::Random;
 
     #[test]
-    fn a_table_that_is_five_sixths_full_keeps_its_size() {
+    fn does_not_grow_up_to_five_sixths_full() {
         let mut random = Random(8);
         for count in [1000, 13_653, 27_306] {
-            let mut table = Narrow::with_capacity(count);
+            let mut table = U64PairTable::with_capacity(count);
             let buckets = table.buckets.len();
-            let mut put = std::collections::BTreeSet::new();
+            let mut inserted = std::collections::BTreeSet::new();
             while table.len < count {
                 let pair = (random.below(50_000) as Id, random.below(50_000) as Id);
-                if put.insert(pair) {
+                if inserted.insert(pair) {
                     table.insert(pair.0, pair.1, 7);
                 }
             }
@@ -369,46 +436,47 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_was_put_in_and_nothing_else() {
+    fn finds_inserted_pairs_and_no_others() {
         for id_max in [0, Id::MAX] {
             let mut random = Random(7);
-            // Made for fewer than it gets: it grows.
+            // The capacity is too small, so that the table has to grow.
             let mut pairs = PairTable::with_capacity(100, id_max);
-            assert_eq!(pairs.narrow().is_some(), id_max == 0);
-            let mut put = std::collections::BTreeMap::new();
+            assert_eq!(pairs.u64_pairs().is_some(), id_max == 0);
+            let mut inserted = std::collections::BTreeMap::new();
             for joined in 0..3000 {
                 let pair = (random.below(100) as Id, random.below(100) as Id);
-                if put.insert(pair, joined).is_none() {
+                if inserted.insert(pair, joined).is_none() {
                     pairs.insert(pair.0, pair.1, joined);
                 } else {
-                    put.insert(pair, pairs.rank(pair.0, pair.1));
+                    inserted.insert(pair, pairs.rank(pair.0, pair.1));
                 }
             }
-            assert_eq!(pairs.len(), put.len());
+            assert_eq!(pairs.len(), inserted.len());
             for left in 0..100 {
                 for right in 0..100 {
-                    assert_eq!(pairs.get(left, right), put.get(&(left, right)).copied());
+                    assert_eq!(pairs.get(left, right), inserted.get(&(left, right)).copied());
                 }
             }
-            if let Some(narrow) = pairs.narrow() {
+            if let Some(table) = pairs.u64_pairs() {
                 for (left, right) in
                     (0..300).flat_map(|left| (0..300).map(move |right| (left, right)))
                 {
-                    let rank = narrow.rank(left, right);
+                    let rank = table.rank(left, right);
                     for found in [
-                        narrow.narrow_first(left, right),
-                        narrow.narrow_answer(narrow.ask(left, right)),
+                        table.initial_rank_or_limit(left, right),
+                        table.rank_or_limit(table.prefetch_pair(left, right)),
                     ] {
                         assert_eq!(
-                            Some(found).filter(|&found| found < Narrow::RANK_LIMIT),
+                            Some(found).filter(|&found| found < U64PairTable::RANK_LIMIT),
                             pairs.get(left, right)
                         );
                         assert!(rank == Id::MAX || rank == found);
                     }
                 }
             }
-            let by_rank: Vec<Id> = pairs.by_rank().into_iter().map(|(_, joined)| joined).collect();
-            assert!(by_rank.is_sorted() && by_rank.len() == put.len());
+            let by_rank: Vec<Id> =
+                pairs.collect_by_rank().into_iter().map(|(_, joined)| joined).collect();
+            assert!(by_rank.is_sorted() && by_rank.len() == inserted.len());
         }
     }
 }

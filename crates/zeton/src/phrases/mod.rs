@@ -239,7 +239,8 @@ impl<'v> Weights<'v> {
             };
             [0.0].into_iter().chain(order.iter().scan(0.0, sum)).collect()
         };
-        let (by_start, by_end) = (sums(vocab.sorted()), sums(vocab.sorted_by_end()));
+        let (by_start, by_end) =
+            (sums(vocab.indices_by_bytes()), sums(vocab.indices_by_reversed_bytes()));
         Self { vocab, longest, weights, by_start, by_end }
     }
 
@@ -252,17 +253,17 @@ impl<'v> Weights<'v> {
         // What each byte adds to the sum of the byte before.
         let mut steps = vec![0.0; phrase.len() + 1];
         for at in first.saturating_sub(longest)..last {
-            vocab.each_at(&phrase[at..], |id, length| {
+            vocab.for_each_prefix(&phrase[at..], |id, length| {
                 let weight = vocab.index_of(id).map_or(0.0, |index| self.weights[index]);
                 steps[at] += weight;
                 steps[at + length] -= weight;
             });
             if phrase.len() - at < longest {
-                let across = vocab.places_starting_with(&phrase[at..]);
+                let across = vocab.range_starting_with(&phrase[at..]);
                 steps[at] += self.by_start[across.end] - self.by_start[across.start];
             }
             if at + 1 < longest {
-                let across = vocab.places_ending_with(&phrase[..=at]);
+                let across = vocab.range_ending_with(&phrase[..=at]);
                 let weight = self.by_end[across.end] - self.by_end[across.start];
                 steps[0] += weight;
                 steps[at + 1] -= weight;
@@ -289,7 +290,7 @@ fn each_over(
     mut each: impl FnMut(Id, i32),
 ) {
     for at in (k + 1).saturating_sub(longest)..=k {
-        vocab.each_at(&phrase[at..], |id, length| {
+        vocab.for_each_prefix(&phrase[at..], |id, length| {
             if at + length > k {
                 each(id, -(at as i32));
             }
@@ -341,7 +342,7 @@ fn each_around(
 pub(crate) mod tests {
     use super::*;
     use crate::testing::{OUTSIDE, PARTS, Random, patterns, vocab_of};
-    use crate::vocab::specials::Allowed;
+    use crate::vocab::specials::AllowedSpecials;
     use crate::{Counter, Progress, Splitter, learn};
 
     /// Texts that are short, repeat themselves and break off inside characters.
@@ -390,7 +391,7 @@ pub(crate) mod tests {
                 let counts = counter.finish(1, &progress).unwrap();
                 let goal = learn::Goal::merges(20 + random.below(150));
                 let learned = learn::learn(&counts, &goal, &progress).unwrap();
-                Vocab::from_merges(&learned.pairs()).unwrap()
+                Vocab::try_from_merges(&learned.pairs()).unwrap()
             };
             Tokenizer::new(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()
         })
@@ -440,7 +441,7 @@ pub(crate) mod tests {
                     let at = random.below(ids.len());
                     odd(&mut ids[at]);
                     ids.swap(0, at);
-                    tokenizer.encode(&random.odd(3), &Allowed::none(), &mut ids).unwrap();
+                    tokenizer.encode(&random.odd(3), &AllowedSpecials::none(), &mut ids).unwrap();
                 }
                 let made =
                     tokenizer.phrases(phrases.clone(), &ids[..round.min(ids.len())]).unwrap();
@@ -469,7 +470,7 @@ pub(crate) mod tests {
     fn ids_may_be_far_apart() {
         let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
         let far = (1 << 30) + Id::from(b'x');
-        let vocab = Vocab::new(bytes.chain([(far, b"ab".to_vec())]).collect()).unwrap();
+        let vocab = Vocab::try_from_tokens(bytes.chain([(far, b"ab".to_vec())]).collect()).unwrap();
         let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
         let tokenizer = Tokenizer::new(vocab, splitter, Vec::new()).unwrap();
         let made = tokenizer.phrases(vec![b"b".to_vec()], &[]).unwrap();

@@ -13,7 +13,7 @@ use crate::encode::Tokenizer;
 use crate::merge::{BpeModel, MergeBuffers, merge_parts};
 use crate::sys::error::Error;
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// Sequences that are told at most, of each end.
 pub const SEQUENCES_MAX: usize = 1 << 16;
@@ -60,7 +60,7 @@ impl Tokenizer {
             return Ok(Spellings { starts, core: Vec::new(), ends: vec![Vec::new()] });
         };
         let mut core = Vec::new();
-        self.encode(&phrase[first..last], &Allowed::none(), &mut core)?;
+        self.encode(&phrase[first..last], &AllowedSpecials::none(), &mut core)?;
         let starts = within(0, first, [true, false])?;
         Ok(Spellings { starts, core, ends: within(last, phrase.len(), [false, true])? })
     }
@@ -99,7 +99,7 @@ impl Graph {
         };
         for at in 0..end {
             let from = Some(at).filter(|&at| at > 0);
-            vocab.each_at(&part[at..], |id, length| add(id, from, at + length));
+            vocab.for_each_prefix(&part[at..], |id, length| add(id, from, at + length));
             if open[1] {
                 let across = vocab.starting_with(&part[at..]).filter(|(_, t)| t.len() > end - at);
                 across.for_each(|(id, _)| add(id, from, end));
@@ -211,7 +211,7 @@ mod tests {
                 let Ok(found) = tokenizer.spellings(&phrase) else { continue };
                 let mut ids = Vec::new();
                 let text = [&left[..], &phrase, &right].concat();
-                tokenizer.encode(&text, &Allowed::none(), &mut ids).unwrap();
+                tokenizer.encode(&text, &AllowedSpecials::none(), &mut ids).unwrap();
                 let mut end = 0;
                 let over = ids.iter().filter(|&&id| {
                     let start = end;

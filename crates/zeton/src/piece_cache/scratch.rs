@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::batch::LookupBatch;
 use super::short_table::{PieceCache, hash};
-use crate::merge::{BpeModel, MergeBuffers, PARTS_KEPT, PaddedIds, merge_non_token};
+use crate::merge::{BpeModel, MergeBuffers, PaddedIds, RETAINED_PARTS, merge_non_token};
 use crate::vocab::Id;
 use crate::vocab::short_key::Key;
 
@@ -33,7 +33,7 @@ impl Scratch {
         }
         let first = ids.len();
         merge_non_token(model, piece, &mut self.buffers, ids);
-        let key = Key::within(piece, 0, piece.len());
+        let key = Key::from_piece(piece, 0, piece.len());
         self.learned.put(piece, key, hash(piece), PaddedIds::from(&ids[first..]));
     }
 
@@ -41,7 +41,7 @@ impl Scratch {
     fn trim(&mut self) {
         self.buffers.trim();
         if let Some(chunk) = &mut self.chunk {
-            chunk.trim(PARTS_KEPT);
+            chunk.trim(RETAINED_PARTS);
         }
     }
 }

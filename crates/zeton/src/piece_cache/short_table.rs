@@ -24,7 +24,7 @@ impl PieceCache {
         let found = if piece.len() > SHORT_MAX {
             self.records.find(piece, hash)
         } else {
-            let slot = self.short.find(Key::of(piece, 0, piece.len()), hash);
+            let slot = self.short.find(Key::from_short(piece, 0, piece.len()), hash);
             slot.and_then(|slot| match slot.row() {
                 Some(row) => Some(self.records.row(self.records.place_of(row)?).ids()),
                 None => Some(&slot.ids[..slot.count as usize]),
@@ -51,7 +51,7 @@ impl PieceCache {
 #[inline]
 pub(crate) fn hash(piece: &[u8]) -> u64 {
     match piece.len() {
-        ..=SHORT_MAX => Key::of(piece, 0, piece.len()).mixed(),
+        ..=SHORT_MAX => Key::from_short(piece, 0, piece.len()).hash(),
         _ => super::long_ring::hash(piece),
     }
 }
@@ -77,13 +77,13 @@ impl ShortEntry {
 
     /// A slot whose ids are a row of the records. It has a count, as it is not empty.
     fn of_row(key: Key, RingRef { at, generation }: RingRef) -> Self {
-        Self { key: key.marked(), ids: [at, generation, 0], count: 1 }
+        Self { key: key.with_indirect_flag(), ids: [at, generation, 0], count: 1 }
     }
 
     /// The row that has its ids, if they are not in the slot.
     #[inline]
     pub(crate) fn row(&self) -> Option<RingRef> {
-        self.key.is_marked().then_some(RingRef { at: self.ids[0], generation: self.ids[1] })
+        self.key.is_indirect().then_some(RingRef { at: self.ids[0], generation: self.ids[1] })
     }
 }
 
@@ -127,9 +127,9 @@ impl ShortTable {
     #[inline]
     pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&ShortEntry> {
         let home = home(hash, self.slots.len());
-        let at = self.first(home, |slot| slot.key.plain() == key)?;
+        let at = self.first(home, |slot| slot.key.without_indirect_flag() == key)?;
         // One whose ids are elsewhere is not found by one load at home either.
-        let to = if self.slots[at].key.is_marked() { at } else { home };
+        let to = if self.slots[at].key.is_indirect() { at } else { home };
         self.slots.swap(to, at);
         Some(&self.slots[to])
     }
@@ -146,8 +146,10 @@ impl ShortTable {
 
     fn put_slot(&mut self, slot: ShortEntry, hash: u64) {
         let home = home(hash, self.slots.len());
-        let free =
-            self.first(home, |kept| (kept.count == 0) | (kept.key.plain() == slot.key.plain()));
+        let free = self.first(home, |kept| {
+            (kept.count == 0)
+                | (kept.key.without_indirect_flag() == slot.key.without_indirect_flag())
+        });
         // Which one is given up does not matter much: what is in use comes back.
         let at = free.unwrap_or(home ^ ((hash >> 43) as usize % 4));
         self.used += usize::from(self.slots[at].count == 0);
@@ -170,7 +172,7 @@ impl ShortTable {
         let slots = std::mem::replace(&mut self.slots, HugeBuffer::zeros(count));
         self.used = 0;
         for slot in slots.iter().filter(|slot| slot.count != 0) {
-            self.put_slot(*slot, slot.key.plain().mixed());
+            self.put_slot(*slot, slot.key.without_indirect_flag().hash());
         }
     }
 }
@@ -210,7 +212,7 @@ mod tests {
                 found += 1;
             } else {
                 assert_eq!(ids, [7]);
-                let key = Key::within(&piece, 0, piece.len());
+                let key = Key::from_piece(&piece, 0, piece.len());
                 learned.put(&piece, key, hash(&piece), PaddedIds::from(&expected[..]));
             }
         }
@@ -224,7 +226,7 @@ mod tests {
             let piece = number.to_le_bytes();
             learned.put(
                 &piece,
-                Key::of(&piece, 0, 4),
+                Key::from_short(&piece, 0, 4),
                 hash(&piece),
                 PaddedIds::from(&[number][..]),
             );

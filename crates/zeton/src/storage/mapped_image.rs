@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn read(image: &[u8], file: &[u8]) -> Option<BpeModel> {
-        BpeModel::from_image(&mut super::read(&shared(image), file)?)
+        BpeModel::try_from_image(&mut super::read(&shared(image), file)?)
     }
 
     fn assert_equal(one: &BpeModel, other: &BpeModel) {
@@ -203,7 +203,7 @@ mod tests {
             assert_eq!(other.vocab().token(id), Some(token));
         }
         assert!(one == other);
-        assert_eq!(one.pairs().by_rank(), other.pairs().by_rank());
+        assert_eq!(one.pairs().collect_by_rank(), other.pairs().collect_by_rank());
     }
 
     #[test]

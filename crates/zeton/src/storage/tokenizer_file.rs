@@ -14,7 +14,7 @@ use crate::split::Splitter;
 use crate::sys::error::Error;
 use crate::sys::huge_buffer::SharedBytes;
 use crate::vocab::specials::SPECIALS_MAX;
-use crate::vocab::{Id, TOKENS_MAX, Tokens, Vocab};
+use crate::vocab::{Id, TOKENS_MAX, TokenArrays, Vocab};
 
 /// The highest version that is read. Files with rules or functions have it; a file with a pattern has
 /// the first, so that older readers know it.
@@ -136,7 +136,7 @@ fn read_with(
     if version_of(&splitter) != version || splitter.pattern() != pattern {
         return Err(malformed("its rules are spelled otherwise, or do not fit its version"));
     }
-    let vocab = Vocab::of(reader.tokens()?)?;
+    let vocab = Vocab::try_from_arrays(reader.tokens()?)?;
     reader.finish(BpeModel::new(vocab), splitter)
 }
 
@@ -160,7 +160,7 @@ pub fn read_with_image(
     let content =
         bytes.len().checked_sub(CHECKSUM_BYTES).and_then(|end| bytes.get(HEADER_BYTES..end));
     let model = mapped_image::read(image, bytes)
-        .and_then(|mut sections| BpeModel::from_image(&mut sections));
+        .and_then(|mut sections| BpeModel::try_from_image(&mut sections));
     let (Some(rest), Some(model)) = (content, model) else { return Ok(None) };
     let mut reader = Fields { rest };
     let splitter = Splitter::new(reader.text()?)?;
@@ -217,7 +217,7 @@ impl<'b> Fields<'b> {
         std::str::from_utf8(bytes).map_err(|_| malformed("a text in it is not UTF-8"))
     }
 
-    fn tokens(&mut self) -> Result<Tokens, Error> {
+    fn tokens(&mut self) -> Result<TokenArrays, Error> {
         let count = self.count("tokens", TOKENS_MAX, 4)?;
         let runs = self.count("runs of ids", count, 8)?;
         let mut ids = Vec::with_capacity(count);
@@ -239,14 +239,14 @@ impl<'b> Fields<'b> {
         let (lengths, _) = self.bytes(count * 4)?.as_chunks();
         let lengths = lengths.iter().map(|&length| u32::from_le_bytes(length) as usize);
         let bytes = self.bytes(lengths.clone().sum())?;
-        Tokens::new(ids, lengths, bytes.to_vec())
+        TokenArrays::try_from_parts(ids, lengths, bytes.to_vec())
     }
 
     /// Passes over tokens that are known.
     fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
         let count = self.count("tokens", TOKENS_MAX, 4)?;
         let runs = self.count("runs of ids", count, 8)?;
-        self.bytes(runs * 8 + count * 4 + vocab.length())?;
+        self.bytes(runs * 8 + count * 4 + vocab.bytes_total())?;
         Ok(())
     }
 

@@ -6,12 +6,12 @@ use crate::encode::{Tokenizer, refuse_too_long};
 use crate::sys::error::Error;
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, Unit, transcode_into};
 use crate::vocab::Id;
-use crate::vocab::specials::Allowed;
+use crate::vocab::specials::AllowedSpecials;
 
 /// A text that is not all there yet. All ids that it hands out are those of the whole.
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    allowed: Allowed,
+    allowed: AllowedSpecials,
     /// Text whose ids may still change.
     held: Vec<u8>,
     /// No special begins before.
@@ -23,7 +23,7 @@ pub struct Encoder {
 impl Encoder {
     /// Begins a text in which these specials may be found.
     #[must_use]
-    pub fn new(allowed: Allowed) -> Self {
+    pub fn new(allowed: AllowedSpecials) -> Self {
         Self { allowed, held: Vec::new(), searched: 0, uncut: 0 }
     }
 
@@ -56,9 +56,11 @@ impl Encoder {
         let (mut held, searched, uncut) =
             (take(&mut self.held), take(&mut self.searched), take(&mut self.uncut));
         refuse_too_long(&held)?;
-        let settled = self.allowed.begun_at(&held);
+        let settled = self.allowed.find_incomplete_end(&held);
         let (mut scratch, mut at) = (tokenizer.lend(), 0);
-        while let Some((place, id)) = self.allowed.find_before(&held, searched.max(at), settled) {
+        while let Some((place, id)) =
+            self.allowed.find_starting_before(&held, searched.max(at), settled)
+        {
             tokenizer.encode_ordinary(&held[at..place.start], &mut scratch, ids)?;
             ids.push(id);
             at = place.end;
@@ -70,7 +72,11 @@ impl Encoder {
             let known = &held[at..from + cut];
             match threads {
                 0..2 => tokenizer.encode_ordinary(known, &mut scratch, ids)?,
-                _ => ids.extend(tokenizer.encode_parallel(known, &Allowed::none(), threads)?),
+                _ => ids.extend(tokenizer.encode_parallel(
+                    known,
+                    &AllowedSpecials::none(),
+                    threads,
+                )?),
             }
             at = from + cut;
         }
@@ -112,7 +118,7 @@ impl Tokenizer {
     pub fn encode_units<U: Unit>(
         &self,
         units: &[U],
-        allowed: &Allowed,
+        allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> Result<bool, Error> {
         let mut encoder = Encoder::new(allowed.clone());
@@ -142,9 +148,9 @@ mod tests {
             let splitter = Splitter::new(&pattern).unwrap();
             let tokenizer = Tokenizer::new(vocab(), splitter, specials).unwrap();
             for (allowed, units) in [
-                (Allowed::none(), UNITS - 1),
+                (AllowedSpecials::none(), UNITS - 1),
                 (tokenizer.specials().allow_all(), UNITS),
-                (Allowed::none(), 2 * UNITS + random.below(UNITS)),
+                (AllowedSpecials::none(), 2 * UNITS + random.below(UNITS)),
             ] {
                 let mut text = String::new();
                 while text.chars().count() < units {
@@ -173,7 +179,7 @@ mod tests {
             let vocab = vocab_of(["lo", "low", " l", "  ", "\n\n", "ing"]);
             let splitter = Splitter::new(&pattern).unwrap();
             let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
-            let (none, all) = (Allowed::none(), tokenizer.specials().allow_all());
+            let (none, all) = (AllowedSpecials::none(), tokenizer.specials().allow_all());
             for round in 0..60 {
                 let parts = (0..random.below(40)).map(|_| match random.below(12) {
                     0 => "<|a|>",
@@ -203,7 +209,7 @@ mod tests {
     fn a_word_is_known_when_the_next_begins() {
         let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
         let tokenizer = Tokenizer::new(vocab_of(["lo", "low"]), splitter, Vec::new()).unwrap();
-        let (mut encoder, mut ids) = (Encoder::new(Allowed::none()), Vec::new());
+        let (mut encoder, mut ids) = (Encoder::new(AllowedSpecials::none()), Vec::new());
         encoder.push(&tokenizer, b"lo", 1, &mut ids).unwrap();
         assert_eq!((&ids[..], encoder.held()), (&[][..], &b"lo"[..]));
         encoder.push(&tokenizer, b"w l", 1, &mut ids).unwrap();

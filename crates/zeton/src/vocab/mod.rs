@@ -1,4 +1,26 @@
-//! What a vocabulary is, and what it refuses.
+//! The vocabulary: the tokens of a tokenizer, found by bytes or by id. Construction refuses invalid
+//! ones.
+//!
+//! The tokens lie in flat arrays, sorted by id. The *index* of a token is its place in that order;
+//! without gaps between ids it equals the id. For example, the 256 bytes and `ab` = 256, `abc` =
+//! 300:
+//!
+//! ```text
+//!  index       0    1    …   255    256      257
+//!  ids         0    1    …   255    256      300
+//!  ends        1    2    …   256    258      261      end of the token in `bytes`
+//!  bytes      00 │ 01 │ … │ FF │ a b │ a b c │ 16 bytes of padding
+//!  keys        ■    ■    …    ■     ■        ■        `Key` of each token, see `short_key`
+//! ```
+//!
+//! | look-up | by | cost |
+//! |---|---|---|
+//! | [`Vocab::find`] | bytes | a hash, a probe of `TokenIndex`, a comparison of keys or bytes |
+//! | [`Vocab::token`] | id | two loads; a binary search if ids have gaps |
+//! | [`Vocab::starting_with`], `ending_with` | prefix, suffix | a binary search, after one sort |
+//!
+//! A `BpeModel` of `merge` adds the tables that merging needs: which pairs merge, and where pieces
+//! may be cut.
 
 pub(crate) mod short_key;
 pub mod specials;
@@ -13,56 +35,60 @@ use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::short_key::{Key, SHORT_MAX};
 use crate::vocab::token_index::TokenIndex;
 
-/// Names a token, and is also its rank: the lower, the earlier its merge.
+/// The number of a token. It is also the token's rank: the lowest rank merges first.
 pub type Id = u32;
 
 pub use crate::sys::bounds::{ID_MAX, TOKENS_MAX, VOCAB_BYTES_MAX};
 
-/// Bytes that may be read from the start of every token, whatever its length: a key is read whole.
-const PADDED: usize = 16;
+/// Bytes that are readable behind the last token, so that a [`Key`] is one load of 16 bytes for
+/// every token.
+const PADDING: usize = 16;
 
-/// How far ahead the slots of tokens are asked for, as they are put into the table.
-const PREFETCHED: usize = 16;
+/// How many tokens ahead of the current one a slot is prefetched while the index is filled. The
+/// distance covers the latency of main memory.
+const PREFETCH_DISTANCE: usize = 16;
 
-/// Tokens from which on a second thread is worth its start.
-pub(crate) const SHARED_TOKENS: usize = 1 << 14;
+/// The fewest tokens for which a second thread repays its start.
+pub(crate) const PARALLEL_TOKENS_MIN: usize = 1 << 14;
 
-/// The tokens of a tokenizer: bytes to id, id to bytes, and the pairs that merge.
+/// The tokens of a tokenizer: bytes to id, and id to bytes.
 ///
-/// A `Vocab` that exists is valid: all 256 bytes are tokens, every id has bytes of its own, and the
-/// merges follow from the tokens. Everything downstream relies on that; nothing checks it again.
+/// A `Vocab` that exists is valid: all 256 bytes are tokens, and every id has distinct bytes. Code
+/// that has one checks nothing again.
 #[derive(Clone, Debug)]
 pub struct Vocab {
-    tokens: Tokens,
-    /// Where they are by their bytes.
+    /// The tokens, sorted by id.
+    tokens: TokenArrays,
+    /// The hash table from bytes to index.
     index: TokenIndex,
+    /// The id of each byte.
     byte_ids: [Id; 256],
-    /// Indices by the bytes they stand for, once they are asked for.
-    sorted: OnceLock<Arc<[u32]>>,
-    /// The same from their ends on.
-    sorted_by_end: OnceLock<Arc<[u32]>>,
+    /// The indices sorted by the tokens' bytes, computed on first use.
+    indices_by_bytes: OnceLock<Arc<[u32]>>,
+    /// The indices sorted by the tokens' bytes read backwards, computed on first use.
+    indices_by_reversed_bytes: OnceLock<Arc<[u32]>>,
 }
 
-/// Tokens and their ids, in the order of their ids.
+/// Tokens and their ids as flat arrays, sorted by id.
 #[derive(Clone, Debug)]
-pub(crate) struct Tokens {
-    /// All tokens, one after the other, and [`PADDED`] bytes more.
+pub(crate) struct TokenArrays {
+    /// All tokens, one after the other, and [`PADDING`] zeros.
     bytes: HugeBuffer<u8>,
-    /// Where each ends in `bytes`.
+    /// The end of each token in `bytes`.
     ends: HugeBuffer<u32>,
-    /// The key of each, so that one that was found is told by one look.
+    /// The key of each token, so that a look-up compares one number instead of bytes.
     keys: HugeBuffer<Key>,
-    /// The id of each, rising. Without gaps, the id is the index.
+    /// The id of each token, strictly rising.
     ids: HugeBuffer<Id>,
 }
 
-impl Tokens {
-    /// Takes over ids, which do not fall, and the lengths and bytes of their tokens.
+impl TokenArrays {
+    /// Builds the arrays from ids in rising order, and the lengths and the bytes of their tokens.
     ///
     /// # Errors
     ///
-    /// When a token is empty, two ids are equal, or all has too many bytes.
-    pub(crate) fn new(
+    /// If a token is empty, two ids are equal, an id is too high, or there are too many bytes.
+    pub(crate) fn try_from_parts(
         ids: Vec<Id>,
         lengths: impl Iterator<Item = usize>,
         mut bytes: Vec<u8>,
@@ -82,11 +108,11 @@ impl Tokens {
             (ends.len(), end as usize) == (ids.len(), bytes.len()),
             "there are lengths for all ids, and bytes for all lengths"
         );
-        bytes.resize(bytes.len() + PADDED, 0);
+        bytes.resize(bytes.len() + PADDING, 0);
         let mut keys = HugeBuffer::zeros(ends.len());
         let mut start = 0;
         for (key, &end) in keys.iter_mut().zip(&ends) {
-            *key = Key::within(&bytes, start, end as usize - start);
+            *key = Key::from_piece(&bytes, start, end as usize - start);
             start = end as usize;
         }
         let mut tokens = Self { bytes: bytes.into(), ends: ends.into(), keys, ids: ids.into() };
@@ -98,20 +124,21 @@ impl Tokens {
             return Err(Error::IdOutOfRange { id: id.into() });
         }
         if let Some(at) = tokens.ids.windows(2).position(|ids| ids[0] == ids[1]) {
-            let [first, second] = [at, at + 1].map(|index| tokens.at(index).to_vec());
+            let [first, second] = [at, at + 1].map(|index| tokens.token_at(index).to_vec());
             return Err(Error::SharedId { id: tokens.ids[at], first, second });
         }
         Ok(tokens)
     }
 
+    /// Returns the token of an index.
     #[inline]
-    fn at(&self, index: usize) -> &[u8] {
-        &self.bytes[self.place(index)]
+    fn token_at(&self, index: usize) -> &[u8] {
+        &self.bytes[self.range(index)]
     }
 
-    /// Where a token is in `bytes`.
+    /// Returns where the token of an index lies in `bytes`.
     #[inline]
-    fn place(&self, index: usize) -> Range<usize> {
+    fn range(&self, index: usize) -> Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         start as usize..self.ends[index] as usize
     }
@@ -122,8 +149,9 @@ impl Vocab {
     ///
     /// # Errors
     ///
-    /// When a byte is missing, a token is empty, two ids or two tokens are equal, or all is too large.
-    pub fn new(mut tokens: Vec<(Id, Vec<u8>)>) -> Result<Self, Error> {
+    /// If a byte is missing, a token is empty, two ids or two tokens are equal, or a limit is
+    /// exceeded.
+    pub fn try_from_tokens(mut tokens: Vec<(Id, Vec<u8>)>) -> Result<Self, Error> {
         if tokens.len() > TOKENS_MAX {
             return Err(Error::TooManyTokens { tokens: tokens.len() });
         }
@@ -132,28 +160,28 @@ impl Vocab {
         if length > VOCAB_BYTES_MAX {
             return Err(Error::VocabTooLarge);
         }
-        let mut bytes = Vec::with_capacity(length + PADDED);
+        let mut bytes = Vec::with_capacity(length + PADDING);
         tokens.iter().for_each(|(_, token)| bytes.extend_from_slice(token));
         let ids = tokens.iter().map(|(id, _)| *id).collect();
         let lengths = tokens.iter().map(|(_, token)| token.len());
-        Self::of(Tokens::new(ids, lengths, bytes)?)
+        Self::try_from_arrays(TokenArrays::try_from_parts(ids, lengths, bytes)?)
     }
 
-    /// Builds a vocabulary of tokens that lie in a row.
+    /// Builds a vocabulary from tokens in flat arrays.
     ///
     /// # Errors
     ///
-    /// When a byte is missing, or two tokens are equal.
-    pub(crate) fn of(tokens: Tokens) -> Result<Self, Error> {
+    /// If a byte is missing, or two tokens are equal.
+    pub(crate) fn try_from_arrays(tokens: TokenArrays) -> Result<Self, Error> {
         let count = tokens.ids.len();
         let mut vocab = Self {
             tokens,
             index: TokenIndex::with_capacity(count),
             byte_ids: [Id::MAX; 256],
-            sorted: OnceLock::new(),
-            sorted_by_end: OnceLock::new(),
+            indices_by_bytes: OnceLock::new(),
+            indices_by_reversed_bytes: OnceLock::new(),
         };
-        vocab.fill()?;
+        vocab.fill_index()?;
         for byte in 0..=u8::MAX {
             let id = vocab.find(&[byte]).ok_or(Error::MissingByte { byte })?;
             vocab.byte_ids[usize::from(byte)] = id;
@@ -161,13 +189,13 @@ impl Vocab {
         Ok(vocab)
     }
 
-    /// Builds the vocabulary that merges make: the 256 bytes, then one token a merge.
-    ///
+    /// Builds the vocabulary of a list of merges: the 256 bytes, then one token per merge. For
+    /// example, the merges `(97, 98)` and `(256, 99)` make the tokens `ab` = 256 and `abc` = 257.
     /// # Errors
     ///
-    /// When a merge joins an id that does not come before it, or spells a token anew.
-    pub fn from_merges(merges: &[(Id, Id)]) -> Result<Self, Error> {
-        // Lengths first: a few merges can spell more than any memory holds.
+    /// If a merge refers to an id that does not precede it, or spells an existing token.
+    pub fn try_from_merges(merges: &[(Id, Id)]) -> Result<Self, Error> {
+        // Lengths come first, because a few merges can spell more bytes than memory holds.
         let (mut lengths, mut bytes) = (vec![1; 256], 256);
         for (id, &(left, right)) in (256..).zip(merges) {
             let length = |part: Id| {
@@ -186,15 +214,15 @@ impl Vocab {
             let joined = [left, right].concat();
             tokens.push((id, joined));
         }
-        Self::new(tokens)
+        Self::try_from_tokens(tokens)
     }
 
-    /// Returns the bytes of all tokens together.
-    pub(crate) fn length(&self) -> usize {
-        self.tokens.bytes.len() - PADDED
+    /// Returns the number of bytes of all tokens together.
+    pub(crate) fn bytes_total(&self) -> usize {
+        self.tokens.bytes.len() - PADDING
     }
 
-    /// Puts the tokens and all that was made of them into an image.
+    /// Appends the tokens and their index to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         image.row(&self.tokens.bytes);
         image.row(&self.tokens.ends);
@@ -203,21 +231,21 @@ impl Vocab {
         self.index.write_image(image);
     }
 
-    /// Takes a vocabulary out of an image; nothing if its parts do not fit each other.
-    pub(crate) fn from_image(image: &mut SectionReader) -> Option<Self> {
+    /// Reads a vocabulary from an image. Returns `None` if its sections do not fit each other.
+    pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let (bytes, ends) = (image.row()?, image.row()?);
-        let tokens = Tokens { bytes, ends, keys: image.row()?, ids: image.row()? };
-        let length = tokens.bytes.len().checked_sub(PADDED)?;
+        let tokens = TokenArrays { bytes, ends, keys: image.row()?, ids: image.row()? };
+        let length = tokens.bytes.len().checked_sub(PADDING)?;
         let lengths = [tokens.ends.len(), tokens.keys.len()];
         if lengths != [tokens.ids.len(); 2] || *tokens.ends.last()? as usize != length {
             return None;
         }
         let mut vocab = Self {
             tokens,
-            index: TokenIndex::from_image(image)?,
+            index: TokenIndex::try_from_image(image)?,
             byte_ids: [Id::MAX; 256],
-            sorted: OnceLock::new(),
-            sorted_by_end: OnceLock::new(),
+            indices_by_bytes: OnceLock::new(),
+            indices_by_reversed_bytes: OnceLock::new(),
         };
         for byte in 0..=u8::MAX {
             vocab.byte_ids[usize::from(byte)] = vocab.find(&[byte])?;
@@ -225,20 +253,20 @@ impl Vocab {
         Some(vocab)
     }
 
-    /// Puts all tokens into the table where they are found by their bytes.
-    fn fill(&mut self) -> Result<(), Error> {
+    /// Inserts all tokens into the index.
+    fn fill_index(&mut self) -> Result<(), Error> {
         let Self { tokens, index, .. } = self;
         let hash = |index: &TokenIndex, number: usize| match tokens.keys[number] {
-            Key::TOO_LONG => index.hash_long(tokens.at(number)),
+            Key::TOO_LONG => index.hash_long(tokens.token_at(number)),
             key => index.hash_short(key),
         };
         let count = tokens.ids.len();
         for number in 0..count {
-            if number + PREFETCHED < count {
-                index.prefetch(hash(index, number + PREFETCHED));
+            if number + PREFETCH_DISTANCE < count {
+                index.prefetch(hash(index, number + PREFETCH_DISTANCE));
             }
-            let token = tokens.at(number);
-            let is_equal = |other: usize| tokens.at(other) == token;
+            let token = tokens.token_at(number);
+            let is_equal = |other: usize| tokens.token_at(other) == token;
             if let Err(first) = index.insert(hash(index, number), number, is_equal) {
                 let [first, second] = [first, number].map(|number| tokens.ids[number]);
                 return Err(Error::SharedBytes { token: token.to_vec(), first, second });
@@ -249,8 +277,8 @@ impl Vocab {
 
     /// Returns the token of an index.
     #[inline]
-    pub(crate) fn at(&self, index: usize) -> &[u8] {
-        self.tokens.at(index)
+    pub(crate) fn token_at(&self, index: usize) -> &[u8] {
+        self.tokens.token_at(index)
     }
 
     /// Returns the id of an index.
@@ -259,49 +287,51 @@ impl Vocab {
         self.tokens.ids[index]
     }
 
-    /// Returns the id of these exact bytes, if they are a token.
+    /// Returns the id of these bytes, if they are a token.
     #[must_use]
     #[inline]
     pub fn find(&self, token: &[u8]) -> Option<Id> {
         self.find_within(token, 0..token.len())
     }
 
-    /// Returns the id of a stretch of a text, if it is a token; with more text after it, quicker.
+    /// Returns the id of a range of a text, if that range is a token. Text behind the range makes
+    /// this faster, because the key is then one load.
     #[inline]
-    pub(crate) fn find_within(&self, text: &[u8], place: Range<usize>) -> Option<Id> {
-        match place.len() {
+    pub(crate) fn find_within(&self, text: &[u8], range: Range<usize>) -> Option<Id> {
+        match range.len() {
             0 => None,
-            length @ 1..=SHORT_MAX => self.find_short(Key::of(text, place.start, length)),
-            _ => self.find_long(&text[place]),
+            length @ 1..=SHORT_MAX => self.find_short(Key::from_short(text, range.start, length)),
+            _ => self.find_long(&text[range]),
         }
     }
 
     /// Returns the id of a short token, by its key.
     #[inline]
     pub(crate) fn find_short(&self, key: Key) -> Option<Id> {
-        let is_it = |index: usize| self.tokens.keys[index] == key;
-        let index = self.index.get(self.index.hash_short(key), is_it)?;
+        let is_token = |index: usize| self.tokens.keys[index] == key;
+        let index = self.index.get(self.index.hash_short(key), is_token)?;
         Some(self.tokens.ids[index])
     }
 
-    /// Asks for where a short token is looked for.
+    /// Prefetches the index slot of a short token.
     #[inline]
     pub(crate) fn prefetch_index(&self, key: Key) {
         self.index.prefetch(self.index.hash_short(key));
     }
 
-    /// Asks for the key and the id of what is there, a while after that.
+    /// Prefetches the key and the id of the token in that slot. [`Vocab::prefetch_index`] has to
+    /// precede it by enough other work.
     #[inline]
     pub(crate) fn prefetch_key(&self, key: Key) {
-        let index = self.index.first(self.index.hash_short(key));
+        let index = self.index.peek(self.index.hash_short(key));
         prefetch(&self.tokens.keys[index]);
         prefetch(&self.tokens.ids[index]);
     }
 
-    /// Returns the id of a token that is not short.
+    /// Returns the id of a token that is too long for a key.
     pub(crate) fn find_long(&self, token: &[u8]) -> Option<Id> {
-        let is_it = |index: usize| self.at(index) == token;
-        let index = self.index.get(self.index.hash_long(token), is_it)?;
+        let is_token = |index: usize| self.token_at(index) == token;
+        let index = self.index.get(self.index.hash_long(token), is_token)?;
         Some(self.tokens.ids[index])
     }
 
@@ -309,9 +339,10 @@ impl Vocab {
     #[must_use]
     #[inline]
     pub fn token(&self, id: Id) -> Option<&[u8]> {
-        Some(self.at(self.index_of(id)?))
+        Some(self.token_at(self.index_of(id)?))
     }
 
+    /// Returns the index of an id, if it has a token.
     #[inline]
     pub(crate) fn index_of(&self, id: Id) -> Option<usize> {
         match self.tokens.ids.get(id as usize) {
@@ -320,10 +351,10 @@ impl Vocab {
         }
     }
 
-    /// Returns how many bytes the token of an id has, 0 if there is none.
+    /// Returns the length in bytes of an id's token, 0 if there is none.
     #[inline]
     pub(crate) fn token_len(&self, id: Id) -> usize {
-        self.index_of(id).map_or(0, |index| self.tokens.place(index).len())
+        self.index_of(id).map_or(0, |index| self.tokens.range(index).len())
     }
 
     /// Returns the id of a byte.
@@ -339,31 +370,31 @@ impl Vocab {
         &self.byte_ids
     }
 
-    /// Returns all ids and their tokens, by rising id.
+    /// Returns all ids and their tokens, sorted by id.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Id, &[u8])> + Clone {
-        self.tokens.ids.iter().enumerate().map(|(index, &id)| (id, self.at(index)))
+        self.tokens.ids.iter().enumerate().map(|(index, &id)| (id, self.token_at(index)))
     }
 
-    /// The indices of all tokens, in the order of their bytes.
-    pub(crate) fn sorted(&self) -> &[u32] {
-        self.sorted.get_or_init(|| {
+    /// Returns the indices of all tokens, sorted by bytes.
+    pub(crate) fn indices_by_bytes(&self) -> &[u32] {
+        self.indices_by_bytes.get_or_init(|| {
             let mut indices: Vec<u32> = (0..self.tokens.ids.len() as u32).collect();
-            indices.sort_unstable_by_key(|&index| self.at(index as usize));
+            indices.sort_unstable_by_key(|&index| self.token_at(index as usize));
             indices.into()
         })
     }
 
-    /// The indices of all tokens, in the order of their bytes read from the end.
-    pub(crate) fn sorted_by_end(&self) -> &[u32] {
-        self.sorted_by_end.get_or_init(|| {
-            let last = |token: &[u8]| {
+    /// Returns the indices of all tokens, sorted by their bytes read backwards.
+    pub(crate) fn indices_by_reversed_bytes(&self) -> &[u32] {
+        self.indices_by_reversed_bytes.get_or_init(|| {
+            let last_bytes = |token: &[u8]| {
                 let mut bytes = [0; 8];
                 bytes.iter_mut().zip(token.iter().rev()).for_each(|(to, byte)| *to = *byte);
                 u64::from_be_bytes(bytes)
             };
-            let key = |index: u32| (last(self.at(index as usize)), index);
+            let key = |index: u32| (last_bytes(self.token_at(index as usize)), index);
             let mut keyed: Vec<_> = (0..self.tokens.ids.len() as u32).map(key).collect();
-            let reversed = |index: u32| self.at(index as usize).iter().rev();
+            let reversed = |index: u32| self.token_at(index as usize).iter().rev();
             keyed.sort_unstable_by(|one, other| {
                 let equal = || reversed(one.1).cmp(reversed(other.1));
                 one.0.cmp(&other.0).then_with(equal)
@@ -372,49 +403,53 @@ impl Vocab {
         })
     }
 
-    /// Calls `each` with the tokens that a text begins with, and how long they are, the shortest first.
-    pub(crate) fn each_at(&self, text: &[u8], mut each: impl FnMut(Id, usize)) {
-        let mut sorted = self.sorted();
+    /// Calls `visit` with the id and the length of each token that is a prefix of `text`, shortest
+    /// first. For example, cl100k has the tokens `a`, `ab` and `abc` for the text `abc?`.
+    pub(crate) fn for_each_prefix(&self, text: &[u8], mut visit: impl FnMut(Id, usize)) {
+        let mut sorted = self.indices_by_bytes();
         for (at, &byte) in text.iter().enumerate() {
-            // Of those that go on so far, a shorter one comes first.
-            let next = |&index: &u32| self.at(index as usize).get(at).copied();
+            // Among the tokens that share the first `at` bytes, the one that ends there sorts
+            // first.
+            let next = |&index: &u32| self.token_at(index as usize).get(at).copied();
             let first = sorted.partition_point(|index| next(index) < Some(byte));
             let count = sorted[first..].partition_point(|index| next(index) == Some(byte));
             sorted = &sorted[first..first + count];
             let Some(&index) = sorted.first() else { return };
-            if self.at(index as usize).len() == at + 1 {
-                each(self.tokens.ids[index as usize], at + 1);
+            if self.token_at(index as usize).len() == at + 1 {
+                visit(self.tokens.ids[index as usize], at + 1);
             }
         }
     }
 
-    /// Returns the tokens that start with these bytes, in the order of their bytes.
+    /// Returns the tokens with this prefix, sorted by bytes.
     pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
-        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
-        self.sorted()[self.places_starting_with(prefix)].iter().map(token)
+        let token = |&index: &u32| (self.tokens.ids[index as usize], self.token_at(index as usize));
+        self.indices_by_bytes()[self.range_starting_with(prefix)].iter().map(token)
     }
 
-    /// Returns where they are among all tokens in the order of their bytes.
-    pub(crate) fn places_starting_with(&self, prefix: &[u8]) -> Range<usize> {
-        let sorted = self.sorted();
-        let first = sorted.partition_point(|&index| self.at(index as usize) < prefix);
-        let starts = |&index: &u32| self.at(index as usize).starts_with(prefix);
-        first..first + sorted[first..].partition_point(starts)
+    /// Returns the range of the tokens with this prefix within [`Vocab::indices_by_bytes`].
+    pub(crate) fn range_starting_with(&self, prefix: &[u8]) -> Range<usize> {
+        let sorted = self.indices_by_bytes();
+        let first = sorted.partition_point(|&index| self.token_at(index as usize) < prefix);
+        let has_prefix = |&index: &u32| self.token_at(index as usize).starts_with(prefix);
+        first..first + sorted[first..].partition_point(has_prefix)
     }
 
-    /// Returns the tokens that end with these bytes, in the order of their bytes read from the end.
+    /// Returns the tokens with this suffix, sorted by their bytes read backwards.
     pub fn ending_with(&self, suffix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
-        let token = |&index: &u32| (self.tokens.ids[index as usize], self.at(index as usize));
-        self.sorted_by_end()[self.places_ending_with(suffix)].iter().map(token)
+        let token = |&index: &u32| (self.tokens.ids[index as usize], self.token_at(index as usize));
+        self.indices_by_reversed_bytes()[self.range_ending_with(suffix)].iter().map(token)
     }
 
-    /// Returns where they are among all tokens in the order of their bytes read from the end.
-    pub(crate) fn places_ending_with(&self, suffix: &[u8]) -> Range<usize> {
-        let sorted = self.sorted_by_end();
-        let is_before = |&index: &u32| self.at(index as usize).iter().rev().lt(suffix.iter().rev());
+    /// Returns the range of the tokens with this suffix within
+    /// [`Vocab::indices_by_reversed_bytes`].
+    pub(crate) fn range_ending_with(&self, suffix: &[u8]) -> Range<usize> {
+        let sorted = self.indices_by_reversed_bytes();
+        let is_before =
+            |&index: &u32| self.token_at(index as usize).iter().rev().lt(suffix.iter().rev());
         let first = sorted.partition_point(is_before);
-        let ends = |&index: &u32| self.at(index as usize).ends_with(suffix);
-        first..first + sorted[first..].partition_point(ends)
+        let has_suffix = |&index: &u32| self.token_at(index as usize).ends_with(suffix);
+        first..first + sorted[first..].partition_point(has_suffix)
     }
 
     /// Returns the highest id.
@@ -446,17 +481,17 @@ mod tests {
 
     fn refusal(extra: &[(Id, &[u8])]) -> String {
         let extra = extra.iter().map(|(id, token)| (*id, token.to_vec()));
-        Vocab::new(bytes().into_iter().chain(extra).collect()).unwrap_err().to_string()
+        Vocab::try_from_tokens(bytes().into_iter().chain(extra).collect()).unwrap_err().to_string()
     }
 
     #[test]
     fn refuses_a_missing_byte() {
-        let error = Vocab::new(bytes().split_off(1)).unwrap_err();
+        let error = Vocab::try_from_tokens(bytes().split_off(1)).unwrap_err();
         assert_eq!(error, Error::MissingByte { byte: 0 });
     }
 
     #[test]
-    fn refuses_what_is_doubled_or_out_of_bounds() {
+    fn refuses_duplicates_and_ids_out_of_range() {
         assert_eq!(
             refusal(&[(256, b"ab"), (257, b"ab")]),
             "ids 256 and 257 are both b\"ab\"; every id must stand for its own bytes"
@@ -476,25 +511,25 @@ mod tests {
     }
 
     #[test]
-    fn merges_that_would_fill_the_memory_are_refused() {
+    fn refuses_merges_that_spell_more_bytes_than_memory_holds() {
         let doubling: Vec<(Id, Id)> =
             [(97, 97)].into_iter().chain((256..300).map(|id| (id, id))).collect();
-        assert_eq!(Vocab::from_merges(&doubling).unwrap_err(), Error::VocabTooLarge);
-        assert!(Vocab::from_merges(&doubling[..17]).is_ok());
+        assert_eq!(Vocab::try_from_merges(&doubling).unwrap_err(), Error::VocabTooLarge);
+        assert!(Vocab::try_from_merges(&doubling[..17]).is_ok());
     }
 
     #[test]
-    fn ids_may_have_gaps() {
+    fn accepts_ids_with_gaps() {
         let tokens =
             bytes().into_iter().chain([(300, b"ab".to_vec()), (1_000_000, b"abc".to_vec())]);
-        let vocab = Vocab::new(tokens.collect()).unwrap();
+        let vocab = Vocab::try_from_tokens(tokens.collect()).unwrap();
         assert_eq!(vocab.find(b"abc"), Some(1_000_000));
         assert_eq!(vocab.token(300), Some(b"ab".as_slice()));
         assert_eq!(vocab.token(256), None);
     }
 
     #[test]
-    fn finds_the_tokens_that_start_alike() {
+    fn finds_the_tokens_with_a_common_prefix() {
         let vocab = vocab_of(["abc", "ab", "abd"]);
         let found: Vec<_> = vocab.starting_with(b"ab").collect();
         assert_eq!(found, [(257, b"ab".as_slice()), (256, b"abc"), (258, b"abd")]);
@@ -504,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_tokens_that_end_alike() {
+    fn finds_the_tokens_with_a_common_suffix() {
         let long = "a".repeat(12);
         let vocab = vocab_of(["cab", "ab", "dab", "ba", &long, "b\0\0"]);
         let found: Vec<_> = vocab.ending_with(b"ab").collect();

@@ -1,4 +1,9 @@
-//! Reserved strings with ids of their own. Text never becomes one unless the caller lists it.
+//! Special tokens: reserved strings with ids of their own, such as `<|endoftext|>`.
+//!
+//! Text never becomes a special unless the caller allows it. [`Specials`] are all specials of a
+//! tokenizer, [`AllowedSpecials`] the ones that one call may find. For example, with
+//! `<|endoftext|>` = 100257 the text `a<|endoftext|>` is cut into the ordinary text `a` and the id
+//! 100257 if that special is allowed. Otherwise all of it is ordinary text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -9,14 +14,17 @@ use crate::vocab::{ID_MAX, Id, Vocab};
 
 pub use crate::sys::bounds::{SPECIAL_BYTES_MAX, SPECIALS_BYTES_MAX, SPECIALS_MAX};
 
-/// The specials of a tokenizer, by rising id.
+/// The specials of a tokenizer, sorted by id.
 ///
-/// Two names may share an id, as in o200k_harmony; the id is decoded as the first of them.
+/// Two names may share an id, as in o200k_harmony. Decoding gives the first of them.
 #[derive(Clone, Debug)]
 pub struct Specials {
+    /// The ids and names, sorted by id.
     entries: Vec<(Id, String)>,
+    /// The id of each name.
     ids: HashMap<String, Id>,
-    all: Arc<OnceLock<Names>>,
+    /// The finder of all names, built on first use and shared by clones.
+    all: Arc<OnceLock<SpecialNames>>,
 }
 
 impl Specials {
@@ -24,8 +32,8 @@ impl Specials {
     ///
     /// # Errors
     ///
-    /// When a name is empty, too long or given twice, or an id is that of a token.
-    pub fn new(mut entries: Vec<(Id, String)>, vocab: &Vocab) -> Result<Self, Error> {
+    /// If a name is empty, too long or a duplicate, or an id belongs to a token.
+    pub fn try_from_entries(mut entries: Vec<(Id, String)>, vocab: &Vocab) -> Result<Self, Error> {
         if entries.len() > SPECIALS_MAX {
             return Err(Error::TooManySpecials { specials: entries.len() });
         }
@@ -60,49 +68,55 @@ impl Specials {
     ///
     /// # Errors
     ///
-    /// When there is no such special.
+    /// If there is no special of this name.
     pub fn id(&self, name: &str) -> Result<Id, Error> {
         let unknown = || Error::UnknownSpecial { name: name.to_owned() };
         self.ids.get(name).copied().ok_or_else(unknown)
     }
 
-    /// Returns the name of an id, if it is a special's.
+    /// Returns the name of an id, if it belongs to a special.
     #[must_use]
     pub fn name(&self, id: Id) -> Option<&str> {
         let at = self.entries.partition_point(|(other, _)| *other < id);
         self.entries.get(at).filter(|(other, _)| *other == id).map(|(_, name)| name.as_str())
     }
 
-    /// Returns all specials, by rising id.
+    /// Returns all specials, sorted by id.
     #[must_use]
     pub fn entries(&self) -> &[(Id, String)] {
         &self.entries
     }
 
-    /// Lets all specials be found in text.
+    /// Allows every special.
     #[must_use]
-    pub fn allow_all(&self) -> Allowed {
+    pub fn allow_all(&self) -> AllowedSpecials {
         if self.entries.is_empty() {
-            return Allowed::none();
+            return AllowedSpecials::none();
         }
-        Allowed(Some(self.all.get_or_init(|| Names::new(self.entries.clone())).clone()))
+        AllowedSpecials(Some(
+            self.all.get_or_init(|| SpecialNames::new(self.entries.clone())).clone(),
+        ))
     }
 
-    /// Lets the named specials be found in text.
+    /// Allows the specials of these names.
     ///
     /// # Errors
     ///
-    /// When there is no such special.
-    pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Allowed, Error> {
-        let mut named = BTreeMap::new();
+    /// If there is no special of some name.
+    pub fn allow<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<AllowedSpecials, Error> {
+        let mut ids_by_name = BTreeMap::new();
         for name in names {
-            named.insert(name, self.id(name)?);
+            ids_by_name.insert(name, self.id(name)?);
         }
-        if named.len() == self.entries.len() {
+        if ids_by_name.len() == self.entries.len() {
             return Ok(self.allow_all());
         }
-        let entries: Vec<_> = named.into_iter().map(|(name, id)| (id, name.to_owned())).collect();
-        Ok(Allowed((!entries.is_empty()).then(|| Names::new(entries))))
+        let entries: Vec<_> =
+            ids_by_name.into_iter().map(|(name, id)| (id, name.to_owned())).collect();
+        Ok(AllowedSpecials((!entries.is_empty()).then(|| SpecialNames::new(entries))))
     }
 }
 
@@ -114,38 +128,38 @@ impl PartialEq for Specials {
 
 impl Eq for Specials {}
 
-/// The specials that may be found in a text. Only a [`Specials`] makes one that is not empty.
+/// The specials that one call may find in text. Only [`Specials`] returns a set that is not empty.
 #[derive(Clone, Debug)]
-pub struct Allowed(Option<Names>);
+pub struct AllowedSpecials(Option<SpecialNames>);
 
-impl Allowed {
-    /// All text is ordinary.
+impl AllowedSpecials {
+    /// Returns the empty set: all text is ordinary.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Returns whether all text is ordinary.
+    /// Returns whether the set is empty.
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Returns the names of those that begin so.
+    /// Returns the allowed names with this prefix.
     pub(crate) fn starting_with(&self, prefix: &[u8]) -> impl Iterator<Item = &str> {
-        let names = self.0.as_ref().map_or(&[][..], |finder| &finder.names);
+        let names = self.0.as_ref().map_or(&[][..], |specials| &specials.sorted_names);
         let first = names.partition_point(|name| name.as_bytes() < prefix);
-        let begins = move |name: &&String| name.as_bytes().starts_with(prefix);
-        names[first..].iter().take_while(begins).map(String::as_str)
+        let has_prefix = move |name: &&String| name.as_bytes().starts_with(prefix);
+        names[first..].iter().take_while(has_prefix).map(String::as_str)
     }
 
     /// Returns the name of the first special in a text, if there is one.
     #[must_use]
-    pub fn first<'t>(&self, text: &'t [u8]) -> Option<&'t str> {
-        let (place, _) = self.find(text, 0)?;
-        Some(std::str::from_utf8(&text[place]).expect("a special's name is UTF-8"))
+    pub fn first_name<'t>(&self, text: &'t [u8]) -> Option<&'t str> {
+        let (range, _) = self.find(text, 0)?;
+        Some(std::str::from_utf8(&text[range]).expect("a special's name is UTF-8"))
     }
 
-    /// Returns all specials in a text: their places and ids.
+    /// Returns all specials in a text, as their ranges and ids.
     #[must_use]
     pub fn find_all(&self, text: &[u8]) -> Vec<(std::ops::Range<usize>, Id)> {
         let mut start = 0;
@@ -157,55 +171,62 @@ impl Allowed {
         .collect()
     }
 
-    /// Returns the first special in a text: its place and its id. The longest wins where several begin.
+    /// Returns the range and the id of the first special at `from` or later. If several begin at
+    /// one position, the longest wins.
     pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(std::ops::Range<usize>, Id)> {
-        self.find_before(text, from, text.len())
+        self.find_starting_before(text, from, text.len())
     }
 
-    /// The same, of those that begin before `end`. No text far after it is read.
-    pub(crate) fn find_before(
+    /// Returns the range and the id of the first special that begins in `from..end`. The search
+    /// reads no further than the longest name behind `end`.
+    pub(crate) fn find_starting_before(
         &self,
         text: &[u8],
         from: usize,
         end: usize,
     ) -> Option<(std::ops::Range<usize>, Id)> {
-        let finder = self.0.as_ref()?;
-        let found = finder.literals.find_within(text, from..end)?;
-        Some((found.range, finder.ids[found.needle]))
+        let specials = self.0.as_ref()?;
+        let found = specials.literals.find_within(text, from..end)?;
+        Some((found.range, specials.ids[found.needle]))
     }
 
-    /// Returns from where on the end of a text may become a special, or another one, if more follows.
-    pub(crate) fn begun_at(&self, text: &[u8]) -> usize {
-        let Some(finder) = &self.0 else { return text.len() };
-        let is_begun = |end: &[u8]| {
-            let first = finder.names.partition_point(|name| name.as_bytes() <= end);
-            finder.names.get(first).is_some_and(|name| name.as_bytes().starts_with(end))
+    /// Returns the position from which the end of a text may become a special, or a longer one,
+    /// with more text. For example, 1 for `x<|end` if `<|endoftext|>` is allowed.
+    pub(crate) fn find_incomplete_end(&self, text: &[u8]) -> usize {
+        let Some(specials) = &self.0 else { return text.len() };
+        let is_incomplete = |end: &[u8]| {
+            let first = specials.sorted_names.partition_point(|name| name.as_bytes() <= end);
+            specials.sorted_names.get(first).is_some_and(|name| name.as_bytes().starts_with(end))
         };
-        let first = text.len().saturating_sub(finder.bytes_max - 1);
-        (first..text.len()).find(|&at| is_begun(&text[at..])).unwrap_or(text.len())
+        let first = text.len().saturating_sub(specials.bytes_max - 1);
+        (first..text.len()).find(|&at| is_incomplete(&text[at..])).unwrap_or(text.len())
     }
 }
 
+/// A finder of some specials.
 #[derive(Clone, Debug)]
-struct Names {
+struct SpecialNames {
+    /// The automaton that finds all names.
     literals: Arc<Literals>,
+    /// The id of each name, in the order of the automaton.
     ids: Arc<[Id]>,
-    /// Sorted.
-    names: Arc<[String]>,
-    /// The bytes of the longest.
+    /// The names in the order of their bytes.
+    sorted_names: Arc<[String]>,
+    /// The bytes of the longest name.
     bytes_max: usize,
 }
 
-impl Names {
+impl SpecialNames {
+    /// Builds the finder of some specials.
     fn new(entries: Vec<(Id, String)>) -> Self {
         let names: Vec<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
         let literals = Literals::new(&names, false);
         let literals = Arc::new(literals.expect("names are bounded in number and length"));
         let ids = entries.iter().map(|(id, _)| *id).collect();
         let bytes_max = entries.iter().map(|(_, name)| name.len()).max().unwrap_or(0);
-        let mut names: Vec<String> = entries.into_iter().map(|(_, name)| name).collect();
-        names.sort_unstable();
-        Self { literals, ids, names: names.into(), bytes_max }
+        let mut sorted_names: Vec<String> = entries.into_iter().map(|(_, name)| name).collect();
+        sorted_names.sort_unstable();
+        Self { literals, ids, sorted_names: sorted_names.into(), bytes_max }
     }
 }
 
@@ -216,11 +237,11 @@ mod tests {
 
     fn refusal(entries: &[(Id, &str)]) -> String {
         let entries = entries.iter().map(|(id, name)| (*id, (*name).to_owned())).collect();
-        Specials::new(entries, &vocab_of([])).unwrap_err().to_string()
+        Specials::try_from_entries(entries, &vocab_of([])).unwrap_err().to_string()
     }
 
     #[test]
-    fn refuses_what_is_empty_doubled_or_clashing() {
+    fn refuses_empty_duplicate_and_clashing_names() {
         assert_eq!(
             refusal(&[(256, "")]),
             "the special with id 256 is empty; a special has at least one character"
@@ -238,23 +259,23 @@ mod tests {
     #[test]
     fn the_longest_special_wins() {
         let entries = vec![(256, "<|a".to_owned()), (257, "<|a|>".to_owned())];
-        let specials = Specials::new(entries, &vocab_of([])).unwrap();
+        let specials = Specials::try_from_entries(entries, &vocab_of([])).unwrap();
         assert_eq!(specials.allow_all().find(b"x<|a|>", 0), Some((1..6, 257)));
         assert_eq!(specials.allow(["<|a"]).unwrap().find(b"x<|a|>", 0), Some((1..4, 256)));
-        assert_eq!(Allowed::none().find(b"x<|a|>", 0), None);
+        assert_eq!(AllowedSpecials::none().find(b"x<|a|>", 0), None);
     }
 
     #[test]
-    fn knows_where_a_special_may_have_begun() {
+    fn finds_where_a_special_may_be_incomplete() {
         let entries = vec![(256, "<|a".to_owned()), (257, "<|a|>".to_owned())];
-        let specials = Specials::new(entries, &vocab_of([])).unwrap();
+        let specials = Specials::try_from_entries(entries, &vocab_of([])).unwrap();
         let all = specials.allow_all();
-        for (text, begun) in
+        for (text, expected) in
             [("", 0), ("x", 1), ("x<", 1), ("x<|a", 1), ("<|a|", 0), ("<|a|>", 5), ("<<|", 1)]
         {
-            assert_eq!(all.begun_at(text.as_bytes()), begun, "{text}");
+            assert_eq!(all.find_incomplete_end(text.as_bytes()), expected, "{text}");
         }
-        assert_eq!(all.find_before(b"x<|a|>", 0, 1), None);
-        assert_eq!(all.find_before(b"x<|a|>", 0, 2), Some((1..6, 257)));
+        assert_eq!(all.find_starting_before(b"x<|a|>", 0, 1), None);
+        assert_eq!(all.find_starting_before(b"x<|a|>", 0, 2), Some((1..6, 257)));
     }
 }

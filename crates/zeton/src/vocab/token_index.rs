@@ -1,95 +1,118 @@
-//! Tokens, found by their bytes.
+//! A hash table from the bytes of a token to its index.
+//!
+//! It is open-addressed with linear probing and at most half full. A slot has four bytes:
+//!
+//! ```text
+//!  bit 31      25 24                               0
+//!      ┌─────────┬──────────────────────────────────┐
+//!      │   tag   │            index + 1             │      zero: an empty slot
+//!      └─────────┴──────────────────────────────────┘
+//!        7 bits                25 bits
+//! ```
+//!
+//! The high bits of a token's hash select its home slot, the lowest seven are its tag. The token
+//! itself lies in the vocabulary's arrays: a probe compares the key or the bytes there only if the
+//! tag matches. For example, a piece that is no token meets a filled slot with an equal tag once in
+//! 128 probes.
+//!
+//! Slots are small because the piece cache remembers every result: a thread looks up each token
+//! once, but it looks up pieces that are no token far more often, and the tag alone rejects most of
+//! them.
+//!
+//! Cost: 2 MB for o200k, where slots of 32 bytes with the keys inside took 16.8. With the small
+//! slots o200k loads from its image in 4.5 ms instead of 5.8 to 7.2, and "hello world" takes 190 ns
+//! instead of 184.
 
 use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::sys::sections::{SectionReader, SectionWriter};
 use crate::vocab::TOKENS_MAX;
-use crate::vocab::short_key::{self, Key, SHORT_MAX, drawn_seeds};
+use crate::vocab::short_key::{self, Key, SHORT_MAX, draw_seeds};
 
-/// An open-addressed table of the indices of tokens, at most half full.
-///
-/// It is small, four bytes a slot: a token is looked for once by each thread, what is none far more
-/// often, and the marks of the slots that are met tell nearly always.
+/// The hash table. It holds indices; the caller compares the tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenIndex {
-    /// A mark, some bits of the hash, and below it one more than the index; zero where a slot is
-    /// empty.
+    /// The slots, a power of two.
     slots: HugeBuffer<u32>,
+    /// The shift that turns a hash into a slot number.
     shift: u32,
-    /// Chosen anew for every table, so that no vocabulary can be made whose tokens all collide.
+    /// Random seeds for each table, so that nobody can craft a vocabulary whose tokens all collide.
     seeds: [u64; 2],
 }
 
-/// Bits of an index plus one.
+/// Bits of a slot that hold an index plus one: enough for [`TOKENS_MAX`].
 const INDEX_BITS: u32 = 25;
 
-/// Bytes of a token that are mixed at once; one that is not short has no fewer.
-const STEP: usize = 16;
+/// Bytes of a long token that are hashed at once. A token that is not short has at least one block.
+const BLOCK: usize = 16;
 
-const _: () = assert!(TOKENS_MAX < 1 << INDEX_BITS && SHORT_MAX + 1 == STEP);
+const _: () = assert!(TOKENS_MAX < 1 << INDEX_BITS && SHORT_MAX + 1 == BLOCK);
 
 impl TokenIndex {
-    /// Makes an empty table for so many tokens.
+    /// Returns an empty table that is at most half full with `tokens` tokens.
     pub(crate) fn with_capacity(tokens: usize) -> Self {
         let slots = (tokens * 2).next_power_of_two().max(2);
-        Self { slots: HugeBuffer::zeros(slots), shift: shift(slots), seeds: drawn_seeds() }
+        Self { slots: HugeBuffer::zeros(slots), shift: shift_for(slots), seeds: draw_seeds() }
     }
 
-    /// Puts the table into an image.
+    /// Appends the table to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         self.seeds.iter().for_each(|&seed| image.number(seed));
         image.row(&self.slots);
     }
 
-    /// Takes the table out of an image.
-    pub(crate) fn from_image(image: &mut SectionReader) -> Option<Self> {
+    /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
+    pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let seeds = [image.number()?, image.number()?];
         let slots = image.table().filter(|slots: &HugeBuffer<u32>| slots.len() > 1)?;
-        Some(Self { shift: shift(slots.len()), slots, seeds })
+        Some(Self { shift: shift_for(slots.len()), slots, seeds })
     }
 
-    /// Returns the hash of a short token.
+    /// Returns the hash of a short token, by its key.
     #[inline]
     pub(crate) fn hash_short(&self, key: Key) -> u64 {
-        key.mixed_by(self.seeds)
+        key.hash_with(self.seeds)
     }
 
-    /// Returns the hash of a token that is not short.
+    /// Returns the hash of a token that is too long for a key.
     pub(crate) fn hash_long(&self, token: &[u8]) -> u64 {
         let [mut state, seed] = self.seeds;
-        let mut mix = |bytes: &[u8; STEP]| {
+        let mut mix = |bytes: &[u8; BLOCK]| {
             state = short_key::mix(u128::from_le_bytes(*bytes), [state, seed]);
         };
-        let (steps, rest) = token.as_chunks();
-        steps.iter().for_each(&mut mix);
+        let (blocks, rest) = token.as_chunks();
+        blocks.iter().for_each(&mut mix);
+        // The last block overlaps the one before it.
         if let (false, Some(last)) = (rest.is_empty(), token.last_chunk()) {
             mix(last);
         }
-        // Without the length, bytes that repeat would be alike.
+        // Without the length, repetitions of one block would hash alike, whatever their number.
         mix(&(token.len() as u128).to_le_bytes());
         state
     }
 
-    /// Asks for the slot where a token is looked for first.
+    /// Prefetches the home slot of a hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch(&self.slots[self.home(hash)]);
+        prefetch(&self.slots[self.home_slot(hash)]);
     }
 
-    /// Returns the index of what is in that slot, if it has the mark of the hash, else zero.
+    /// Returns the index in the home slot if its tag matches, else zero. It serves prefetching,
+    /// which may be wrong.
     #[inline]
-    pub(crate) fn first(&self, hash: u64) -> usize {
-        let slot = self.slots[self.home(hash)];
-        if slot & MARK == mark(hash) { (slot & !MARK).saturating_sub(1) as usize } else { 0 }
+    pub(crate) fn peek(&self, hash: u64) -> usize {
+        let slot = self.slots[self.home_slot(hash)];
+        if slot & TAG_MASK == tag(hash) { (slot & !TAG_MASK).saturating_sub(1) as usize } else { 0 }
     }
 
-    /// Returns the index of a token by its hash; `is_it` tells whether one of that mark is the
-    /// token.
+    /// Returns the index of a token by its hash. `is_token` decides whether a candidate index is
+    /// the token.
     #[inline]
-    pub(crate) fn get(&self, hash: u64, is_it: impl Fn(usize) -> bool) -> Option<usize> {
-        self.find(hash, is_it).ok()
+    pub(crate) fn get(&self, hash: u64, is_token: impl Fn(usize) -> bool) -> Option<usize> {
+        self.find(hash, is_token).ok()
     }
 
-    /// Adds a token that is not in the table yet; returns the index of an equal one if there is.
+    /// Inserts a token that is not in the table yet. Returns the index of an equal token if there
+    /// is one.
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -100,45 +123,47 @@ impl TokenIndex {
         match self.find(hash, is_equal) {
             Ok(equal) => Err(equal),
             Err(empty) => {
-                self.slots[empty] = mark(hash) | (index as u32 + 1);
+                self.slots[empty] = tag(hash) | (index as u32 + 1);
                 Ok(())
             }
         }
     }
 
-    /// Returns the index of a token, or the slot where it would be.
+    /// Returns the index of a token, or the empty slot that ends the probe.
     #[inline]
-    fn find(&self, hash: u64, is_it: impl Fn(usize) -> bool) -> Result<usize, usize> {
-        let mut at = self.home(hash);
+    fn find(&self, hash: u64, is_token: impl Fn(usize) -> bool) -> Result<usize, usize> {
+        let mut at = self.home_slot(hash);
         loop {
             let slot = self.slots[at];
             if slot == 0 {
                 return Err(at);
             }
-            let index = ((slot & !MARK) - 1) as usize;
-            if slot & MARK == mark(hash) && is_it(index) {
+            let index = ((slot & !TAG_MASK) - 1) as usize;
+            if slot & TAG_MASK == tag(hash) && is_token(index) {
                 return Ok(index);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
+    /// Returns the slot where probing begins.
     #[inline]
-    fn home(&self, hash: u64) -> usize {
+    fn home_slot(&self, hash: u64) -> usize {
         (hash >> self.shift) as usize
     }
 }
 
-/// The bits of a slot that are its mark.
-pub(crate) const MARK: u32 = u32::MAX << INDEX_BITS;
+/// The bits of a slot that hold the tag.
+pub(crate) const TAG_MASK: u32 = u32::MAX << INDEX_BITS;
 
+/// Returns the tag of a hash, in its place within a slot.
 #[inline]
-pub(crate) fn mark(hash: u64) -> u32 {
+pub(crate) fn tag(hash: u64) -> u32 {
     (hash as u32) << INDEX_BITS
 }
 
-/// The bits of a hash that do not name a slot; there are at least two slots, a power of two.
-fn shift(slots: usize) -> u32 {
+/// Returns the shift for a number of slots, which is a power of two and at least two.
+fn shift_for(slots: usize) -> u32 {
     64 - slots.trailing_zeros()
 }
 
@@ -148,20 +173,20 @@ mod tests {
     use crate::testing::Random;
 
     #[test]
-    fn finds_what_was_put_in_and_nothing_else() {
+    fn finds_inserted_tokens_and_no_others() {
         let mut random = Random(1);
         let words: std::collections::BTreeSet<Vec<u8>> = (0..3000)
             .map(|_| (0..=random.below(40)).map(|_| random.below(4) as u8).collect())
             .collect();
         let words: Vec<Vec<u8>> = words.into_iter().collect();
-        let (put, left): (Vec<usize>, Vec<usize>) =
+        let (inserted, absent): (Vec<usize>, Vec<usize>) =
             (0..words.len()).partition(|number| number % 2 == 0);
-        let mut index = TokenIndex::with_capacity(put.len());
+        let mut index = TokenIndex::with_capacity(inserted.len());
         let hash = |index: &TokenIndex, word: &[u8]| match word.len() {
-            ..=SHORT_MAX => index.hash_short(Key::of(word, 0, word.len())),
+            ..=SHORT_MAX => index.hash_short(Key::from_short(word, 0, word.len())),
             _ => index.hash_long(word),
         };
-        for &number in &put {
+        for &number in &inserted {
             let word = &words[number];
             let hash = hash(&index, word);
             assert_eq!(index.insert(hash, number, |other| words[other] == *word), Ok(()));
@@ -171,7 +196,7 @@ mod tests {
             let word = &words[number];
             index.get(hash(&index, word), |other| words[other] == *word)
         };
-        assert!(put.into_iter().all(|number| found(number) == Some(number)));
-        assert!(left.into_iter().all(|number| found(number).is_none()));
+        assert!(inserted.into_iter().all(|number| found(number) == Some(number)));
+        assert!(absent.into_iter().all(|number| found(number).is_none()));
     }
 }

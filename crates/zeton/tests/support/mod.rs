@@ -110,7 +110,7 @@ pub fn vocab_of<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Vocab {
     let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
     let learned = tokens.into_iter().map(|token| token.as_bytes().to_vec());
     let tokens = bytes.chain(learned).zip(0..).map(|(token, id): (_, Id)| (id, token));
-    Vocab::new(tokens.collect()).unwrap()
+    Vocab::try_from_tokens(tokens.collect()).unwrap()
 }
 
 /// The model of the 256 bytes and then these tokens.

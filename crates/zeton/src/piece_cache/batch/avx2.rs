@@ -13,7 +13,7 @@ use super::{IDS, ShortEntry, home};
 use super::{LookupBatch, Miss, ROOM, WAITING};
 use crate::merge::COPY_WIDTH;
 use crate::sys::simd_level::simd_fn;
-use crate::vocab::short_key::{FORMS, Key, SHORT_MAX, mix_halves};
+use crate::vocab::short_key::{KEY_FORMS, Key, SHORT_MAX, mix_halves};
 
 /// The numbers of the bits of a byte that are set, one a byte from the lowest on; then zeros.
 static PLACES: [u64; 256] = {
@@ -88,7 +88,7 @@ simd_fn! { avx2,
         }
         for piece in 0..count {
             let (start, end) = (chunk.starts[piece], chunk.starts[piece + 1]);
-            let form = &FORMS[(end - start).min(16) as usize];
+            let form = &KEY_FORMS[(end - start).min(16) as usize];
             // SAFETY: starts rise, and from the last of these on the text has sixteen bytes. A form's
             // numbers and a key have sixteen bytes, aligned as such. A prefetch touches nothing.
             #[allow(unsafe_code)]

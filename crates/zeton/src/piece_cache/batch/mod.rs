@@ -234,7 +234,9 @@ impl<'a, T: IdSink> BatchEncoder<'a, T> {
     fn push_parts(&mut self, start: usize, end: usize) {
         let (model, text) = (self.model, self.text);
         let bridges = model.bridges();
-        bridges.cuts(&text[start..end], |at, may_be_cut| self.push_if(may_be_cut, start + at));
+        bridges.for_each_border(&text[start..end], |at, may_be_cut| {
+            self.push_if(may_be_cut, start + at)
+        });
     }
 
     /// Hands over the ids of what is left.
@@ -334,8 +336,9 @@ impl LookupBatch {
     fn make_keys_from(&mut self, first: usize, text: &[u8], slots: &[ShortEntry]) {
         for piece in first..self.count.min(ROOM - 1) {
             let start = self.starts[piece];
-            let key = Key::within(text, start as usize, (self.starts[piece + 1] - start) as usize);
-            let home = home(key.mixed(), slots.len());
+            let key =
+                Key::from_piece(text, start as usize, (self.starts[piece + 1] - start) as usize);
+            let home = home(key.hash(), slots.len());
             (self.keys[piece], self.homes[piece]) = (key, home as u32);
             prefetch(&slots[home]);
         }
@@ -399,7 +402,7 @@ impl LookupBatch {
             let hash = if key == Key::TOO_LONG {
                 hash(&text[start as usize..end as usize])
             } else {
-                let hash = key.mixed();
+                let hash = key.hash();
                 if let Some(slot) = learned.short.find(key, hash) {
                     let Some(row) = slot.row() else {
                         spans[number] = append_few(others, slot);
@@ -464,9 +467,9 @@ impl LookupBatch {
             };
             if let Some(id) = token {
                 learn(number, PaddedIds::new(&[id; COPY_WIDTH], 1), others, &mut scratch.learned);
-            } else if news.put(number, model, piece) {
+            } else if news.push(number, model, piece) {
                 let learned = &mut scratch.learned;
-                news.settle_full(model, |number, ids| learn(number, ids, others, learned));
+                news.merge_full(model, |number, ids| learn(number, ids, others, learned));
             } else {
                 merge_non_token(model, piece, &mut scratch.buffers, merged);
                 learn(number, PaddedIds::from(&merged[..]), others, &mut scratch.learned);
@@ -474,7 +477,7 @@ impl LookupBatch {
             }
         }
         let learned = &mut scratch.learned;
-        news.settle(model, |number, ids| learn(number, ids, others, learned));
+        news.merge_all(model, |number, ids| learn(number, ids, others, learned));
         for (missed, number) in duplicate_misses.drain(..) {
             let same = unknown[number as usize].missed as usize;
             spans[missed as usize].set(spans[same].get());

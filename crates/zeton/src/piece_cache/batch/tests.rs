@@ -12,7 +12,7 @@ fn random_chunk(random: &mut Random, text: &[u8], learned: &mut PieceCache) -> L
         let end = (start + 1 + random.below(20)).min(text.len());
         let ids: Vec<Id> = (0..1 + random.below(4) as Id).collect();
         if random.below(2) == 0 {
-            let key = Key::within(text, start, end - start);
+            let key = Key::from_piece(text, start, end - start);
             learned.put(&text[start..end], key, hash(&text[start..end]), PaddedIds::from(&ids[..]));
         }
         chunk.count += 1;

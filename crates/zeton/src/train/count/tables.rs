@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use super::spill_file::{read_number, write_number};
 use crate::sys::error::Error;
 use crate::sys::huge_buffer::{HugeBuffer, prefetch};
-use crate::vocab::short_key::{drawn_seeds, mix};
+use crate::vocab::short_key::{draw_seeds, mix};
 
 /// Bytes of a piece that is one number, and of one that is two.
 const SHORT_MAX: usize = 7;
@@ -48,7 +48,7 @@ impl Tables {
             arena: Vec::new(),
             slots_max: memory_max / 4 * 3,
             arena_max: memory_max / 4,
-            seeds: drawn_seeds(),
+            seeds: draw_seeds(),
         }
     }
 

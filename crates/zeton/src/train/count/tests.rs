@@ -210,7 +210,7 @@ fn a_disk_without_room_is_said() {
 fn tokens_of_the_corpus_are_those_of_its_pieces() {
     let progress = Progress::default();
     let counts = counted(&[b"ab ab abc"], 1, 1, None);
-    let model = BpeModel::new(Vocab::from_merges(&[(97, 98), (32, 256)]).unwrap());
+    let model = BpeModel::new(Vocab::try_from_merges(&[(97, 98), (32, 256)]).unwrap());
     assert_eq!(counts.tokens(&model, &progress), Ok(4));
 }
 

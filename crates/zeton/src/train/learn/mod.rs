@@ -114,7 +114,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// Returns the pairs of ids alone, as [`crate::Vocab::from_merges`] takes them.
+    /// Returns the pairs of ids alone, as [`crate::Vocab::try_from_merges`] takes them.
     #[must_use]
     pub fn pairs(&self) -> Vec<(Id, Id)> {
         self.merges.iter().map(|merge| (merge.left, merge.right)).collect()

@@ -118,7 +118,7 @@ fn random_model(random: &mut Random) -> BpeModel {
     let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
     let gap = 1 + random.below(3) as Id;
     let numbered = bytes.chain(tokens).zip(0..).map(|(token, at): (_, Id)| (at * gap, token));
-    BpeModel::new(Vocab::new(numbered.collect()).unwrap())
+    BpeModel::new(Vocab::try_from_tokens(numbered.collect()).unwrap())
 }
 
 /// Learns with a first floor and room for lists that are as bad as they get.
@@ -236,7 +236,7 @@ fn never_makes_a_token_of_the_vocabulary_again() {
         let token = |id: Id| tokens.iter().find(|known| known.0 == id).unwrap().1.clone();
         tokens.push((id, [token(merge.left), token(merge.right)].concat()));
     }
-    assert!(Vocab::new(tokens).is_ok(), "{:?}", learned.merges);
+    assert!(Vocab::try_from_tokens(tokens).is_ok(), "{:?}", learned.merges);
 }
 
 #[test]
@@ -256,7 +256,8 @@ fn the_vocabulary_finds_the_learned_pairs_again() {
     let text = "it was the best of times, it was the worst of times, it was the age of wisdom";
     let pieces: Vec<(&str, u64)> = text.split_inclusive(' ').map(|piece| (piece, 1)).collect();
     let learned = learn(&given(&pieces), &Goal::merges(200), &Progress::default()).unwrap();
-    let pairs = BpeModel::new(Vocab::from_merges(&learned.pairs()).unwrap()).pairs().by_rank();
+    let pairs =
+        BpeModel::new(Vocab::try_from_merges(&learned.pairs()).unwrap()).pairs().collect_by_rank();
     assert_eq!(pairs.into_iter().map(|(pair, _)| pair).collect::<Vec<_>>(), learned.pairs());
 }
 

@@ -170,7 +170,7 @@ impl<'v> Tokens<'v> {
                 }
                 (None, None) => bytes.push(token as u8),
                 (None, Some(initial)) => {
-                    bytes.extend_from_slice(initial.model.vocab().at(token as usize));
+                    bytes.extend_from_slice(initial.model.vocab().token_at(token as usize));
                 }
             }
         }
