@@ -27,11 +27,11 @@ impl BpeModel {
     pub fn new(vocab: Vocab) -> Self {
         let (pairs, bridges) = find_pairs_and_bridges(&vocab);
         let every_token_reachable = pairs.len() + 256 == vocab.iter().len();
-        let is_part_first = |part: Id, joined: Id| {
-            part < joined || vocab.token(part).is_some_and(|token| token.len() == 1)
+        let is_part_first = |part: Id, merged_id: Id| {
+            part < merged_id || vocab.token(part).is_some_and(|token| token.len() == 1)
         };
-        let ranks_rise = pairs.all(|(left, right), joined| {
-            is_part_first(left, joined) && is_part_first(right, joined)
+        let ranks_rise = pairs.all(|(left, right), merged_id| {
+            is_part_first(left, merged_id) && is_part_first(right, merged_id)
         });
         Self {
             vocab,

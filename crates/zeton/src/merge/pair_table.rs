@@ -111,10 +111,10 @@ impl PairTable {
     }
 
     /// Inserts a pair that is not in the table yet.
-    pub(crate) fn insert(&mut self, left: Id, right: Id, joined: Id) {
+    pub(crate) fn insert(&mut self, left: Id, right: Id, merged_id: Id) {
         match &mut self.0 {
-            PackedPairs::U64(table) => table.insert(left, right, joined),
-            PackedPairs::U128(table) => table.insert(left, right, joined),
+            PackedPairs::U64(table) => table.insert(left, right, merged_id),
+            PackedPairs::U128(table) => table.insert(left, right, merged_id),
         }
     }
 
@@ -124,7 +124,7 @@ impl PairTable {
     pub fn get(&self, left: Id, right: Id) -> Option<Id> {
         match self.rank(left, right) {
             Id::MAX => None,
-            joined => Some(joined),
+            merged_id => Some(merged_id),
         }
     }
 
@@ -150,8 +150,12 @@ impl PairTable {
     /// Returns whether the predicate holds for every pair and its merged id.
     pub(crate) fn all(&self, mut predicate: impl FnMut((Id, Id), Id) -> bool) -> bool {
         match &self.0 {
-            PackedPairs::U64(table) => table.iter().all(|(pair, joined)| predicate(pair, joined)),
-            PackedPairs::U128(table) => table.iter().all(|(pair, joined)| predicate(pair, joined)),
+            PackedPairs::U64(table) => {
+                table.iter().all(|(pair, merged_id)| predicate(pair, merged_id))
+            }
+            PackedPairs::U128(table) => {
+                table.iter().all(|(pair, merged_id)| predicate(pair, merged_id))
+            }
         }
     }
 
@@ -162,7 +166,7 @@ impl PairTable {
             PackedPairs::U64(table) => table.iter().collect(),
             PackedPairs::U128(table) => table.iter().collect(),
         };
-        entries.sort_by_key(|(_, joined)| *joined);
+        entries.sort_by_key(|(_, merged_id)| *merged_id);
         entries
     }
 
@@ -194,8 +198,9 @@ impl U64PairTable {
     /// stands for a pair that does not merge.
     pub(crate) const RANK_LIMIT: Id = 1 << 21;
 
-    /// Returns the rank of a pair whose buckets are prefetched. A pair that does not merge has a
-    /// number from `RANK_LIMIT` up to twice that limit, excluded.
+    /// Returns the rank of a pair whose buckets are prefetched.
+    ///
+    /// A pair that does not merge has a number from `RANK_LIMIT` up to twice that limit, excluded.
     #[inline(always)]
     pub(crate) fn rank_or_limit(&self, PairQuery { hash, pair }: PairQuery<u64>) -> Id {
         let difference = PackedPair::min_difference(self.buckets(hash).map(|bucket| *bucket), pair);
@@ -205,18 +210,19 @@ impl U64PairTable {
         (difference as Id % Self::RANK_LIMIT) + is_absent * Self::RANK_LIMIT
     }
 
-    /// Returns [`Self::rank_or_limit`] of a pair that merging begins with. Two ids below 256 are
-    /// looked up in a flat array, without a hash.
+    /// Returns [`Self::rank_or_limit`] of a pair that merging begins with.
+    ///
+    /// Two ids below 256 are looked up in a flat array, without a hash.
     #[inline(always)]
     pub(crate) fn initial_rank_or_limit(&self, left: Id, right: Id) -> Id {
         match left | right {
             0..256 => {
                 // The array has 2¹⁶ entries. The mask proves to the compiler that the index is in
                 // bounds.
-                let joined =
+                let merged_id =
                     self.byte_pairs[(left << 8 | right) as usize & (self.byte_pairs.len() - 1)];
                 // `Id::MAX` becomes a number from `RANK_LIMIT` on.
-                joined % (2 * Self::RANK_LIMIT)
+                merged_id % (2 * Self::RANK_LIMIT)
             }
             _ => self.rank_or_limit(self.query(left, right)),
         }
@@ -227,18 +233,19 @@ impl U64PairTable {
 /// is an empty slot.
 pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
     /// Packs a pair and its merged id.
-    fn pack(left: Id, right: Id, joined: Id) -> Self;
+    fn pack(left: Id, right: Id, merged_id: Id) -> Self;
     /// Returns the pair and its merged id.
     fn unpack(self) -> ((Id, Id), Id);
     /// Returns the bits that are hashed, of an integer packed with a merged id of zero.
     fn hash_key(self) -> u64;
     /// Returns the merged id of the entry that has this pair, or `Id::MAX` if none has. `pair` is
     /// packed with a merged id of zero.
-    fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id;
+    fn find_merged_id(buckets: [Bucket<Self>; 2], pair: Self) -> Id;
 
-    /// Returns the least of the four entries, each XORed with `pair`. The entry of this pair leaves
-    /// its merged id alone, in the low bits. Every other entry differs in a higher bit, so that it
-    /// leaves a larger number.
+    /// Returns the least of the four entries, each XORed with `pair`.
+    ///
+    /// The entry of this pair leaves its merged id alone, in the low bits. Every other entry
+    /// differs in a higher bit, so that it leaves a larger number.
     #[inline(always)]
     fn min_difference([[a, b], [c, d]]: [Bucket<Self>; 2], pair: Self) -> Self {
         (a ^ pair).min(b ^ pair).min((c ^ pair).min(d ^ pair))
@@ -247,8 +254,8 @@ pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
 
 impl PackedPair for u64 {
     #[inline]
-    fn pack(left: Id, right: Id, joined: Id) -> Self {
-        (Self::from(left) + 1) << 42 | Self::from(right) << 21 | Self::from(joined)
+    fn pack(left: Id, right: Id, merged_id: Id) -> Self {
+        (Self::from(left) + 1) << 42 | Self::from(right) << 21 | Self::from(merged_id)
     }
 
     fn unpack(self) -> ((Id, Id), Id) {
@@ -262,16 +269,16 @@ impl PackedPair for u64 {
     }
 
     #[inline]
-    fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
-        let joined = Self::min_difference(buckets, pair);
-        if joined < U64PairTable::RANK_LIMIT.into() { joined as Id } else { Id::MAX }
+    fn find_merged_id(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
+        let merged_id = Self::min_difference(buckets, pair);
+        if merged_id < U64PairTable::RANK_LIMIT.into() { merged_id as Id } else { Id::MAX }
     }
 }
 
 impl PackedPair for u128 {
     #[inline]
-    fn pack(left: Id, right: Id, joined: Id) -> Self {
-        (Self::from(left) + 1) << 64 | Self::from(right) << 32 | Self::from(joined)
+    fn pack(left: Id, right: Id, merged_id: Id) -> Self {
+        (Self::from(left) + 1) << 64 | Self::from(right) << 32 | Self::from(merged_id)
     }
 
     fn unpack(self) -> ((Id, Id), Id) {
@@ -284,7 +291,7 @@ impl PackedPair for u128 {
     }
 
     #[inline]
-    fn joined(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
+    fn find_merged_id(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
         Self::min_difference(buckets, pair).min(Id::MAX.into()) as Id
     }
 }
@@ -299,8 +306,10 @@ pub(crate) struct CuckooTable<E: Pod> {
     /// The first half, then the second half. Each has a power of two of buckets.
     buckets: HugeBuffer<Bucket<E>>,
     /// The merged id of each pair of ids below 256, at `left << 8 | right`; `Id::MAX` if there is
-    /// none. In most vocabularies these are the ids of bytes, and the first lookups of every piece
-    /// are pairs of bytes.
+    /// none.
+    ///
+    /// In most vocabularies these are the ids of bytes, and the first lookups of every piece are
+    /// pairs of bytes.
     byte_pairs: HugeBuffer<Id>,
     /// A random seed for each table, so that nobody can craft a vocabulary whose pairs all collide.
     seed: u64,
@@ -348,12 +357,12 @@ impl<E: PackedPair> CuckooTable<E> {
     }
 
     /// Inserts a pair that is not in the table yet, and displaces other entries as needed.
-    fn insert(&mut self, left: Id, right: Id, joined: Id) {
+    fn insert(&mut self, left: Id, right: Id, merged_id: Id) {
         self.len += 1;
         if left | right < 256 {
-            self.byte_pairs[(left << 8 | right) as usize] = joined;
+            self.byte_pairs[(left << 8 | right) as usize] = merged_id;
         }
-        let (mut entry, mut half) = (E::pack(left, right, joined), 0);
+        let (mut entry, mut half) = (E::pack(left, right, merged_id), 0);
         for moves in 0..MOVES_MAX {
             let ((left, right), _) = entry.unpack();
             let (hash, len) = (self.query(left, right).hash, self.buckets.len() / 2);
@@ -369,8 +378,8 @@ impl<E: PackedPair> CuckooTable<E> {
         }
         let entries: Vec<_> = self.iter().chain([entry.unpack()]).collect();
         *self = Self::with_capacity(self.buckets.len() * 2);
-        for ((left, right), joined) in entries {
-            self.insert(left, right, joined);
+        for ((left, right), merged_id) in entries {
+            self.insert(left, right, merged_id);
         }
     }
 
@@ -378,7 +387,7 @@ impl<E: PackedPair> CuckooTable<E> {
     #[inline(always)]
     pub(crate) fn rank(&self, left: Id, right: Id) -> Id {
         let PairQuery { hash, pair } = self.query(left, right);
-        E::joined(self.buckets(hash).map(|bucket| *bucket), pair)
+        E::find_merged_id(self.buckets(hash).map(|bucket| *bucket), pair)
     }
 
     /// Prefetches the two buckets of a pair. [`U64PairTable::rank_or_limit`] takes the query after
@@ -443,10 +452,10 @@ mod tests {
             let mut pairs = PairTable::with_capacity(100, id_max);
             assert_eq!(pairs.u64_pairs().is_some(), id_max == 0);
             let mut inserted = std::collections::BTreeMap::new();
-            for joined in 0..3000 {
+            for merged_id in 0..3000 {
                 let pair = (random.below(100) as Id, random.below(100) as Id);
-                if inserted.insert(pair, joined).is_none() {
-                    pairs.insert(pair.0, pair.1, joined);
+                if inserted.insert(pair, merged_id).is_none() {
+                    pairs.insert(pair.0, pair.1, merged_id);
                 } else {
                     inserted.insert(pair, pairs.rank(pair.0, pair.1));
                 }
@@ -475,7 +484,7 @@ mod tests {
                 }
             }
             let by_rank: Vec<Id> =
-                pairs.collect_by_rank().into_iter().map(|(_, joined)| joined).collect();
+                pairs.collect_by_rank().into_iter().map(|(_, merged_id)| merged_id).collect();
             assert!(by_rank.is_sorted() && by_rank.len() == inserted.len());
         }
     }

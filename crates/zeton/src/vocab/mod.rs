@@ -201,9 +201,9 @@ impl Vocab {
             let length = |part: Id| {
                 lengths.get(part as usize).copied().ok_or(Error::UnknownPart { id, part })
             };
-            let joined = length(left)? + length(right)?;
-            lengths.push(joined);
-            bytes += joined;
+            let length = length(left)? + length(right)?;
+            lengths.push(length);
+            bytes += length;
             if bytes > VOCAB_BYTES_MAX {
                 return Err(Error::VocabTooLarge);
             }
@@ -211,8 +211,8 @@ impl Vocab {
         let mut tokens: Vec<(Id, Vec<u8>)> = (0..=u8::MAX).map(|b| (b.into(), vec![b])).collect();
         for (id, &(left, right)) in (256..).zip(merges) {
             let [left, right] = [left, right].map(|part| tokens[part as usize].1.as_slice());
-            let joined = [left, right].concat();
-            tokens.push((id, joined));
+            let token = [left, right].concat();
+            tokens.push((id, token));
         }
         Self::try_from_tokens(tokens)
     }
