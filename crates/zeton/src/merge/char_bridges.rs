@@ -238,10 +238,10 @@ impl CharBridges {
     #[inline(always)]
     fn bit_position(&self, left: PackedChar, right: PackedChar) -> (usize, u32) {
         let key = u64::from(left.0) << 32 | u64::from(right.0);
-        let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let product = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // Bits 40 to 45 of the product select the bit, the bits from 46 on the word. The number of
         // words is a power of two.
-        let (word, bit) = ((mixed >> 46) as usize, (mixed >> 40) as u32 & 63);
+        let (word, bit) = ((product >> 46) as usize, (product >> 40) as u32 & 63);
         (word & (self.bridged_pairs.len() - 1), bit)
     }
 }
@@ -272,7 +272,7 @@ impl PackedChar {
 /// Returns the character of three bytes at the start, if at least four bytes are left to load.
 ///
 /// An overlong form or a surrogate passes as a character. That is exact, because a token that
-/// contains those bytes has its borders recorded by bytes.
+/// contains them has its borders recorded by bytes.
 #[inline(always)]
 fn read_three_bytes(bytes: &[u8]) -> Option<PackedChar> {
     let number = u32::from_le_bytes(*bytes.first_chunk()?) & 0xFF_FFFF;

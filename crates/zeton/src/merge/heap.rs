@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use super::pair_table::PairTable;
 use crate::vocab::Id;
 
-/// One merge: two adjacent parts become one. Positions are those of the initial parts.
+/// One merge: two adjacent parts become one. Positions count the initial parts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct MergeStep {
     /// The first position of the left part.

@@ -37,10 +37,11 @@
 //! [`MergeQueue`] collects the pieces of the piece cache's misses, by number of parts, in three
 //! batches of 16, 32 and 64 lanes. Windows of long pieces fill a batch of their own.
 //!
-//! Cost: 250 to 325 cycles a piece of 4 to 6 merges, in full batches of eight; one piece after the
-//! other takes 410 to 480. Batches of 16 instead of eight gain another 2 to 6 %, but for code.
-//! Ranks in vector registers, and a transposed layout with one position of all pieces in a vector,
-//! gained 0 to 3 %.
+//! Cost: 250 to 325 cycles for a piece of 4 to 6 merges, in full batches of eight whose execution
+//! overlaps; 410 to 480 where each batch waits for the one before it. Batches of 16 instead of
+//! eight make cold English and other languages 6 % faster, code no faster. Ranks in vector
+//! registers gained nothing. A transposed layout, with one position of all pieces in a vector,
+//! gained 0 to 3 % for 300 lines. `docs/notes/merging.md` has all experiments.
 
 use super::pair_table::{PairQuery, U64PairTable};
 use super::{BpeModel, PaddedIds};
@@ -49,7 +50,7 @@ use crate::sys::simd_level::simd_fn;
 use crate::sys::simd_level::{SimdKind, SimdLevel};
 use crate::vocab::Id;
 
-/// Pieces in a batch. Sixteen instead of eight: English 301 → 308 MB/s, code 203 → 201, other
+/// Pieces in a batch. Sixteen instead of eight: English 291 → 308 MB/s, code 203 → 201, other
 /// languages 67 → 71 (cold text, cl100k, AVX-512).
 const BATCH_PIECES: usize = 16;
 

@@ -8,7 +8,7 @@
 //! Merging every token would find all origins, but takes three quarters of the loading time.
 //! Instead, each position is tried where the token falls into two tokens, and
 //! [`Origins::border_survives`] decides whether merging keeps that border to the end. For example,
-//! cl100k's ` token` (4037) has four such positions, tried in the order of the higher id:
+//! cl100k's ` token` (4037) has four of them, tried in the order of the higher id:
 //!
 //! | border | ids | decision |
 //! |---|---|---|
@@ -242,18 +242,19 @@ impl Origins<'_> {
     }
 
     /// Returns whether merging the bytes of two tokens ends with these two. `None` if one of them
-    /// is out of order. Each token arises as it does alone, unless a merge crosses the border
-    /// between them. Ranks rise from parts to wholes, so that merges happen in the order of their
-    /// ranks. The history of the border is thus replayed backwards: the higher-ranked neighbour of
-    /// the border is undone, again and again, until both neighbours are bytes. The border fails if
-    /// two neighbours on the way have a pair of lower rank than the merge just undone, because that
+    /// is out of order.
+    ///
+    /// Each token arises as it does alone, unless a merge crosses the border between them. Ranks
+    /// rise from parts to wholes, so that merges happen in the order of their ranks. The history of
+    /// the border is thus replayed backwards: the neighbour of the border with the higher rank is
+    /// undone, one after the other, until both neighbours are bytes. The border fails if two
+    /// neighbours on the way have a pair of lower rank than the merge just undone, because that
     /// pair merges first. If the ranks are equal, the leftmost pair merges first: a merge left of
     /// the border precedes one across it, which precedes one right of it.
     ///
     /// For example, ` to` (311) and `ken` (2779): undoing `ken` leaves ` to` + `k`, whose pair
-    /// ` tok` ranks 9825, later than 2779. Undoing ` to` leaves `o` + `k`, whose pair ranks 564,
-    /// later than
-    /// 311. Both neighbours are bytes, and the border survives.
+    /// ` tok` ranks 9825, later than 2779. Undoing ` to` leaves `o` + `k`, whose pair ranks 564 and
+    /// thus later than 311. Both neighbours are bytes now, and the border survives.
     fn border_survives(&self, mut left: u32, mut right: u32) -> Option<bool> {
         let [mut left_parts, mut right_parts] =
             [left, right].map(|part| self.origins[part as usize]);
@@ -301,9 +302,11 @@ impl Origins<'_> {
     }
 }
 
-/// A hash table of the tokens by their bytes, small enough for the cache: a Bloom filter with one
-/// hash function, then an open-addressed table. Look-ups are probabilistic. `find_borders` compares
-/// the bytes in the end.
+/// A compact hash table of the tokens by their bytes: a Bloom filter with one hash function, then
+/// an open-addressed table.
+///
+/// Lookups are probabilistic, because no bytes are compared. `find_borders` compares them in the
+/// end. If a false positive hides a border, the token is merged instead, which gives the same pair.
 struct TokenHashes {
     /// One bit for each hash value. One in ten byte strings that are no token passes.
     filter: Vec<u64>,

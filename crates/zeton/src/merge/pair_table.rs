@@ -37,9 +37,9 @@
 //!
 //! An empty slot is zero, which no entry equals, because of the `+ 1`.
 //!
-//! Measurements (`docs/notes`): buckets of two, up to five sixths full, halve the memory of single
-//! slots at half full, at equal speed. One cache line of eight entries, compared by AVX2, was
-//! slower: 234 → 217 MB/s of English and 163 → 143 of code.
+//! Measurements (`docs/notes/merging.md`): buckets of two, up to five sixths full, halve the memory
+//! of single slots at half full, at equal speed. One cache line of eight entries, compared by AVX2,
+//! was slower: 234 → 217 MB/s of English and 163 → 143 of code.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::BitXor;

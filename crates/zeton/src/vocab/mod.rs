@@ -13,7 +13,7 @@
 //!  keys        ■    ■    …    ■     ■        ■        `Key` of each token, see `short_key`
 //! ```
 //!
-//! | look-up | by | cost |
+//! | lookup | by | cost |
 //! |---|---|---|
 //! | [`Vocab::find`] | bytes | a hash, a probe of `TokenIndex`, a comparison of keys or bytes |
 //! | [`Vocab::token`] | id | two loads; a binary search if ids have gaps |
@@ -76,7 +76,7 @@ pub(crate) struct TokenArrays {
     bytes: HugeBuffer<u8>,
     /// The end of each token in `bytes`.
     ends: HugeBuffer<u32>,
-    /// The key of each token, so that a look-up compares one number instead of bytes.
+    /// The key of each token, so that a lookup compares one number instead of bytes.
     keys: HugeBuffer<Key>,
     /// The id of each token, strictly rising.
     ids: HugeBuffer<Id>,

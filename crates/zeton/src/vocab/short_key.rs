@@ -90,7 +90,7 @@ impl Key {
     }
 
     /// Returns a hash whose bits all depend on all bytes and on secret seeds. It is the hash of the
-    /// vocabulary, which an attacker may have made.
+    /// vocabulary, which an attacker may have written.
     #[inline(always)]
     pub(crate) fn hash_with(self, seeds: [u64; 2]) -> u64 {
         mix(self.0, seeds)

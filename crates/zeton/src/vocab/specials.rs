@@ -1,4 +1,4 @@
-//! Special tokens: reserved strings with ids of their own, such as `<|endoftext|>`.
+//! Special tokens: reserved strings with ids of their own. `<|endoftext|>` is one.
 //!
 //! Text never becomes a special unless the caller allows it. [`Specials`] are all specials of a
 //! tokenizer, [`AllowedSpecials`] the ones that one call may find. For example, with

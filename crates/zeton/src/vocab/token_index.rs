@@ -85,7 +85,7 @@ impl TokenIndex {
         if let (false, Some(last)) = (rest.is_empty(), token.last_chunk()) {
             mix(last);
         }
-        // Without the length, repetitions of one block would hash alike, whatever their number.
+        // Without the length, repetitions of one block would collide.
         mix(&(token.len() as u128).to_le_bytes());
         state
     }
