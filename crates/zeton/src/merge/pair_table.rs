@@ -240,14 +240,14 @@ pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
     fn hash_key(self) -> u64;
     /// Returns the merged id of the entry that has this pair, or `Id::MAX` if none has. `pair` is
     /// packed with a merged id of zero.
-    fn find_merged_id(buckets: [Bucket<Self>; 2], pair: Self) -> Id;
+    fn find_merged_id(buckets: [PairBucket<Self>; 2], pair: Self) -> Id;
 
     /// Returns the least of the four entries, each XORed with `pair`.
     ///
     /// The entry of this pair leaves its merged id alone, in the low bits. Every other entry
     /// differs in a higher bit, so that it leaves a larger number.
     #[inline(always)]
-    fn min_difference([[a, b], [c, d]]: [Bucket<Self>; 2], pair: Self) -> Self {
+    fn min_difference([[a, b], [c, d]]: [PairBucket<Self>; 2], pair: Self) -> Self {
         (a ^ pair).min(b ^ pair).min((c ^ pair).min(d ^ pair))
     }
 }
@@ -269,7 +269,7 @@ impl PackedPair for u64 {
     }
 
     #[inline]
-    fn find_merged_id(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
+    fn find_merged_id(buckets: [PairBucket<Self>; 2], pair: Self) -> Id {
         let merged_id = Self::min_difference(buckets, pair);
         if merged_id < U64PairTable::RANK_LIMIT.into() { merged_id as Id } else { Id::MAX }
     }
@@ -291,20 +291,20 @@ impl PackedPair for u128 {
     }
 
     #[inline]
-    fn find_merged_id(buckets: [Bucket<Self>; 2], pair: Self) -> Id {
+    fn find_merged_id(buckets: [PairBucket<Self>; 2], pair: Self) -> Id {
         Self::min_difference(buckets, pair).min(Id::MAX.into()) as Id
     }
 }
 
 /// Two entries side by side, 16 or 32 bytes. Large tables start at a page and mapped ones at a
 /// multiple of 64 bytes, so that a bucket lies in one cache line.
-type Bucket<E> = [E; 2];
+type PairBucket<E> = [E; 2];
 
 /// A cuckoo hash table: each pair lies in its bucket of the first half or of the second half.
 #[derive(Clone, Debug)]
 pub(crate) struct CuckooTable<E: Pod> {
     /// The first half, then the second half. Each has a power of two of buckets.
-    buckets: HugeBuffer<Bucket<E>>,
+    buckets: HugeBuffer<PairBucket<E>>,
     /// The merged id of each pair of ids below 256, at `left << 8 | right`; `Id::MAX` if there is
     /// none.
     ///
@@ -401,7 +401,7 @@ impl<E: PackedPair> CuckooTable<E> {
 
     /// Returns the bucket of each half for a hash.
     #[inline(always)]
-    fn buckets(&self, hash: u64) -> [&Bucket<E>; 2] {
+    fn buckets(&self, hash: u64) -> [&PairBucket<E>; 2] {
         let (low, high) = self.buckets.split_at(self.buckets.len() / 2);
         // A half has a power of two of buckets, so a mask keeps the index in bounds.
         [&low[hash as usize & (low.len() - 1)], &high[(hash >> 32) as usize & (high.len() - 1)]]
