@@ -235,7 +235,7 @@ impl<'a, T: IdSink> BatchEncoder<'a, T> {
         let (model, text) = (self.model, self.text);
         let bridges = model.bridges();
         bridges.for_each_border(&text[start..end], |at, may_be_cut| {
-            self.push_if(may_be_cut, start + at)
+            self.push_if(may_be_cut, start + at);
         });
     }
 
