@@ -13,8 +13,8 @@ const PROBES: usize = 512;
 
 /// A [`Vocab`] with every table that merging needs. All tables follow from the tokens, and nothing
 /// changes after construction. Two models are equal if their vocabularies are equal. For example,
-/// the 256 bytes with `ab` = 256 and `abc` = 257 have the pairs (97, 98) → 256 and (256, 99) → 257,
-/// and no bridges.
+/// the 256 bytes with `ab` = 256 and `abc` = 257 have two pairs: (97, 98) → 256 and (256, 99) →
+/// 257.
 #[derive(Clone, Debug)]
 pub struct BpeModel {
     vocab: Vocab,

@@ -20,8 +20,8 @@
 //!
 //! - Ranks rise from the parts of every token to the token, as in training. Merges then happen in
 //!   the order of their ranks.
-//! - The character is a token, and every token that crosses one of its two borders, and splits a
-//!   character at that border, ranks above it.
+//! - The character is a token, and it ranks below every token that crosses one of its two borders
+//!   and splits a character there.
 //!
 //! Then no merge up to the character's rank crosses its borders. A merge that does cross one, and
 //! keeps the character whole, joins two parts. One of them contains the whole character, so that

@@ -3,9 +3,9 @@
 //! For example, cl100k merges `ab` (370) and `c` (66) into `abc` (13997), so that
 //! `get(370, 66) == Some(13997)`. An id is also a rank, and the lowest one merges first.
 //!
-//! The table is a cuckoo hash table with two halves and buckets of two entries. A pair lies in one
-//! bucket of either half, so a lookup loads exactly two cache lines, both at once, and compares
-//! four entries without a branch:
+//! The table is a cuckoo hash table with two halves and buckets of two entries. A pair lies in its
+//! bucket of the first half or of the second. So a lookup loads two cache lines, both at once, and
+//! compares four entries without a branch:
 //!
 //! ```text
 //!             hash of (left, right)

@@ -1,8 +1,8 @@
 //! Merges a long piece in linear time, as overlapping windows that are merged separately.
 //!
 //! A sequence of ids is the merge of a piece if and only if every two adjacent ids are the merge of
-//! their own bytes. The reason: the first merge to cross the border between two ids reads no bytes
-//! beyond those two, so that it also happens when the two are merged alone.
+//! their own bytes. The reason: the first merge that crosses the border between two ids depends on
+//! these two alone. So it happens as well when the two are merged alone.
 //!
 //! Windows of 62 bytes start every 54 bytes and are merged in lockstep. Two of them are joined at a
 //! *seam*: a byte position where an id ends in both, and where the ids left and right of it pass
