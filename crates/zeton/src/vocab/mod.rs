@@ -44,11 +44,12 @@ pub use crate::sys::bounds::{ID_MAX, TOKENS_MAX, VOCAB_BYTES_MAX};
 /// every token.
 const PADDING: usize = 16;
 
-/// How many tokens ahead of the current one a slot is prefetched while the index is filled. The
-/// distance covers the latency of main memory.
+/// How many tokens ahead of the current one a slot is prefetched while the index is filled. No
+/// measurement chose 16; the distance has to cover the latency of main memory.
 const PREFETCH_DISTANCE: usize = 16;
 
-/// The fewest tokens for which a second thread repays its start.
+/// The fewest tokens for which a second thread repays its start. Every bundled vocabulary has more:
+/// with two threads o200k loads in 48 to 52 ms instead of 74 to 76.
 pub(crate) const PARALLEL_TOKENS_MIN: usize = 1 << 14;
 
 /// The tokens of a tokenizer: bytes to id, and id to bytes.
