@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use zeton::pattern::{Case, Place};
+use zeton::pattern::{ContractionPlace, WordCase};
 use zeton::split::EnginePath;
 use zeton::storage::tokenizer_file::Notes;
 use zeton::{AllowedSpecials, Batch, Error, Id, Tokenizer};
@@ -346,9 +346,9 @@ impl TokenizerCore {
             return Ok(None);
         };
         let place = match grammar.contractions.place {
-            Place::Nowhere => "nowhere",
-            Place::Piece => "piece",
-            Place::Suffix => "suffix",
+            ContractionPlace::Nowhere => "nowhere",
+            ContractionPlace::Piece => "piece",
+            ContractionPlace::Suffix => "suffix",
         };
         let classes: Vec<u8> = (0..0x11_0000).map(|point| transducer.class_of(point)).collect();
         let steps = transducer.steps();
@@ -360,7 +360,7 @@ impl TokenizerCore {
         values.set_item("contractions_place", place)?;
         values.set_item("contractions_ignore_case", grammar.contractions.ignore_case)?;
         values.set_item("word_prefix", grammar.word_prefix.names())?;
-        values.set_item("word_case_splits", grammar.word_case == Case::Splits)?;
+        values.set_item("word_case_splits", grammar.word_case == WordCase::Splits)?;
         values.set_item("word_marks", grammar.word_marks)?;
         values.set_item("number_blank", grammar.number_blank)?;
         values.set_item("number_digits_max", grammar.number_digits_max)?;

@@ -1,20 +1,31 @@
-//! A pattern becomes a grammar and then a transducer, or else a program and then an automaton.
+//! Patterns: a regular expression, or rules, compiled to a table that splits text.
 //!
-//! `syntax` reads the pattern's text, `grammar` says what it means, `states` how it reads a text, and
-//! `transducer` turns that into the table which the splitter interprets. A pattern that is not of the family stops at
-//! `grammar`. Then `program` writes what it does with the classes of characters that `points` finds, and `automaton`
-//! turns that into a table; `chains` need not read again what was read in vain, and `leaps` takes two steps at once. What
-//! stops there too is left to a backtracking engine.
+//! A *pattern* cuts a text into pieces (pre-tokenization), and no merge crosses a cut. A pattern is
+//! compiled once, when a tokenizer is built, in the first of three ways that can express it
+//! exactly:
+//!
+//! ```text
+//!            ┌─ family/  the GPT patterns ────────▶ Grammar ─▶ Transducer
+//! pattern ───┼─ dfa/     lookahead ≤ 1 character ─▶ Nfa ─▶ Dfa ─▶ Stride2Table
+//!            └─ neither  `split/backtracking.rs`, on the crate `fancy_regex`
+//!
+//! rules ──────▶ rules/   a pattern, and layers around it (`split/layers/`)
+//! ```
+//!
+//! For example, [`NANOCHAT`] becomes a transducer and `\w+|\W` a DFA. `(\w)\1|(?s:.)` refers back
+//! to a group, so that only a backtracking engine can run it. `split/` interprets the tables. The
+//! page `docs/design/pattern.md` walks one pattern through each way.
 
 pub mod dfa;
 pub mod family;
 pub mod rules;
 
 pub use dfa::Dfa;
-pub(crate) use dfa::{Does, Leap, Leaps, Refusal, Step as AutomatonStep};
-pub(crate) use family::unknown;
+pub(crate) use dfa::{DfaAction, DfaBuildError, DfaTransition, Stride2Entry, Stride2Table};
+pub(crate) use family::find_unsupported;
 pub use family::{
-    Actions, Case, CharSet, Contractions, Grammar, Place, RuleName, Step, Transducer,
+    Actions, CharSet, ContractionPlace, ContractionRule, Grammar, RuleName, Transducer, Transition,
+    WordCase,
 };
 
 pub use crate::sys::bounds::PATTERN_BYTES_MAX;

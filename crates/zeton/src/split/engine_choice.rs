@@ -1,6 +1,6 @@
 //! Which way a pattern goes, for people who ask.
 
-use crate::pattern::unknown;
+use crate::pattern::find_unsupported;
 
 /// How a pattern is run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -87,7 +87,7 @@ pub struct Outside(String);
 
 impl Outside {
     pub(super) fn of(pattern: &str) -> Self {
-        Self(match unknown(pattern) {
+        Self(match find_unsupported(pattern) {
             Some(rest) => {
                 let shown: String = rest.chars().take(16).collect();
                 let more = if shown.len() < rest.len() { "…" } else { "" };

@@ -3,7 +3,7 @@
 use super::layers::PieceRule;
 use super::{Engine, Splitter};
 use crate::pattern::Grammar;
-use crate::pattern::rules::{Rules, Underscores};
+use crate::pattern::rules::{Rules, UnderscoreStyle};
 use crate::sys::error::Error;
 
 /// What a piece of a pattern outside the family is named: its rules are not known.
@@ -42,9 +42,9 @@ impl Splitter {
             Engine::Scanner { grammar, .. } => Some(grammar),
             _ => None,
         };
-        let rules = Rules::read(&self.pattern).and_then(Result::ok);
+        let rules = Rules::recognise(&self.pattern).and_then(Result::ok);
         let underscores =
-            rules.as_ref().is_some_and(|rules| rules.underscores == Some(Underscores::Alone));
+            rules.as_ref().is_some_and(|rules| rules.underscores == Some(UnderscoreStyle::Alone));
         let from_nothing =
             rules.as_ref().is_some_and(|rules| rules.base.is_none() && rules.pattern.is_none());
         let (isolate, lexicon, groups) = rules

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Engine, Splitter};
-use crate::pattern::{Actions, AutomatonStep, Dfa, Transducer};
+use crate::pattern::{Actions, Dfa, DfaTransition, Transducer};
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
 
 /// States at places that are looked at before every place is said to be possible.
@@ -76,14 +76,14 @@ fn by_transducer(
                 (Actions::CUT_MARK_1, marks[1]),
                 (Actions::CUT_HERE, Some(at)),
             ] {
-                if let Some(end) = end.filter(|_| step.actions.holds(cut)) {
+                if let Some(end) = end.filter(|_| step.actions.contains(cut)) {
                     cuts[end] = true;
                 }
             }
-            if step.actions.holds(Actions::SET_MARK_0) {
+            if step.actions.contains(Actions::SET_MARK_0) {
                 marks[0] = Some(at + length);
             }
-            if step.actions.holds(Actions::SET_MARK_1) {
+            if step.actions.contains(Actions::SET_MARK_1) {
                 marks[1] = Some(at);
             }
             (step.next, marks)
@@ -99,8 +99,8 @@ fn by_transducer(
         let uses = reaching(usize::from(states), |state, uses: &[bool]| {
             (0..transducer.class_count()).any(|class| {
                 let step = transducer.step(state as u8, class as u8);
-                let later = !step.actions.holds(set) && uses[usize::from(step.next)];
-                step.actions.holds(cut) || later
+                let later = !step.actions.contains(set) && uses[usize::from(step.next)];
+                step.actions.contains(cut) || later
             })
         });
         for (state, marks) in &runs {
@@ -115,12 +115,12 @@ fn by_transducer(
 /// The same for an automaton, which reads again what it has read in vain.
 fn by_automaton(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Option<Vec<bool>> {
     let mut cuts = vec![false; part.len() + 1];
-    let (states, columns) = (automaton.states(), automaton.classes());
+    let (states, columns) = (automaton.state_count(), automaton.class_count());
     let goes_back = reaching(states, |state, goes_back: &[bool]| {
         (0..columns).any(|class| {
             let step = automaton.step(state * columns, class as u8);
-            let ends = step.cuts() == 1 || step.marks() || class + 1 == columns;
-            step == AutomatonStep::BACK || (!ends && goes_back[automaton.state_of(step.row())])
+            let ends = step.is_cut() || step.is_accept() || class + 1 == columns;
+            step == DfaTransition::RESCAN || (!ends && goes_back[automaton.state_of(step.row())])
         })
     });
     // The row of a state, where it is, and its mark, if that is inside the part.
@@ -139,9 +139,9 @@ fn by_automaton(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Opti
             let step = automaton.step(row, class);
             match step {
                 // From before the part on, all is read again, and comes to some state.
-                AutomatonStep::BACK => mark.map(|mark| (Dfa::START, mark, None, mark)),
-                _ if step.cuts() == 1 => Some((step.row(), at + length, None, at)),
-                _ if step.marks() => Some((step.row(), at + length, Some(at), 0)),
+                DfaTransition::RESCAN => mark.map(|mark| (Dfa::START, mark, None, mark)),
+                _ if step.is_cut() => Some((step.row(), at + length, None, at)),
+                _ if step.is_accept() => Some((step.row(), at + length, Some(at), 0)),
                 _ => Some((step.row(), at + length, mark, 0)),
             }
         };

@@ -20,7 +20,7 @@ impl Splitter {
                 |before, after| transducer.is_safe_cut(before, after),
             ),
             Engine::Dfa(automaton) => held_max(
-                automaton.classes(),
+                automaton.class_count(),
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
             ),
@@ -38,7 +38,7 @@ impl Splitter {
                 examples(transducer.class_count(), |point| transducer.class_of(point))
             }
             Engine::Dfa(automaton) => {
-                examples(automaton.classes(), |point| automaton.class_of(point))
+                examples(automaton.class_count(), |point| automaton.class_of(point))
             }
             Engine::Regex { .. } | Engine::Function { .. } => Vec::new(),
         };

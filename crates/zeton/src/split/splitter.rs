@@ -10,7 +10,7 @@ use super::layers::{Fine, Layers, PieceRule};
 use super::{dfa, external};
 
 use crate::pattern::rules::Rules;
-use crate::pattern::{Dfa, Grammar, PATTERN_BYTES_MAX, Refusal, Transducer};
+use crate::pattern::{Dfa, DfaBuildError, Grammar, PATTERN_BYTES_MAX, Transducer};
 use crate::sys::error::Error;
 use crate::sys::simd_level::SimdLevel;
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
@@ -66,14 +66,14 @@ impl Splitter {
     /// for a function.
     pub fn new(pattern: &str) -> Result<Self, Error> {
         external::refuse(pattern)?;
-        let Some(rules) = Rules::read(pattern) else {
+        let Some(rules) = Rules::recognise(pattern) else {
             let engine = Engine::of(pattern)?;
             return Ok(Self { pattern: pattern.to_owned(), grammar: None, engine, layers: None });
         };
         let rules = rules?;
-        let grammar = rules.grammar();
+        let grammar = rules.to_pattern();
         Ok(Self {
-            pattern: rules.spelled(),
+            pattern: rules.to_json(),
             engine: Engine::of(&grammar)?,
             grammar: Some(grammar),
             layers: Layers::of(&rules)?.map(Arc::new),
@@ -125,8 +125,8 @@ impl Splitter {
                 vectors: fast.as_ref().map(|(level, _)| level.name()),
             },
             Engine::Dfa(automaton) => EnginePath::Dfa {
-                states: automaton.states(),
-                classes: automaton.classes(),
+                states: automaton.state_count(),
+                classes: automaton.class_count(),
                 outside: Outside::of(self.grammar_pattern()),
             },
             Engine::Regex { unfit, .. } => {
@@ -366,8 +366,8 @@ impl Engine {
         if pattern.len() > PATTERN_BYTES_MAX {
             return Err(Error::PatternTooLong { bytes: pattern.len() });
         }
-        let scanner = Grammar::of(pattern).and_then(|grammar| {
-            let transducer = Box::new(Transducer::of(&grammar)?);
+        let scanner = Grammar::recognise(pattern).and_then(|grammar| {
+            let transducer = Box::new(Transducer::try_from_grammar(&grammar)?);
             let fast =
                 Algebra::of(&grammar).map(|algebra| (SimdLevel::detect(), Box::new(algebra)));
             Some(Self::Scanner { grammar, transducer, fast })
@@ -428,12 +428,12 @@ impl Engine {
     }
 
     fn outside_the_family(pattern: &str) -> Result<Self, Error> {
-        match Dfa::of(pattern) {
+        match Dfa::try_from_pattern(pattern) {
             Ok(automaton) => Ok(Self::Dfa(Box::new(automaton))),
-            Err(Refusal::Drops(text)) => {
+            Err(DfaBuildError::DropsText(text)) => {
                 Err(Error::PatternDrops { pattern: pattern.to_owned(), text })
             }
-            Err(Refusal::Unfit(unfit)) => {
+            Err(DfaBuildError::Unsupported(unfit)) => {
                 Ok(Self::Regex { regex: Box::new(Regex::new(pattern)?), unfit })
             }
         }

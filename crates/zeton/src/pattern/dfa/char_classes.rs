@@ -1,8 +1,9 @@
-//! The classes of characters that a pattern tells apart.
+//! Equivalence classes of characters, as the byte classes of `regex-automata` are of bytes.
 //!
-//! Two characters are of one class when every set in the pattern holds both or neither, so a
-//! pattern cannot tell them apart. Sets of characters become sets of classes, and a text becomes
-//! a row of classes with the end of the text as the last.
+//! Two characters are equivalent if every set in the pattern contains both or neither, so that the
+//! pattern cannot distinguish them. The DFA has one column for each class instead of one for each
+//! of 1.1 million code points. For example, `\w+|\W` has two classes, word characters and the rest,
+//! and the end of the text as a third.
 
 use std::collections::HashMap;
 
@@ -10,80 +11,92 @@ use regex_syntax::hir::ClassUnicode;
 
 use crate::sys::unicode::{POINTS, Points};
 
-/// Classes that a pattern has at most, the end of the text being one.
+/// Maximum number of classes, including the end of the text, because a class is stored in a byte.
 pub(crate) const CLASSES_MAX: usize = 256;
 
-/// A set of classes.
+/// A set of classes, as a bit mask: bit `class % 64` of word `class / 64`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Classes([u64; CLASSES_MAX / 64]);
+pub(crate) struct ClassSet([u64; CLASSES_MAX / 64]);
 
-impl Classes {
+impl ClassSet {
     /// No class.
     pub(crate) const NONE: Self = Self([0; CLASSES_MAX / 64]);
     /// Every class.
     pub(crate) const ALL: Self = Self([u64::MAX; CLASSES_MAX / 64]);
 
-    pub(crate) fn of(class: usize) -> Self {
+    /// Creates the set of one class.
+    pub(crate) fn from_class(class: usize) -> Self {
         let mut set = Self::NONE;
         set.insert(class);
         set
     }
 
+    /// Adds a class.
     pub(crate) fn insert(&mut self, class: usize) {
         self.0[class / 64] |= 1 << (class % 64);
     }
 
-    pub(crate) fn holds(self, class: usize) -> bool {
+    /// Returns whether the set contains a class.
+    pub(crate) fn contains(self, class: usize) -> bool {
         self.0[class / 64] >> (class % 64) & 1 == 1
     }
 
-    pub(crate) fn and(self, other: Self) -> Self {
+    /// Returns the classes that are in both sets.
+    pub(crate) fn intersection(self, other: Self) -> Self {
         Self(std::array::from_fn(|at| self.0[at] & other.0[at]))
     }
 
-    pub(crate) fn or(self, other: Self) -> Self {
+    /// Returns the classes that are in either set.
+    pub(crate) fn union(self, other: Self) -> Self {
         Self(std::array::from_fn(|at| self.0[at] | other.0[at]))
     }
 
-    pub(crate) fn not(self) -> Self {
+    /// Returns the classes that are not in the set.
+    pub(crate) fn complement(self) -> Self {
         Self(self.0.map(|bits| !bits))
     }
 }
 
-/// What stands for its class in a message, if it is the first here that is in it.
+/// The characters that represent their class in an error message, the preferred ones first, because
+/// a user reads `"a"` more easily than U+0000.
 const EXAMPLES: &str = " a1!\nZ中\u{301}'_\t\r\u{a0}/ǅʰ½²😀é";
 
-/// The classes that sets of characters make.
-pub(crate) struct Partition {
+/// The classes of a pattern, computed from its sets of characters.
+pub(crate) struct CharClasses {
+    /// The class of each character.
     pub(crate) points: Points,
-    /// A character of each class; there are as many classes, and the end of the text.
+    /// A character of each class. The end of the text is one class more, and has no example.
     pub(crate) examples: Vec<char>,
-    /// The classes of each set.
-    pub(crate) sets: Vec<Classes>,
+    /// The classes of each set, in the order of the sets.
+    pub(crate) sets: Vec<ClassSet>,
 }
 
-impl Partition {
-    /// Finds the classes; `None` if there are too many.
-    pub(crate) fn of(sets: &[ClassUnicode]) -> Option<Self> {
-        // Where a set begins or ends, one bit of the signature changes. Surrogates are no characters.
-        let mut changes: Vec<(u32, Option<usize>)> =
+impl CharClasses {
+    /// Computes the classes that some sets distinguish; `None` if there are too many.
+    ///
+    /// The code points are swept in order. The *signature* of a code point has one bit for each
+    /// set, and equal signatures are one class.
+    pub(crate) fn try_from_sets(sets: &[ClassUnicode]) -> Option<Self> {
+        // One bit of the signature flips where a set begins or ends. Surrogates are no characters,
+        // so that their range is kept apart.
+        let mut flips: Vec<(u32, Option<usize>)> =
             [0, 0xD800, 0xE000].map(|point| (point, None)).to_vec();
         for (number, set) in sets.iter().enumerate() {
             for range in set.ranges() {
-                changes.push((range.start() as u32, Some(number)));
-                changes.push((range.end() as u32 + 1, Some(number)));
+                flips.push((range.start() as u32, Some(number)));
+                flips.push((range.end() as u32 + 1, Some(number)));
             }
         }
-        changes.sort_unstable();
+        flips.sort_unstable();
 
         let mut signature = vec![0_u64; sets.len().div_ceil(64)];
         let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
-        let (mut stretches, mut examples) = (Vec::new(), Vec::new());
-        for (at, &(start, set)) in changes.iter().enumerate() {
+        let (mut ranges, mut examples) = (Vec::new(), Vec::new());
+        for (at, &(start, set)) in flips.iter().enumerate() {
             if let Some(set) = set {
                 signature[set / 64] ^= 1 << (set % 64);
             }
-            let end = changes.get(at + 1).map_or(POINTS, |next| next.0);
+            let end = flips.get(at + 1).map_or(POINTS, |next| next.0);
             if start == end || start == POINTS {
                 continue;
             }
@@ -97,13 +110,13 @@ impl Partition {
             if class + 1 >= CLASSES_MAX {
                 return None;
             }
-            stretches.push((start, class as u8));
+            ranges.push((start, class as u8));
         }
-        let points = Points::of(&stretches);
+        let points = Points::of(&ranges);
         for example in EXAMPLES.chars().rev() {
             examples[usize::from(points.class_of(example as u32))] = example;
         }
-        let mut classes = vec![Classes::NONE; sets.len()];
+        let mut classes = vec![ClassSet::NONE; sets.len()];
         for (signature, class) in known {
             for (number, set) in classes.iter_mut().enumerate() {
                 if signature[number / 64] >> (number % 64) & 1 == 1 {
@@ -114,7 +127,7 @@ impl Partition {
         Some(Self { points, examples, sets: classes })
     }
 
-    /// The class of the end of the text.
+    /// Returns the class of the end of the text, which is the last.
     pub(crate) fn end(&self) -> usize {
         self.examples.len()
     }

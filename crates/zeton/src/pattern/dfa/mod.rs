@@ -1,12 +1,31 @@
-//! A program becomes a table: states × classes of characters, one step a character.
+//! Compiles a pattern outside the family to a DFA: a table of states × classes of characters.
 //!
-//! A state is an ordered list of threads, the preferred first. Before a character is read, all
-//! threads run up to the sets that they read next, knowing the class of that character, so that what
-//! looks one character ahead is settled; a thread that comes to its match ends all behind it. That
-//! is what an engine finds which tries one thread after the other and steps back.
+//! The DFA finds the match that a backtracking engine would find (leftmost-first), in one pass. It
+//! exists for patterns that look at most one character ahead; for example, `\s+(?!\S)|\s|\S+`:
 //!
-//! Because the table is whole, two things are proven by walking it: that every text has a match at
-//! every place, and between which classes a text may always be cut.
+//! ```text
+//! pattern ─ nfa ─▶ Nfa ─ Determinizer ─▶ TransitionTable ─ merge equal columns ─▶ Dfa
+//!                   │                     │ every text is covered? safe cuts?      │ no_rescan
+//!            char_classes                                                          ▼ stride2
+//!            x → 0, ␣ → 1, end → 2                                           Stride2Table
+//!
+//! state           x           ␣           end
+//! 0 start         1           2           0         a digit is the next state
+//! 1 text          1 accept    2 cut       0 cut     cut: a piece ends before this character
+//! 2 one blank     1 cut       3 accept    0 cut     accept: a piece may end before it
+//! 3 blanks        rescan      3 accept    0 cut     rescan: the piece ends at the last accept
+//! ```
+//!
+//! A DFA state is an ordered list of NFA states (*threads*), the preferred thread first, as in the
+//! determinization of `regex-automata`. There is one difference. All threads advance up to their
+//! next character *knowing its class*, so that one character of lookahead is decided on the spot. A
+//! thread that reaches a match ends all threads behind it, because a backtracking engine would not
+//! try them.
+//!
+//! The whole table is built in advance, in 1 to 5 ms for the patterns that people use. So two
+//! properties are proved by walking it: every text has a match at every position (otherwise the
+//! pattern would drop text, and is refused), and the pairs of classes between which any text may be
+//! cut.
 
 use std::collections::HashMap;
 
@@ -15,103 +34,120 @@ mod nfa;
 mod no_rescan;
 mod stride2;
 
-use char_classes::Classes;
-use nfa::{Node, Program};
-pub(crate) use no_rescan::Does;
-pub(crate) use stride2::{Leap, Leaps};
+use char_classes::ClassSet;
+use nfa::{Nfa, NfaState};
+pub(crate) use no_rescan::DfaAction;
+pub(crate) use stride2::{Stride2Entry, Stride2Table};
 
 use crate::sys::unicode::Points;
 
-/// What one character does, besides leading to the next state.
+/// A transition of the DFA: the next state, and whether a piece ends.
+///
+/// ```text
+/// bit  31            2 1       0
+///      row of the next accept  cut      accept and cut together: rescan, without a next state
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Step(u32);
+pub(crate) struct DfaTransition(u32);
 
-impl Step {
-    /// A piece ends before this character, which begins the next.
+impl DfaTransition {
+    /// A piece ends before this character, which begins the next piece.
     const CUT: u32 = 1;
     /// A piece may end before this character, unless a later end is found.
-    const MARK: u32 = 2;
-    /// No match goes on: the piece ends at the last mark, and what follows is read again.
-    pub(crate) const BACK: Self = Self(3);
+    const ACCEPT: u32 = 2;
+    /// No match continues: the piece ends at the last accepting position, and the text is rescanned
+    /// from there.
+    pub(crate) const RESCAN: Self = Self(3);
 
-    fn of(state: u32, stride: usize, what: u32) -> Self {
-        Self((state * stride as u32) << 2 | what)
+    /// Packs a state and the flags.
+    fn new(state: u32, stride: usize, flags: u32) -> Self {
+        Self((state * stride as u32) << 2 | flags)
     }
 
-    /// 1 if a piece ends before this character.
+    /// Returns whether a piece ends before this character. It also holds for `RESCAN`, whose
+    /// callers test that first.
     #[inline]
-    pub(crate) fn cuts(self) -> usize {
-        (self.0 & Self::CUT) as usize
+    pub(crate) fn is_cut(self) -> bool {
+        self.0 & Self::CUT != 0
     }
 
-    /// Whether a piece may end before this character.
+    /// Returns whether a piece may end before this character. It also holds for `RESCAN`, whose
+    /// callers test that first.
     #[inline]
-    pub(crate) fn marks(self) -> bool {
-        self.0 & Self::MARK != 0
+    pub(crate) fn is_accept(self) -> bool {
+        self.0 & Self::ACCEPT != 0
     }
 
-    /// The row of the state that follows.
+    /// Returns the row of the next state.
     #[inline]
     pub(crate) fn row(self) -> usize {
         (self.0 >> 2) as usize
     }
 }
 
-/// The table, and what maps characters to its columns. It covers every text.
+/// The DFA of a pattern that covers every text, and the map from characters to its columns.
 #[derive(Clone, Debug)]
 pub struct Dfa {
+    /// The class of each character.
     points: Points,
-    /// `table[row + class]`; a row begins at a multiple of the classes.
-    table: Vec<Step>,
-    /// Classes, the end of the text being the last.
+    /// `table[row + class]`, where `row` is a state times `columns`.
+    table: Vec<DfaTransition>,
+    /// Number of classes, including the end of the text, which is the last.
     columns: usize,
-    /// For each class: the classes before which a text may always be cut after it.
-    safe: Vec<Classes>,
-    leaps: Option<Leaps>,
+    /// For each class, the classes before which any text may be cut.
+    safe: Vec<ClassSet>,
+    /// The table that reads two bytes at once, unless it would be too large.
+    stride2: Option<Stride2Table>,
 }
 
-/// Why a pattern has no automaton.
+/// The reason why a pattern has no DFA.
 #[derive(Debug)]
-pub(crate) enum Refusal {
-    /// It goes to the backtracking engine; the end of a sentence about it.
-    Unfit(&'static str),
-    /// It leaves out part of this text.
-    Drops(String),
+pub(crate) enum DfaBuildError {
+    /// The pattern needs the backtracking engine. The text is the end of a sentence about the
+    /// pattern: "it refers back to a group".
+    Unsupported(&'static str),
+    /// The pattern drops a part of this text, and is refused. For example, `\w+` drops `" "`.
+    DropsText(String),
 }
 
-/// States that a table has at most.
+/// Maximum number of states. The patterns that people use have 3 to 34; the limit is for patterns
+/// such as `(?:a|b)*a(?:a|b){13}`, whose DFA is exponentially large.
 const STATES_MAX: usize = 4096;
 
-/// Instructions that are run at most, in all, to find the states.
-const RUNS_MAX: usize = 1 << 23;
+/// Maximum number of NFA states that the determinization visits in all. It bounds the time to build
+/// a table before [`STATES_MAX`] is reached.
+const VISITS_MAX: usize = 1 << 23;
 
 impl Dfa {
     /// The row of the state at the start of every text.
     pub(crate) const START: usize = 0;
 
     /// Compiles a pattern, and proves that it covers every text.
-    pub(crate) fn of(pattern: &str) -> Result<Self, Refusal> {
-        let program = Program::of(pattern).map_err(Refusal::Unfit)?;
-        let moves = Moves::of(&program).map_err(Refusal::Unfit)?;
-        match moves.dropped(&program.partition.examples) {
-            Some(text) => Err(Refusal::Drops(text)),
-            None => Ok(Self::fold(&moves, program.partition.points)),
+    pub(crate) fn try_from_pattern(pattern: &str) -> Result<Self, DfaBuildError> {
+        let nfa = Nfa::try_from_pattern(pattern).map_err(DfaBuildError::Unsupported)?;
+        let transitions =
+            TransitionTable::try_from_nfa(&nfa).map_err(DfaBuildError::Unsupported)?;
+        match transitions.find_dropped_text(&nfa.classes.examples) {
+            Some(text) => Err(DfaBuildError::DropsText(text)),
+            None => Ok(Self::from_transitions(&transitions, nfa.classes.points)),
         }
     }
 
-    /// Makes one column of classes that do the same in every state.
-    fn fold(moves: &Moves, mut points: Points) -> Self {
-        let (states, end) = (moves.states(), moves.columns - 1);
-        let step = |state, class, stride| match (moves.get(state, class), state) {
-            // An empty text is read to its end, and stays at the start.
-            (_, 0) if class == end => Step::of(0, stride, 0),
-            // What may end at the start is empty, and no piece.
-            ((next, _), 0) => Step::of(next, stride, 0),
-            ((DEAD, false), _) => Step::BACK,
-            ((DEAD, true), _) if class == end => Step(Step::CUT),
-            ((DEAD, true), _) => Step::of(moves.get(0, class).0, stride, Step::CUT),
-            ((next, true), _) => Step::of(next, stride, Step::MARK),
-            ((next, false), _) => Step::of(next, stride, 0),
+    /// Packs the transitions, and merges classes whose columns are equal.
+    fn from_transitions(transitions: &TransitionTable, mut points: Points) -> Self {
+        let (states, end) = (transitions.state_count(), transitions.columns - 1);
+        let step = |state, class, stride| match (transitions.get(state, class), state) {
+            // The empty text ends at the start, and has no piece.
+            (_, 0) if class == end => DfaTransition::new(0, stride, 0),
+            // A match at the start is empty, and an empty match is no piece.
+            ((next, _), 0) => DfaTransition::new(next, stride, 0),
+            ((DEAD, false), _) => DfaTransition::RESCAN,
+            ((DEAD, true), _) if class == end => DfaTransition(DfaTransition::CUT),
+            ((DEAD, true), _) => {
+                DfaTransition::new(transitions.get(0, class).0, stride, DfaTransition::CUT)
+            }
+            ((next, true), _) => DfaTransition::new(next, stride, DfaTransition::ACCEPT),
+            ((next, false), _) => DfaTransition::new(next, stride, 0),
         };
         let (mut kept, mut known) = (Vec::new(), HashMap::new());
         let mut column_of = Vec::new();
@@ -122,11 +158,11 @@ impl Dfa {
                 (kept.len() - 1) as u8
             }));
         }
-        let safe_classes = moves.safe_cuts();
+        let safe_classes = transitions.safe_cuts();
         let safe = kept.iter().map(|&class| {
-            let mut columns = Classes::NONE;
+            let mut columns = ClassSet::NONE;
             let after =
-                kept.iter().enumerate().filter(|(_, after)| safe_classes[class].holds(**after));
+                kept.iter().enumerate().filter(|(_, after)| safe_classes[class].contains(**after));
             after.for_each(|(column, _)| columns.insert(column));
             columns
         });
@@ -134,106 +170,110 @@ impl Dfa {
         points.rename(|class| column_of[usize::from(class)]);
         kept.push(end);
         let columns = kept.len();
-        let table: Vec<Step> = (0..states)
+        let table: Vec<DfaTransition> = (0..states)
             .flat_map(|state| kept.iter().map(move |&class| step(state, class, columns)))
             .collect();
-        let leaps = Leaps::of(&table, columns);
-        Self { points, table, columns, safe, leaps }
+        let stride2 = Stride2Table::try_from_dfa(&table, columns);
+        Self { points, table, columns, safe, stride2 }
     }
 
-    /// The step for a class in the state of a row.
+    /// Returns the transition of the state of a row on a class.
     #[inline]
-    pub(crate) fn step(&self, row: usize, class: u8) -> Step {
+    pub(crate) fn step(&self, row: usize, class: u8) -> DfaTransition {
         self.table[row + usize::from(class)]
     }
 
-    /// Two steps by one look-up, unless their table would be too large.
+    /// Returns the table that reads two bytes at once, unless it would be too large.
     #[inline]
-    pub(crate) fn leaps(&self) -> Option<&Leaps> {
-        self.leaps.as_ref()
+    pub(crate) fn stride2(&self) -> Option<&Stride2Table> {
+        self.stride2.as_ref()
     }
 
-    /// The same that takes every step by itself, and those that keep no mark and one.
+    /// Returns three slower twins: without a stride-2 table, and with none and one accept slot.
     #[cfg(test)]
-    pub(crate) fn plainer(&self) -> [Self; 3] {
-        let with_marks = |marks| Leaps::with_marks(&self.table, self.columns, marks);
-        [None, with_marks(0), with_marks(1)].map(|leaps| Self { leaps, ..self.clone() })
+    pub(crate) fn slower_twins(&self) -> [Self; 3] {
+        let with_slots = |slots| Stride2Table::try_with_slots(&self.table, self.columns, slots);
+        [None, with_slots(0), with_slots(1)].map(|stride2| Self { stride2, ..self.clone() })
     }
 
-    /// The class of an ASCII character.
+    /// Returns the class of an ASCII character.
     #[inline]
     pub(crate) fn class_of_ascii(&self, byte: u8) -> u8 {
         self.points.class_of_ascii(byte)
     }
 
-    /// The classes of all ASCII characters.
+    /// Returns the classes of all ASCII characters.
     #[inline]
-    pub(crate) fn ascii(&self) -> &[u8; 128] {
+    pub(crate) fn ascii_classes(&self) -> &[u8; 128] {
         self.points.ascii()
     }
 
-    /// The class of a scalar.
+    /// Returns the class of a code point.
     #[inline]
     pub(crate) fn class_of(&self, point: u32) -> u8 {
         self.points.class_of(point)
     }
 
-    /// The class of the end of the text.
+    /// Returns the class of the end of the text.
     pub(crate) fn class_of_end(&self) -> u8 {
         (self.columns - 1) as u8
     }
 
-    /// Returns whether text may be cut between two such characters, each side splitting alone.
+    /// Returns whether any text may be cut between characters of these two classes, so that the two
+    /// sides can be split independently.
     pub(crate) fn is_safe_cut(&self, before: u8, after: u8) -> bool {
-        self.safe[usize::from(before)].holds(usize::from(after))
+        self.safe[usize::from(before)].contains(usize::from(after))
     }
 
-    /// The number of the state of a row.
+    /// Returns the number of the state of a row.
     pub(crate) fn state_of(&self, row: usize) -> usize {
         row / self.columns
     }
 
-    /// The number of states.
+    /// Returns the number of states.
     #[must_use]
-    pub fn states(&self) -> usize {
+    pub fn state_count(&self) -> usize {
         self.table.len() / self.columns
     }
 
-    /// The number of classes, the end of the text being one.
+    /// Returns the number of classes, including the end of the text.
     #[must_use]
-    pub fn classes(&self) -> usize {
+    pub fn class_count(&self) -> usize {
         self.columns
     }
 }
 
-/// No thread is left.
+/// The next state if no thread is left, as the dead state of `regex-automata`.
 const DEAD: u32 = u32::MAX;
 
-/// All states, the start first, and for each and each class: the state that follows, and whether a
-/// match ends before the character.
-struct Moves {
+/// The result of the determinization. For each state, the start first, and each class: the next
+/// state, and whether a match ends before the character.
+struct TransitionTable {
+    /// Number of classes, including the end of the text.
     columns: usize,
     cells: Vec<(u32, bool)>,
 }
 
-impl Moves {
-    fn of(program: &Program) -> Result<Self, &'static str> {
-        let columns = program.partition.end() + 1;
-        let mut runner = Runner {
-            nodes: &program.nodes,
-            run: vec![0; program.nodes.len()],
-            listed: vec![0; program.nodes.len()],
+impl TransitionTable {
+    /// Determinizes an NFA: explores the ordered lists of threads, breadth first.
+    fn try_from_nfa(nfa: &Nfa) -> Result<Self, &'static str> {
+        let columns = nfa.classes.end() + 1;
+        let mut determinizer = Determinizer {
+            states: &nfa.states,
+            visited: vec![0; nfa.states.len()],
+            listed: vec![0; nfa.states.len()],
             round: 0,
-            runs: 0,
+            visits: 0,
         };
-        // The start is no other state, even if its threads are: what ends there is empty.
-        let (mut lists, mut numbers) = (vec![vec![program.start]], HashMap::new());
+        // The start is not in `numbers`: a state with equal threads is another state, because a
+        // match at the start is empty.
+        let (mut lists, mut numbers) = (vec![vec![nfa.start]], HashMap::new());
         let mut cells = Vec::new();
         let mut at = 0;
         while at < lists.len() {
             for class in 0..columns {
-                let (next, matched) = runner.step(&lists[at], class);
-                if runner.runs > RUNS_MAX {
+                let (next, matched) = determinizer.next_threads(&lists[at], class);
+                if determinizer.visits > VISITS_MAX {
                     return Err("its table takes too long to make");
                 }
                 let next = match next.is_empty() || class == columns - 1 {
@@ -253,24 +293,28 @@ impl Moves {
         Ok(Self { columns, cells })
     }
 
-    fn states(&self) -> usize {
+    /// Returns the number of states.
+    fn state_count(&self) -> usize {
         self.cells.len() / self.columns
     }
 
+    /// Returns the transition of a state on a class.
     fn get(&self, state: usize, class: usize) -> (u32, bool) {
         self.cells[state * self.columns + class]
     }
 
-    /// Finds the shortest text that has no match, or an empty one, at its start; the start of a
-    /// piece is the start of a text, because nothing looks back.
-    fn dropped(&self, examples: &[char]) -> Option<String> {
-        // The states that are reached without any end so far, and how: from where, by which class.
-        let mut came: Vec<Option<(usize, usize)>> = vec![None; self.states()];
+    /// Finds the shortest text that has no match, or only an empty one, at its start.
+    ///
+    /// If there is none, the pattern covers every text, because no assertion looks behind: a piece
+    /// begins as a text does.
+    fn find_dropped_text(&self, examples: &[char]) -> Option<String> {
+        // The states that are reached without a match so far, each with its predecessor and class.
+        let mut predecessor: Vec<Option<(usize, usize)>> = vec![None; self.state_count()];
         let mut queue = vec![0];
         let mut at = 0;
         while let Some(&state) = queue.get(at) {
             at += 1;
-            // An empty text has no pieces.
+            // The empty text needs no match.
             let classes = if state == 0 { self.columns - 1 } else { self.columns };
             for class in 0..classes {
                 let (next, matched) = self.get(state, class);
@@ -279,15 +323,15 @@ impl Moves {
                 }
                 if next == DEAD {
                     let mut text = Vec::from_iter(examples.get(class).copied());
-                    let mut back = state;
-                    while let Some((before, class)) = came[back] {
+                    let mut earlier = state;
+                    while let Some((before, class)) = predecessor[earlier] {
                         text.push(examples[class]);
-                        back = before;
+                        earlier = before;
                     }
                     return Some(text.into_iter().rev().collect());
                 }
-                if came[next as usize].is_none() {
-                    came[next as usize] = Some((state, class));
+                if predecessor[next as usize].is_none() {
+                    predecessor[next as usize] = Some((state, class));
                     queue.push(next as usize);
                 }
             }
@@ -295,19 +339,19 @@ impl Moves {
         None
     }
 
-    /// Finds the pairs of classes between which a text may always be cut.
+    /// Finds the pairs of classes between which any text may be cut.
     ///
-    /// In every state that reading the first can lead to, the match ends at once both before the
-    /// second and at the end of the text. So any match that gets there ends there, in the whole text
-    /// and in the part before the cut; one that does not get there has not seen the difference. And
-    /// what follows begins a match, as it does alone.
-    fn safe_cuts(&self) -> Vec<Classes> {
+    /// In each state that a character of the first class leads to, the match ends at once, both
+    /// before a character of the second class and at the end of the text. So a match that reaches
+    /// this position ends there, in the whole text and in the part before the cut. A match that
+    /// ends earlier is equal in both. The text behind the cut begins a match, as it does alone.
+    fn safe_cuts(&self) -> Vec<ClassSet> {
         let end = self.columns - 1;
-        let mut safe = vec![Classes::ALL; self.columns];
-        let ends: Vec<Classes> = (0..self.states())
+        let mut safe = vec![ClassSet::ALL; self.columns];
+        let ends: Vec<ClassSet> = (0..self.state_count())
             .map(|state| {
                 let cuts = |class: &usize| self.get(state, *class) == (DEAD, true);
-                let mut ends = Classes::NONE;
+                let mut ends = ClassSet::NONE;
                 if cuts(&end) {
                     (0..end).filter(cuts).for_each(|class| ends.insert(class));
                 }
@@ -316,46 +360,49 @@ impl Moves {
             .collect();
         for row in self.cells.chunks(self.columns) {
             for (class, &(next, _)) in row.iter().enumerate().filter(|(_, cell)| cell.0 != DEAD) {
-                safe[class] = safe[class].and(ends[next as usize]);
+                safe[class] = safe[class].intersection(ends[next as usize]);
             }
         }
         safe
     }
 }
 
-/// Runs all threads of a state up to the next character.
-struct Runner<'p> {
-    nodes: &'p [Node],
-    /// The last round in which an instruction was run, and was listed.
-    run: Vec<u32>,
+/// Advances the threads of a DFA state by one character: the epsilon closure and the step at once.
+struct Determinizer<'n> {
+    states: &'n [NfaState],
+    /// The last round in which an NFA state was visited.
+    visited: Vec<u32>,
+    /// The last round in which an NFA state became a thread of the next DFA state.
     listed: Vec<u32>,
+    /// The number of the current call, so that the two lists need no clearing.
     round: u32,
-    runs: usize,
+    /// NFA states visited in all.
+    visits: usize,
 }
 
-impl Runner<'_> {
+impl Determinizer<'_> {
     /// Returns the threads behind a character of this class, and whether a match ends before it.
-    fn step(&mut self, threads: &[u32], class: usize) -> (Vec<u32>, bool) {
+    fn next_threads(&mut self, threads: &[u32], class: usize) -> (Vec<u32>, bool) {
         self.round += 1;
         let mut next = Vec::new();
         let mut stack: Vec<u32> = threads.iter().rev().copied().collect();
         while let Some(at) = stack.pop() {
-            // Where a preferred thread was, this one finds nothing else.
-            if std::mem::replace(&mut self.run[at as usize], self.round) == self.round {
+            // A preferred thread has visited this state, and finds all that this thread would find.
+            if std::mem::replace(&mut self.visited[at as usize], self.round) == self.round {
                 continue;
             }
-            self.runs += 1;
-            match self.nodes[at as usize] {
-                Node::Match => return (next, true),
-                Node::Split(first, second) => stack.extend([second, first]),
-                Node::Look(classes, after) if classes.holds(class) => stack.push(after),
-                Node::Read(classes, after) if classes.holds(class) => {
+            self.visits += 1;
+            match self.states[at as usize] {
+                NfaState::Match => return (next, true),
+                NfaState::Union(first, second) => stack.extend([second, first]),
+                NfaState::Look(classes, after) if classes.contains(class) => stack.push(after),
+                NfaState::Read(classes, after) if classes.contains(class) => {
                     if std::mem::replace(&mut self.listed[after as usize], self.round) != self.round
                     {
                         next.push(after);
                     }
                 }
-                Node::Look(..) | Node::Read(..) => (),
+                NfaState::Look(..) | NfaState::Read(..) => (),
             }
         }
         (next, false)

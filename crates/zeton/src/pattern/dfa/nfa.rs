@@ -1,9 +1,19 @@
-//! A pattern becomes a program: ordered threads that read classes of characters.
+//! Compiles a pattern to a Thompson NFA over classes of characters, with prioritised alternatives.
 //!
-//! The tree is the one that the oracle's parser makes, and the program finds what the oracle's
-//! engine finds, without stepping back: it never needs to know more than the characters so far and
-//! the class of the next. A pattern for which that does not hold, or is not proven, is
-//! [`Unfit`] and goes to the engine that steps back.
+//! The syntax tree comes from the parser of `fancy_regex`, the engine that defines the meaning of a
+//! pattern, and the NFA finds the match that this engine would find. For example, `\s+(?!\S)|\s`
+//! over the classes `x` (0), blank (1) and the end of the text (2):
+//!
+//! ```text
+//!            ┌──────◀──────┐
+//! ─▶ union ─▶ read {1} ─▶ union ─▶ look {1, 2} ─▶ match      `\s+`, then `(?!\S)`
+//!      └────▶ read {1} ─────────────────────────▶ match      the second alternative
+//! ```
+//!
+//! The NFA needs to know the characters so far and the class of the next one, and nothing else. A
+//! pattern that needs more, or for which equality with `fancy_regex` is not proved, is refused with
+//! an [`UnsupportedReason`], and runs on `fancy_regex` itself. In particular, a possessive or
+//! atomic part is compiled only in four cases (`compile_atomic`).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,62 +21,66 @@ use std::collections::hash_map::Entry;
 use fancy_regex::{Assertion, Expr, LookAround};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-use super::char_classes::{Classes, Partition};
+use super::char_classes::{CharClasses, ClassSet};
 
-/// Why a pattern has no program, as the end of a sentence about it.
-pub(crate) type Unfit = &'static str;
+/// The reason why a pattern has no NFA, as the end of a sentence about the pattern, such as "it
+/// looks behind".
+pub(crate) type UnsupportedReason = &'static str;
 
-/// One instruction.
+/// A state of the NFA, which is an instruction with the index of the next state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Node {
+pub(crate) enum NfaState {
     /// Reads one character of these classes.
-    Read(Classes, u32),
-    /// Goes on if the next class, or the end of the text, is one of these.
-    Look(Classes, u32),
-    /// Goes on at both; the first is preferred.
-    Split(u32, u32),
-    /// The match ends here.
+    Read(ClassSet, u32),
+    /// Continues, without reading, if the class of the next character is one of these. The end of
+    /// the text is a class too.
+    Look(ClassSet, u32),
+    /// Continues at both states; the first is preferred.
+    Union(u32, u32),
+    /// Ends the match.
     Match,
 }
 
-/// A program, and the classes that it reads.
-pub(crate) struct Program {
-    pub(crate) nodes: Vec<Node>,
+/// The NFA of a pattern, and the classes of characters that it reads.
+pub(crate) struct Nfa {
+    pub(crate) states: Vec<NfaState>,
+    /// The index of the start state.
     pub(crate) start: u32,
-    pub(crate) partition: Partition,
+    pub(crate) classes: CharClasses,
 }
 
-/// Instructions that a program has at most; counted repeats are written out.
-const NODES_MAX: usize = 8192;
+/// Maximum number of states, because counted repetitions such as `\w{9999}` are unrolled. The
+/// patterns that people use have up to 90.
+const STATES_MAX: usize = 8192;
 
-impl Program {
+impl Nfa {
     /// Compiles a pattern.
-    pub(crate) fn of(pattern: &str) -> Result<Self, Unfit> {
+    pub(crate) fn try_from_pattern(pattern: &str) -> Result<Self, UnsupportedReason> {
         let tree = Expr::parse_tree(pattern).map_err(|_| "it does not compile")?.expr;
         let (mut numbers, mut sets) = (HashMap::new(), Vec::new());
         let mut rest = vec![&tree];
         while let Some(expr) = rest.pop() {
-            if !is_known(expr) {
-                return Err(unknown(expr));
+            if !is_supported(expr) {
+                return Err(unsupported_reason(expr));
             }
             for fragment in fragments(expr) {
                 if let Entry::Vacant(number) = numbers.entry(fragment) {
-                    sets.push(set_of(number.key()).ok_or("it does not compile")?);
+                    sets.push(parse_set(number.key()).ok_or("it does not compile")?);
                     number.insert(sets.len() - 1);
                 }
             }
             rest.extend(expr.children_iter());
         }
         refuse_rewritten(&tree)?;
-        let partition = Partition::of(&sets).ok_or("it tells too many classes apart")?;
-        let mut writer = Writer { numbers, partition, nodes: vec![Node::Match] };
-        let start = writer.write(&tree, 0, Classes::ALL, true)?;
-        Ok(Self { nodes: writer.nodes, start, partition: writer.partition })
+        let classes = CharClasses::try_from_sets(&sets).ok_or("it tells too many classes apart")?;
+        let mut compiler = NfaCompiler { numbers, classes, states: vec![NfaState::Match] };
+        let start = compiler.compile(&tree, 0, ClassSet::ALL, true)?;
+        Ok(Self { states: compiler.states, start, classes: compiler.classes })
     }
 }
 
-/// Returns whether the writer knows this kind of node.
-fn is_known(expr: &Expr) -> bool {
+/// Returns whether the compiler supports this kind of node.
+fn is_supported(expr: &Expr) -> bool {
     use LookAround::{LookAhead, LookAheadNeg};
     matches!(
         expr,
@@ -84,7 +98,8 @@ fn is_known(expr: &Expr) -> bool {
     )
 }
 
-fn unknown(expr: &Expr) -> Unfit {
+/// Returns the reason for the refusal of a node.
+fn unsupported_reason(expr: &Expr) -> UnsupportedReason {
     match expr {
         Expr::LookAround(..) => "it looks behind",
         Expr::Assertion(Assertion::StartText | Assertion::StartLine { .. }) => {
@@ -98,12 +113,13 @@ fn unknown(expr: &Expr) -> Unfit {
     }
 }
 
-/// Refuses trees that the oracle's engine rewrites before it runs them, in ways that may change
-/// what they match: `x+y?x+` becomes `x+(?:yx+)?` there, and `(x+?)*` becomes `(x+?)?`.
+/// Refuses trees that `fancy_regex` rewrites before it runs them, where the rewriting may change
+/// the match: `x+y?x+` becomes `x+(?:yx+)?`, and `(x+?)*` becomes `(x+?)?`.
 ///
-/// Greedy repeats of greedy repeats, the other rewriting that it does, keep their meaning; but they
-/// may uncover such a tree, so with them any three repeats in a row are refused.
-fn refuse_rewritten(tree: &Expr) -> Result<(), Unfit> {
+/// Its other rewriting, of a greedy repetition of a greedy repetition, keeps the meaning. It may
+/// produce one of the trees above, however, so that a pattern with it and with three repetitions in
+/// a row is refused.
+fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
     let unbounded =
         |expr: &Expr| matches!(expr, Expr::Repeat { lo: 0 | 1, hi: usize::MAX, greedy: true, .. });
     let (mut nested, mut triple, mut rewritten) = (false, false, false);
@@ -123,7 +139,7 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), Unfit> {
                 && let [prefix, Expr::Repeat { child: tail, .. }] = parts.as_slice()
                 && let Expr::Concat(tail) = &**tail
                 && let [_, right] = tail.as_slice()
-                && let (Some(prefix), Some(right)) = (repeated(prefix), repeated(right))
+                && let (Some(prefix), Some(right)) = (repeated_child(prefix), repeated_child(right))
             {
                 triple |= unbounded(expr);
                 rewritten |= unbounded(expr) && prefix == right;
@@ -132,7 +148,8 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), Unfit> {
         let Expr::Concat(parts) = expr else { continue };
         for three in parts.windows(3) {
             if let [left, Expr::Repeat { lo: 0, .. }, right] = three
-                && let (Some(left_child), Some(right_child)) = (repeated(left), repeated(right))
+                && let (Some(left_child), Some(right_child)) =
+                    (repeated_child(left), repeated_child(right))
             {
                 triple = true;
                 rewritten |= left_child == right_child && unbounded(left) && unbounded(right);
@@ -145,15 +162,17 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), Unfit> {
     }
 }
 
-/// What a node repeats, if it repeats.
-fn repeated(expr: &Expr) -> Option<&Expr> {
+/// Returns the child of a repetition; `None` for any other node.
+fn repeated_child(expr: &Expr) -> Option<&Expr> {
     match expr {
         Expr::Repeat { child, .. } => Some(child),
         _ => None,
     }
 }
 
-/// The sets that a node itself reads or looks at, in the syntax of `regex_syntax`.
+/// Returns the sets that a node itself, without its children, reads or looks at, one for each
+/// character, in the syntax of `regex_syntax`. For example, the literal `ab` without case has
+/// `(?i:a)` and `(?i:b)`.
 fn fragments(expr: &Expr) -> Vec<String> {
     let cased = |inner: &str, casei| if casei { format!("(?i:{inner})") } else { inner.to_owned() };
     match expr {
@@ -171,8 +190,8 @@ fn fragments(expr: &Expr) -> Vec<String> {
     }
 }
 
-/// The set that a fragment means, by the parser that the oracle's engine hands it to.
-fn set_of(fragment: &str) -> Option<ClassUnicode> {
+/// Parses a fragment to its set, by the parser to which `fancy_regex` delegates it.
+fn parse_set(fragment: &str) -> Option<ClassUnicode> {
     match regex_syntax::parse(fragment).ok()?.into_kind() {
         HirKind::Class(Class::Unicode(set)) => Some(set),
         HirKind::Class(Class::Bytes(none)) if none.ranges().is_empty() => {
@@ -187,153 +206,170 @@ fn set_of(fragment: &str) -> Option<ClassUnicode> {
     }
 }
 
-/// Writes a tree's instructions, the last first.
-struct Writer {
+/// Compiles a syntax tree to states, from the end of the pattern to its start, so that the next
+/// state of each node exists already.
+struct NfaCompiler {
     /// The number of each fragment's set.
     numbers: HashMap<String, usize>,
-    partition: Partition,
-    nodes: Vec<Node>,
+    classes: CharClasses,
+    states: Vec<NfaState>,
 }
 
-impl Writer {
-    fn add(&mut self, node: Node) -> Result<u32, Unfit> {
-        if self.nodes.len() == NODES_MAX {
+impl NfaCompiler {
+    /// Adds a state and returns its index.
+    fn add_state(&mut self, state: NfaState) -> Result<u32, UnsupportedReason> {
+        if self.states.len() == STATES_MAX {
             return Err("its repeats and alternatives are too many");
         }
-        self.nodes.push(node);
-        Ok(self.nodes.len() as u32 - 1)
+        self.states.push(state);
+        Ok(self.states.len() as u32 - 1)
     }
 
-    /// The classes of a node that reads exactly one character.
-    fn set(&self, expr: &Expr) -> Option<Classes> {
+    /// Returns the classes of a node that reads exactly one character; `None` for any other node.
+    fn set_of(&self, expr: &Expr) -> Option<ClassSet> {
         match expr {
-            Expr::Group(child) => self.set(child),
+            Expr::Group(child) => self.set_of(child),
             Expr::Any { .. } | Expr::Delegate { .. } | Expr::Literal { .. } => {
                 let fragments = fragments(expr);
                 let [fragment] = fragments.as_slice() else { return None };
-                Some(self.partition.sets[self.numbers[fragment]])
+                Some(self.classes.sets[self.numbers[fragment]])
             }
             _ => None,
         }
     }
 
-    /// The next classes at which `expr` matches something, where the next class alone decides that.
-    fn ahead(&self, expr: &Expr) -> Option<Classes> {
-        let end = Classes::of(self.partition.end());
+    /// Returns the classes of a next character before which `expr` matches; `None` if that class
+    /// alone does not decide it. For example, `\s+` matches exactly before a blank, and `bc` is
+    /// undecided.
+    fn lookahead_set(&self, expr: &Expr) -> Option<ClassSet> {
+        let end = ClassSet::from_class(self.classes.end());
         Some(match expr {
-            Expr::Empty => Classes::ALL,
+            Expr::Empty => ClassSet::ALL,
             Expr::Assertion(Assertion::EndText) => end,
             Expr::Assertion(Assertion::EndLine { .. }) => {
-                end.or(self.partition.sets[self.numbers["\n"]])
+                end.union(self.classes.sets[self.numbers["\n"]])
             }
             Expr::Alt(children) => {
-                let sets = children.iter().map(|child| self.ahead(child));
-                sets.collect::<Option<Vec<_>>>()?.into_iter().fold(Classes::NONE, Classes::or)
+                let sets = children.iter().map(|child| self.lookahead_set(child));
+                sets.collect::<Option<Vec<_>>>()?.into_iter().fold(ClassSet::NONE, ClassSet::union)
             }
-            Expr::Group(child) => self.ahead(child)?,
-            Expr::AtomicGroup(child) => self.ahead(child)?,
-            Expr::Repeat { lo: 0, .. } => Classes::ALL,
-            Expr::Repeat { child, lo: 1, hi: 1.., .. } => self.ahead(child)?,
+            Expr::Group(child) => self.lookahead_set(child)?,
+            Expr::AtomicGroup(child) => self.lookahead_set(child)?,
+            Expr::Repeat { lo: 0, .. } => ClassSet::ALL,
+            Expr::Repeat { child, lo: 1, hi: 1.., .. } => self.lookahead_set(child)?,
             Expr::Concat(children) => {
                 let (first, rest) = children.split_first()?;
-                rest.iter().all(cannot_fail).then(|| self.ahead(first))??
+                rest.iter().all(is_certain).then(|| self.lookahead_set(first))??
             }
-            Expr::LookAround(child, LookAround::LookAhead) => self.ahead(child)?,
-            Expr::LookAround(child, LookAround::LookAheadNeg) => self.ahead(child)?.not(),
-            _ => self.set(expr)?,
+            Expr::LookAround(child, LookAround::LookAhead) => self.lookahead_set(child)?,
+            Expr::LookAround(child, LookAround::LookAheadNeg) => {
+                self.lookahead_set(child)?.complement()
+            }
+            _ => self.set_of(expr)?,
         })
     }
 
-    /// The next classes at which `expr` and what follows may match; `after` are those of the latter.
-    fn first(&self, expr: &Expr, after: Classes) -> Classes {
+    /// Returns the FIRST set of `expr` and the pattern behind it: the classes of a next character
+    /// before which they may match. `follow` is the FIRST set of the pattern behind `expr`.
+    fn first_set(&self, expr: &Expr, follow: ClassSet) -> ClassSet {
         match expr {
-            Expr::Empty => after,
+            Expr::Empty => follow,
             Expr::Literal { .. } => match fragments(expr).first() {
-                Some(fragment) => self.partition.sets[self.numbers[fragment]],
-                None => after,
+                Some(fragment) => self.classes.sets[self.numbers[fragment]],
+                None => follow,
             },
             Expr::Concat(children) => {
-                children.iter().rev().fold(after, |after, child| self.first(child, after))
+                children.iter().rev().fold(follow, |follow, child| self.first_set(child, follow))
             }
             Expr::Alt(children) => {
-                let firsts = children.iter().map(|child| self.first(child, after));
-                firsts.fold(Classes::NONE, Classes::or)
+                let firsts = children.iter().map(|child| self.first_set(child, follow));
+                firsts.fold(ClassSet::NONE, ClassSet::union)
             }
-            Expr::Group(child) => self.first(child, after),
-            Expr::AtomicGroup(child) => self.first(child, after),
-            Expr::Repeat { hi: 0, .. } => after,
+            Expr::Group(child) => self.first_set(child, follow),
+            Expr::AtomicGroup(child) => self.first_set(child, follow),
+            Expr::Repeat { hi: 0, .. } => follow,
             Expr::Repeat { child, lo, hi: 1, .. } => {
-                let first = self.first(child, after);
-                if *lo == 0 { first.or(after) } else { first }
+                let first = self.first_set(child, follow);
+                if *lo == 0 { first.union(follow) } else { first }
             }
-            // What is repeated is never empty, or the pattern is refused.
+            // The child cannot be empty, because `compile_repeat` refuses that.
             Expr::Repeat { child, lo, .. } => {
-                let first = self.first(child, Classes::ALL);
-                if *lo == 0 { first.or(after) } else { first }
+                let first = self.first_set(child, ClassSet::ALL);
+                if *lo == 0 { first.union(follow) } else { first }
             }
             Expr::LookAround(..) | Expr::Assertion(_) => {
-                self.ahead(expr).unwrap_or(Classes::ALL).and(after)
+                self.lookahead_set(expr).unwrap_or(ClassSet::ALL).intersection(follow)
             }
-            _ => self.set(expr).unwrap_or(Classes::ALL),
+            _ => self.set_of(expr).unwrap_or(ClassSet::ALL),
         }
     }
 
-    /// Writes `expr`, which goes on at `next`, and returns where it begins.
+    /// Compiles `expr`, which continues at `next`; returns its start state.
     ///
-    /// What follows can match only where the next class is in `after`; it always can if `sure`.
-    fn write(&mut self, expr: &Expr, next: u32, after: Classes, sure: bool) -> Result<u32, Unfit> {
+    /// The pattern behind `expr` can match only before the classes of `follow`. It can match before
+    /// any text if `follow_is_certain`.
+    fn compile(
+        &mut self,
+        expr: &Expr,
+        next: u32,
+        follow: ClassSet,
+        follow_is_certain: bool,
+    ) -> Result<u32, UnsupportedReason> {
         match expr {
             Expr::Empty => Ok(next),
             Expr::Literal { .. } => {
                 fragments(expr).iter().rev().try_fold(next, |next, fragment| {
-                    self.add(Node::Read(self.partition.sets[self.numbers[fragment]], next))
+                    self.add_state(NfaState::Read(self.classes.sets[self.numbers[fragment]], next))
                 })
             }
             Expr::Any { .. } | Expr::Delegate { .. } => {
-                let set = self.set(expr).expect("such a node is a set");
-                self.add(Node::Read(set, next))
+                let set = self.set_of(expr).expect("a node of this kind is a set");
+                self.add_state(NfaState::Read(set, next))
             }
             Expr::Concat(children) => {
-                let (mut next, mut after, mut sure) = (next, after, sure);
+                let (mut next, mut follow, mut follow_is_certain) =
+                    (next, follow, follow_is_certain);
                 for child in children.iter().rev() {
-                    next = self.write(child, next, after, sure)?;
-                    after = self.first(child, after);
-                    sure &= cannot_fail(child);
+                    next = self.compile(child, next, follow, follow_is_certain)?;
+                    follow = self.first_set(child, follow);
+                    follow_is_certain &= is_certain(child);
                 }
                 Ok(next)
             }
             Expr::Alt(children) => {
                 let (last, others) = children.split_last().ok_or("it does not compile")?;
-                let last = self.write(last, next, after, sure)?;
+                let last = self.compile(last, next, follow, follow_is_certain)?;
                 others.iter().rev().try_fold(last, |rest, child| {
-                    let first = self.write(child, next, after, sure)?;
-                    self.add(Node::Split(first, rest))
+                    let first = self.compile(child, next, follow, follow_is_certain)?;
+                    self.add_state(NfaState::Union(first, rest))
                 })
             }
-            Expr::Group(child) => self.write(child, next, after, sure),
+            Expr::Group(child) => self.compile(child, next, follow, follow_is_certain),
             Expr::Repeat { child, lo, hi, greedy } => {
-                let repeat = Repeat { lo: *lo, hi: *hi, greedy: *greedy, exit: next };
-                self.write_repeat(child, repeat, next, after, sure)
+                let repeat = RepeatBounds { lo: *lo, hi: *hi, greedy: *greedy, exit: next };
+                self.compile_repeat(child, repeat, next, follow, follow_is_certain)
             }
-            Expr::AtomicGroup(child) => self.write_atomic(child, next, after, sure),
+            Expr::AtomicGroup(child) => self.compile_atomic(child, next, follow, follow_is_certain),
             Expr::LookAround(..) | Expr::Assertion(_) => {
-                let ahead = self.ahead(expr).ok_or("it looks ahead by more than one character")?;
-                self.add(Node::Look(ahead, next))
+                let ahead =
+                    self.lookahead_set(expr).ok_or("it looks ahead by more than one character")?;
+                self.add_state(NfaState::Look(ahead, next))
             }
-            _ => Err(unknown(expr)),
+            _ => Err(unsupported_reason(expr)),
         }
     }
 
-    /// Writes `child{lo,hi}`; before `hi` is reached, it is left at `exit`, and then at `next`.
-    fn write_repeat(
+    /// Compiles `child{lo,hi}`. A repetition of fewer than `hi` rounds continues at `exit`, one of
+    /// `hi` rounds at `next`.
+    fn compile_repeat(
         &mut self,
         child: &Expr,
-        repeat: Repeat,
+        repeat: RepeatBounds,
         next: u32,
-        after: Classes,
-        sure: bool,
-    ) -> Result<u32, Unfit> {
-        let Repeat { lo, hi, greedy, exit } = repeat;
+        follow: ClassSet,
+        follow_is_certain: bool,
+    ) -> Result<u32, UnsupportedReason> {
+        let RepeatBounds { lo, hi, greedy, exit } = repeat;
         if hi < lo {
             return Err("it has a repeat whose bounds are the wrong way round");
         }
@@ -343,83 +379,90 @@ impl Writer {
         if hi > 1 && is_nullable(child) {
             return Err("it repeats what may be empty");
         }
-        // What follows one round is another, or what follows the repeat once there were enough.
-        let (after, sure) = match hi {
-            1 => (after, sure),
-            _ => (after.or(self.first(child, Classes::ALL)), sure && lo <= 1),
+        // A round is followed by another round or, after `lo` rounds, by the pattern behind.
+        let (follow, follow_is_certain) = match hi {
+            1 => (follow, follow_is_certain),
+            _ => (follow.union(self.first_set(child, ClassSet::ALL)), follow_is_certain && lo <= 1),
         };
         let fork = |body, exit| match greedy {
-            true => Node::Split(body, exit),
-            false => Node::Split(exit, body),
+            true => NfaState::Union(body, exit),
+            false => NfaState::Union(exit, body),
         };
         let (mut begin, written) = if hi == usize::MAX {
-            let loops = self.add(Node::Match)?;
-            let body = self.write(child, loops, after, sure)?;
-            self.nodes[loops as usize] = fork(body, exit);
+            let loops = self.add_state(NfaState::Match)?;
+            let body = self.compile(child, loops, follow, follow_is_certain)?;
+            self.states[loops as usize] = fork(body, exit);
             if lo == 0 { (loops, 0) } else { (body, 1) }
         } else {
             let mut begin = next;
             for _ in lo..hi {
-                let body = self.write(child, begin, after, sure)?;
-                begin = self.add(fork(body, exit))?;
+                let body = self.compile(child, begin, follow, follow_is_certain)?;
+                begin = self.add_state(fork(body, exit))?;
             }
             (begin, 0)
         };
         for _ in written..lo {
-            begin = self.write(child, begin, after, sure)?;
+            begin = self.compile(child, begin, follow, follow_is_certain)?;
         }
         Ok(begin)
     }
 
-    /// Writes `(?>child)`, of which a possessive repeat is one, in these cases, where it is proven
-    /// that some program which steps back finds the same:
+    /// Compiles `(?>child)`, of which a possessive repetition is the commonest form.
     ///
-    /// - A set repeated possessively stops at `hi`, or before a character outside the set, and
-    ///   nowhere else. So where a greedy repeat would be left, the possessive one first looks ahead
-    ///   for a character outside the set; that is all that it means.
-    /// - What follows cannot fail: the first way of matching `child` is the one that is used.
-    /// - All ways of matching `child` have one length: to step back into it changes nothing.
-    /// - A greedy repeat of a child of one length, where what follows cannot match what the child
-    ///   begins with: a repeat cut short ends where the child matched, and what follows fails there.
-    fn write_atomic(
+    /// An atomic group forbids backtracking into the child, which an NFA cannot express in general.
+    /// It is compiled in four cases, in each of which backtracking is proved to change nothing:
+    ///
+    /// - The child is a set repeated greedily, as in `\s++`. A possessive repetition stops at `hi`
+    ///   rounds, or before a character outside the set, and nowhere else. So the exit of the greedy
+    ///   repetition first looks ahead for a character outside the set.
+    /// - The child is a greedy repetition of a part of one length, and the pattern behind cannot
+    ///   match the first character of that part. A repetition that stops early stops before the
+    ///   part, where the pattern behind fails.
+    /// - The pattern behind cannot fail, so that the first way to match the child is used.
+    /// - All ways to match the child have one length, so that another way changes nothing.
+    fn compile_atomic(
         &mut self,
         child: &Expr,
         next: u32,
-        after: Classes,
-        sure: bool,
-    ) -> Result<u32, Unfit> {
+        follow: ClassSet,
+        follow_is_certain: bool,
+    ) -> Result<u32, UnsupportedReason> {
         let mut child = child;
         while let Expr::Group(inner) = child {
             child = inner;
         }
         if let Expr::Repeat { child: one, lo, hi, greedy: true } = child {
-            if let Some(set) = self.set(one) {
-                let exit = self.add(Node::Look(set.not(), next))?;
-                let repeat = Repeat { lo: *lo, hi: *hi, greedy: true, exit };
-                return self.write_repeat(one, repeat, next, after, sure);
+            if let Some(set) = self.set_of(one) {
+                let exit = self.add_state(NfaState::Look(set.complement(), next))?;
+                let repeat = RepeatBounds { lo: *lo, hi: *hi, greedy: true, exit };
+                return self.compile_repeat(one, repeat, next, follow, follow_is_certain);
             }
-            let first = self.first(one, Classes::ALL);
-            if length(one).is_some_and(|length| length > 0) && first.and(after) == Classes::NONE {
-                return self.write(child, next, after, sure);
+            let first = self.first_set(one, ClassSet::ALL);
+            if fixed_length(one).is_some_and(|length| length > 0)
+                && first.intersection(follow) == ClassSet::NONE
+            {
+                return self.compile(child, next, follow, follow_is_certain);
             }
         }
-        match sure || length(child).is_some() {
-            true => self.write(child, next, after, sure),
+        match follow_is_certain || fixed_length(child).is_some() {
+            true => self.compile(child, next, follow, follow_is_certain),
             false => Err("it has a possessive part that is not proven equal to a greedy one"),
         }
     }
 }
 
-/// The bounds of a repeat, and where it is left.
+/// The bounds of a repetition, and its exit.
 #[derive(Clone, Copy)]
-struct Repeat {
+struct RepeatBounds {
     lo: usize,
+    /// `usize::MAX` if there is no upper bound.
     hi: usize,
     greedy: bool,
+    /// The state after fewer than `hi` rounds.
     exit: u32,
 }
 
-/// Returns whether a node may match nothing.
+/// Returns whether a node may match the empty text.
 fn is_nullable(expr: &Expr) -> bool {
     match expr {
         Expr::Any { .. } | Expr::Delegate { .. } => false,
@@ -433,36 +476,37 @@ fn is_nullable(expr: &Expr) -> bool {
     }
 }
 
-/// Returns whether a node matches something, if only nothing, before any text.
-fn cannot_fail(expr: &Expr) -> bool {
+/// Returns whether a node matches before any text, perhaps the empty text.
+fn is_certain(expr: &Expr) -> bool {
     match expr {
         Expr::Empty => true,
-        Expr::Concat(children) => children.iter().all(cannot_fail),
-        Expr::Alt(children) => children.iter().any(cannot_fail),
-        Expr::Group(child) => cannot_fail(child),
-        Expr::AtomicGroup(child) => cannot_fail(child),
-        Expr::Repeat { child, lo, .. } => *lo == 0 || cannot_fail(child),
+        Expr::Concat(children) => children.iter().all(is_certain),
+        Expr::Alt(children) => children.iter().any(is_certain),
+        Expr::Group(child) => is_certain(child),
+        Expr::AtomicGroup(child) => is_certain(child),
+        Expr::Repeat { child, lo, .. } => *lo == 0 || is_certain(child),
         _ => false,
     }
 }
 
-/// The characters that a node reads, if all ways of matching it read as many.
-fn length(expr: &Expr) -> Option<usize> {
+/// Returns the number of characters that a node reads; `None` if that depends on the way to match
+/// it.
+fn fixed_length(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Empty | Expr::LookAround(..) | Expr::Assertion(_) => Some(0),
         Expr::Any { .. } | Expr::Delegate { .. } => Some(1),
         Expr::Literal { val, .. } => Some(val.chars().count()),
         Expr::Concat(children) => {
-            children.iter().try_fold(0_usize, |sum, child| sum.checked_add(length(child)?))
+            children.iter().try_fold(0_usize, |sum, child| sum.checked_add(fixed_length(child)?))
         }
         Expr::Alt(children) => {
-            let mut lengths = children.iter().map(length);
+            let mut lengths = children.iter().map(fixed_length);
             let first = lengths.next()??;
             lengths.all(|length| length == Some(first)).then_some(first)
         }
-        Expr::Group(child) => length(child),
-        Expr::AtomicGroup(child) => length(child),
-        Expr::Repeat { child, lo, hi, .. } if lo == hi => lo.checked_mul(length(child)?),
+        Expr::Group(child) => fixed_length(child),
+        Expr::AtomicGroup(child) => fixed_length(child),
+        Expr::Repeat { child, lo, hi, .. } if lo == hi => lo.checked_mul(fixed_length(child)?),
         _ => None,
     }
 }

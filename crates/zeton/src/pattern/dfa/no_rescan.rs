@@ -1,77 +1,109 @@
-//! An automaton that need not go back, as far as two marks are enough.
+//! Removes rescanning from the DFA.
 //!
-//! Where no match goes on, a piece ends at the last mark, and what follows is read again. So that it need not
-//! be, a chain of states is kept: behind the state of the piece in hand that of what begins at its mark, as if
-//! it had been read from there, behind that of what begins at the mark of that, and so on. When the first
-//! ends at its mark, the second takes its place, at the same character.
+//! A DFA that fails falls back to its last accepting position and rescans from there. For example,
+//! `\s+(?!\S)|\s|\S+` on `"   x"` reads three blanks, accepts two and rescans the third. So here
+//! the state of a second scan, started at that accepting position, is carried along. On failure the
+//! second scan becomes the current one, at the same character. A [`ScanChain`] is the list of these
+//! states, at most [`ACCEPT_SLOTS`] accepting positions deep, and a chain is one state of the new
+//! table:
+//!
+//! ```text
+//! DFA states:  0 start   1 text   2 one blank   3 blanks, which accept before their last one
+//!
+//! character  chain before         action                   chain after
+//! ␣          [0]                  none                     [2]
+//! ␣          [2]                  SET_ACCEPT[0]            [3 (slot 0), 2]
+//! ␣          [3 (slot 0), 2]      SET_ACCEPT[0]            [3 (slot 0), 2]
+//! x          [3 (slot 0), 2]      CUT_AT_ACCEPT[0], CUT    [1]
+//! end                                                      pieces "  ", " ", "x"
+//! ```
+//!
+//! Cost: the DFA of Kimi's pattern has 34 states, and 100 chains. In source code each indented line
+//! was rescanned twice with that pattern; without rescanning, code is split at 415 instead of 310
+//! MB/s (`docs/notes/2026-11-16-encode.md`, 2026-11-18). A chain that would need a third accepting
+//! position stops there, and the scan falls back to [`DfaAction::RESCAN`].
 
 use std::collections::HashMap;
 
-use super::Step;
+use super::DfaTransition;
 
-/// Marks that are kept at most.
-pub(crate) const MARKS: usize = 2;
+/// Maximum number of accepting positions of a chain. An indented line of source code needs two:
+/// `\s*[\r\n]+` gives back the indentation of the line, and `\s+(?!\S)` gives back its last blank.
+pub(crate) const ACCEPT_SLOTS: usize = 2;
 
-/// What a character does besides leading to another chain; several at a time.
-pub(crate) struct Does;
+/// The actions of one character on a chain, as a bit mask.
+///
+/// ```text
+/// bit  5       4                 3                 2              1              0
+///      RESCAN  CUT_AT_ACCEPT[1]  CUT_AT_ACCEPT[0]  SET_ACCEPT[1]  SET_ACCEPT[0]  CUT
+/// ```
+pub(crate) struct DfaAction;
 
-impl Does {
+impl DfaAction {
     /// A piece ends before the character.
     pub(crate) const CUT: u8 = 1;
-    /// A mark is set before the character, for each mark.
-    pub(crate) const SET: [u8; MARKS] = [2, 4];
-    /// A piece ends where a mark was set last, for each mark.
-    pub(crate) const CUT_AT: [u8; MARKS] = [8, 16];
-    /// What follows that mark is read again: nothing else is done, and no chain follows.
-    pub(crate) const BACK: u8 = 32;
+    /// The position before the character becomes the accepting position of this slot.
+    pub(crate) const SET_ACCEPT: [u8; ACCEPT_SLOTS] = [2, 4];
+    /// A piece ends at the accepting position of this slot.
+    pub(crate) const CUT_AT_ACCEPT: [u8; ACCEPT_SLOTS] = [8, 16];
+    /// The text from that accepting position on is rescanned. The rest of the action is void, and
+    /// no chain follows.
+    pub(crate) const RESCAN: u8 = 32;
 }
 
-/// A state, and which mark the piece may end at, if it has one.
+/// A scan of a piece.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-struct Run {
+struct Scan {
+    /// The state of the DFA.
     state: usize,
-    mark: Option<usize>,
+    /// The slot of its last accepting position, if it has accepted.
+    accept_slot: Option<usize>,
 }
 
-/// The piece in hand, and for each run that has a mark, what begins there, where that is known.
-type Chain = Vec<Option<Run>>;
+/// The scan of the current piece and, behind each scan that has accepted, the scan of the next
+/// piece, which began at that accepting position. `None` ends a chain whose next scan is unknown.
+type ScanChain = Vec<Option<Scan>>;
 
-/// Finds all chains of a table of steps, of so many classes and the end of the text, with so many marks. Returns for each
-/// chain, the start first, and each class what it does and the chain that follows; `None` if there are more
-/// chains than so many.
-pub(crate) fn find_chains(
-    steps: &[Step],
+/// Explores the chains of a DFA, whose table has `classes` columns and one for the end of the text.
+///
+/// Returns the action and the next chain for each chain, the start first, and each class. Returns
+/// `None` if there are more than `chains_max` chains. With 0 for `slots`, no second scan is
+/// carried, and every failure rescans.
+pub(crate) fn build_chain_table(
+    table: &[DfaTransition],
     classes: usize,
-    marks: usize,
+    slots: usize,
     chains_max: usize,
 ) -> Option<Vec<(u8, usize)>> {
-    Steps { steps, columns: classes + 1, marks }.chains(chains_max)
+    ChainBuilder { table, columns: classes + 1, slots }.build(chains_max)
 }
 
-/// The table of an automaton, whose last column is the end of the text.
-struct Steps<'a> {
-    steps: &'a [Step],
+/// The table of a DFA, and the depth of the chains to build.
+struct ChainBuilder<'a> {
+    table: &'a [DfaTransition],
+    /// Number of classes, including the end of the text, which is the last.
     columns: usize,
-    /// Marks of a chain at most. With none, all that is at a mark is read again.
-    marks: usize,
+    /// Maximum number of accepting positions of a chain.
+    slots: usize,
 }
 
-impl Steps<'_> {
-    fn chains(&self, chains_max: usize) -> Option<Vec<(u8, usize)>> {
-        let mut chains = vec![self.fresh(0)];
+impl ChainBuilder<'_> {
+    /// Explores all reachable chains, breadth first.
+    fn build(&self, chains_max: usize) -> Option<Vec<(u8, usize)>> {
+        let mut chains = vec![self.new_chain(0)];
         let mut numbers = HashMap::from([(chains[0].clone(), 0)]);
         let mut cells = Vec::new();
         let mut at = 0;
         while at < chains.len() {
             for class in 0..self.columns - 1 {
-                let (does, next) = self.follow(&chains[at].clone(), class);
+                let (action, next) = self.next_chain(&chains[at].clone(), class);
                 let number = next.map_or(0, |next| {
                     *numbers.entry(next).or_insert_with_key(|next| {
                         chains.push(next.clone());
                         chains.len() - 1
                     })
                 });
-                cells.push((does, number));
+                cells.push((action, number));
             }
             if chains.len() > chains_max {
                 return None;
@@ -81,72 +113,83 @@ impl Steps<'_> {
         Some(cells)
     }
 
-    /// The chain of a piece that has no mark yet; where none is kept, it may have one.
-    fn fresh(&self, state: usize) -> Chain {
-        match self.marks {
-            0 => vec![Some(Run { state, mark: Some(0) }), None],
-            _ => vec![Some(Run { state, mark: None })],
+    /// Returns the chain of a scan that has not accepted. Without slots the chain does not say
+    /// whether the scan has accepted, and slot 0 stands for any accepting position.
+    fn new_chain(&self, state: usize) -> ScanChain {
+        match self.slots {
+            0 => vec![Some(Scan { state, accept_slot: Some(0) }), None],
+            _ => vec![Some(Scan { state, accept_slot: None })],
         }
     }
 
-    fn step(&self, state: usize, class: usize) -> Step {
-        self.steps[state * self.columns + class]
+    fn step(&self, state: usize, class: usize) -> DfaTransition {
+        self.table[state * self.columns + class]
     }
 
-    /// The state after the first character of a piece.
-    fn begin(&self, class: usize) -> usize {
+    /// Returns the state after the first character of a piece.
+    fn first_state(&self, class: usize) -> usize {
         self.step(0, class).row() / self.columns
     }
 
-    /// What a character does to a chain, and the chain that follows, unless it goes back.
-    fn follow(&self, whole: &[Option<Run>], class: usize) -> (u8, Option<Chain>) {
-        let (mut chain, mut does) = (whole, 0);
-        while let Some(run) = chain[0] {
-            let step = self.step(run.state, class);
-            if step != Step::BACK {
-                if step.cuts() == 1 {
-                    return (does | Does::CUT, Some(self.fresh(self.begin(class))));
+    /// Returns the action of a character on a chain and the next chain, or `None` for that if the
+    /// character causes a rescan.
+    fn next_chain(&self, whole: &[Option<Scan>], class: usize) -> (u8, Option<ScanChain>) {
+        let (mut chain, mut action) = (whole, 0);
+        while let Some(scan) = chain[0] {
+            let transition = self.step(scan.state, class);
+            if transition != DfaTransition::RESCAN {
+                if transition.is_cut() {
+                    let next = self.new_chain(self.first_state(class));
+                    return (action | DfaAction::CUT, Some(next));
                 }
-                let mut next = Chain::new();
-                does |= self.go_on(chain, class, &mut next);
-                return (does, Some(next));
+                let mut next = ScanChain::new();
+                action |= self.advance(chain, class, &mut next);
+                return (action, Some(next));
             }
-            does |= run.mark.map_or(0, |mark| Does::CUT_AT[mark]);
+            // This scan fails. Its piece ends where it accepted, and the next scan takes over.
+            action |= scan.accept_slot.map_or(0, |slot| DfaAction::CUT_AT_ACCEPT[slot]);
             chain = &chain[1..];
         }
-        // What begins at a mark is not known: all from the first on is read again. What goes back has a mark, as
-        // every text is covered.
-        let first = whole[0].and_then(|run| run.mark).expect("a run goes back to a mark");
-        (Does::BACK | Does::CUT_AT[first], None)
+        // The scan that takes over is unknown, so that the text is rescanned from the first
+        // accepting position on. The first scan has one, because the DFA covers every text.
+        let slot = whole[0].and_then(|scan| scan.accept_slot).expect("a failing scan has accepted");
+        (DfaAction::RESCAN | DfaAction::CUT_AT_ACCEPT[slot], None)
     }
 
-    /// Appends the chain after a character with which its first run goes on; returns which marks are set. A run
-    /// behind it that would end a piece is not known any more: that end could not be told.
-    fn go_on(&self, chain: &[Option<Run>], class: usize, next: &mut Chain) -> u8 {
-        let Some(run) = chain[0] else {
+    /// Appends to `next` the chain after a character on which the first scan of `chain` continues;
+    /// returns the accepting positions that the character sets.
+    ///
+    /// A later scan becomes unknown if the character fails or ends its piece, because the end of
+    /// that piece would be one more position to carry.
+    fn advance(&self, chain: &[Option<Scan>], class: usize, next: &mut ScanChain) -> u8 {
+        let Some(scan) = chain[0] else {
             next.push(None);
             return 0;
         };
-        let step = self.step(run.state, class);
-        let state = step.row() / self.columns;
-        if step == Step::BACK || step.cuts() == 1 {
+        let transition = self.step(scan.state, class);
+        let state = transition.row() / self.columns;
+        if transition == DfaTransition::RESCAN || transition.is_cut() {
             next.push(None);
             return 0;
         }
-        if !step.marks() {
-            next.push(Some(Run { state, ..run }));
-            return if run.mark.is_some() { self.go_on(&chain[1..], class, next) } else { 0 };
+        if !transition.is_accept() {
+            next.push(Some(Scan { state, ..scan }));
+            return match scan.accept_slot {
+                Some(_) => self.advance(&chain[1..], class, next),
+                None => 0,
+            };
         }
-        let is_free = |mark: &usize| next.iter().flatten().all(|run| run.mark != Some(*mark));
-        let Some(mark) = run.mark.or_else(|| (0..self.marks).find(is_free)) else {
+        let is_free =
+            |slot: &usize| next.iter().flatten().all(|scan| scan.accept_slot != Some(*slot));
+        let Some(slot) = scan.accept_slot.or_else(|| (0..self.slots).find(is_free)) else {
             next.push(None);
             return 0;
         };
-        next.push(Some(Run { state, mark: Some(mark) }));
-        match self.marks {
+        next.push(Some(Scan { state, accept_slot: Some(slot) }));
+        match self.slots {
             0 => next.push(None),
-            _ => next.extend(self.fresh(self.begin(class))),
+            _ => next.extend(self.new_chain(self.first_state(class))),
         }
-        Does::SET[mark]
+        DfaAction::SET_ACCEPT[slot]
     }
 }

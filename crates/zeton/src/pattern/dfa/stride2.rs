@@ -1,116 +1,148 @@
-//! Two steps of an automaton by one look-up.
+//! A table that advances the DFA by two bytes with one look-up.
 //!
-//! A step waits for the one before it: its row is what that one found. Two at a time, half as many wait. A
-//! text is a row of classes then, one a byte: a character's stands at its first byte, and the others have one
-//! that does nothing.
+//! The row of a look-up is the result of the look-up before it, so that a scan is bound by the
+//! latency of a load, some eight cycles a byte. With a *stride* of two bytes there are half as many
+//! loads in that chain of dependencies. On Kimi's pattern that was 339 → 546 MB/s of English
+//! (`docs/notes/2026-11-16-encode.md`, 2026-11-17).
+//!
+//! The input is a row of classes, one for each byte. The class of a character stands at its first
+//! byte, and each further byte of it has the *padding class*, which does nothing. For example, `é `
+//! has three bytes: letter, padding, blank. A row of the table is a chain of `no_rescan`, a column
+//! is a pair of classes:
+//!
+//! ```text
+//! table[row + first * columns + second] = actions of the first byte, of the second, and the next row
+//! ```
+//!
+//! Size: 4 bytes × (chains + 1) × classes², rows padded to a multiple of 64 entries. DeepSeek's
+//! pattern has 9,984 entries and Kimi's 58,176 (233 KB), of which English touches a small part.
 
-use super::Step;
-use super::no_rescan::{Does, MARKS, find_chains};
+use super::DfaTransition;
+use super::no_rescan::{ACCEPT_SLOTS, DfaAction, build_chain_table};
 
-/// What two bytes do: what each [does](Does), and above them the chain that follows.
+/// An entry of the table: the [actions](DfaAction) of two bytes, and the row of the next chain.
+///
+/// ```text
+/// bit  31        16 15            8 7            0
+///      next row / 64 second action   first action
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leap(u32);
+pub(crate) struct Stride2Entry(u32);
 
-impl Leap {
-    /// Before a piece, where another ends.
+impl Stride2Entry {
+    /// The entry before a piece: its next row is the start, with a cut before the first byte.
     pub(crate) const START: Self = Self(0);
     const ROW_BIT: u32 = 16;
-    /// Rows begin at multiples of that.
+    /// Rows begin at multiples of this number of entries, because 16 bits cannot hold an index
+    /// below [`ENTRIES_MAX`], but can hold a 64th of it.
     const ROW_UNIT: usize = 64;
 
-    fn of(first: u8, second: u8, row: usize) -> Self {
+    /// Packs the actions of two bytes and a row.
+    fn new(first: u8, second: u8, row: usize) -> Self {
         let bits = u16::from_le_bytes([first, second]);
         Self(((row / Self::ROW_UNIT) as u32) << Self::ROW_BIT | u32::from(bits))
     }
 
-    /// What both bytes do.
+    /// Returns the actions of the two bytes.
     #[inline(always)]
-    pub(crate) fn does(self) -> [u8; 2] {
+    pub(crate) fn actions(self) -> [u8; 2] {
         (self.0 as u16).to_le_bytes()
     }
 
-    /// The row of the chain that follows, if it does not go back.
+    /// Returns the row of the next chain; it has no meaning if a byte causes a rescan.
     #[inline(always)]
     fn row(self) -> usize {
         (self.0 >> Self::ROW_BIT) as usize * Self::ROW_UNIT
     }
 
-    /// The number of bytes before the one that goes back, if there is one.
+    /// Returns which of the two bytes, 0 or 1, is the first that causes a rescan.
     #[inline(always)]
-    pub(crate) fn back(self) -> Option<usize> {
-        let back = self.goes_back();
-        (back != 0).then(|| back.trailing_zeros() as usize / 8)
+    pub(crate) fn rescan_byte(self) -> Option<usize> {
+        let bits = self.rescan_bits();
+        (bits != 0).then(|| bits.trailing_zeros() as usize / 8)
     }
 
-    /// The bits of those bytes that go back.
+    /// Returns the bits of `RESCAN` in both actions, so that several entries can be tested by one
+    /// OR.
     #[inline(always)]
-    pub(crate) fn goes_back(self) -> u32 {
-        self.0 & u32::from_le_bytes([Does::BACK, Does::BACK, 0, 0])
+    pub(crate) fn rescan_bits(self) -> u32 {
+        self.0 & u32::from_le_bytes([DfaAction::RESCAN, DfaAction::RESCAN, 0, 0])
     }
 }
 
-/// A table of chains × classes of the first byte × classes of the second.
+/// The table: chains × classes of the first byte × classes of the second.
 #[derive(Clone, Debug)]
-pub(crate) struct Leaps {
-    table: Vec<Leap>,
+pub(crate) struct Stride2Table {
+    table: Vec<Stride2Entry>,
+    /// Number of classes, including the padding class, which is the last.
     columns: usize,
 }
 
-/// Leaps that a table has at most: half a megabyte. Those of known patterns have 58,000 and fewer.
-const LEAPS_MAX: usize = 1 << 17;
+/// Maximum number of entries: half a megabyte, more than twice the largest of the known patterns
+/// (Kimi's, 58,176 entries).
+const ENTRIES_MAX: usize = 1 << 17;
 
-impl Leaps {
-    /// Makes the table from that of single steps, with as many marks as it is not too large for.
-    pub(crate) fn of(steps: &[Step], columns: usize) -> Option<Self> {
-        (0..=MARKS).rev().find_map(|marks| Self::with_marks(steps, columns, marks))
+impl Stride2Table {
+    /// Builds the table of a DFA with as many accept slots as the size limit admits; `None` if even
+    /// the table without slots is too large.
+    pub(crate) fn try_from_dfa(table: &[DfaTransition], columns: usize) -> Option<Self> {
+        (0..=ACCEPT_SLOTS).rev().find_map(|slots| Self::try_with_slots(table, columns, slots))
     }
 
-    /// The same with so many marks, unless it would be too large.
-    pub(crate) fn with_marks(steps: &[Step], columns: usize, marks: usize) -> Option<Self> {
-        let stride = (columns * columns).next_multiple_of(Leap::ROW_UNIT);
-        // The end of a text is no character of it: in its column stand bytes that do nothing.
-        let inert = columns - 1;
-        let chains = find_chains(steps, inert, marks, (LEAPS_MAX / stride).checked_sub(1)?)?;
+    /// Builds the table with this number of accept slots; `None` if it is too large.
+    pub(crate) fn try_with_slots(
+        table: &[DfaTransition],
+        columns: usize,
+        slots: usize,
+    ) -> Option<Self> {
+        let stride = (columns * columns).next_multiple_of(Stride2Entry::ROW_UNIT);
+        // The end of the text has no byte, so that its column is free for the padding class.
+        let padding = columns - 1;
+        let chains_max = (ENTRIES_MAX / stride).checked_sub(1)?;
+        let chains = build_chain_table(table, padding, slots, chains_max)?;
         let step = |chain: usize, class: usize| match class {
-            _ if class == inert => (0, chain),
-            _ => chains[chain * inert + class],
+            _ if class == padding => (0, chain),
+            _ => chains[chain * padding + class],
         };
-        let count = chains.len() / inert;
-        let mut table = vec![Leap::START; (count + 1) * stride];
-        for (row, leaps) in table.chunks_mut(stride).enumerate() {
-            // The first row is that of the start once more, with an end before it.
-            let (chain, cut) = if row == 0 { (0, Does::CUT) } else { (row - 1, 0) };
-            for (pair, leap) in leaps[..columns * columns].iter_mut().enumerate() {
+        let count = chains.len() / padding;
+        let mut table = vec![Stride2Entry::START; (count + 1) * stride];
+        for (row, entries) in table.chunks_mut(stride).enumerate() {
+            // Row 0 is the start with a cut before the first byte; row `chain + 1` is a chain.
+            let (chain, cut) = if row == 0 { (0, DfaAction::CUT) } else { (row - 1, 0) };
+            for (pair, entry) in entries[..columns * columns].iter_mut().enumerate() {
                 let (first, between) = step(chain, pair / columns);
                 let (second, after) = step(between, pair % columns);
-                *leap = Leap::of(first | cut, second, (after + 1) * stride);
+                *entry = Stride2Entry::new(first | cut, second, (after + 1) * stride);
             }
         }
         Some(Self { table, columns })
     }
 
-    /// The class of the bytes that do nothing. All are below this or equal.
-    pub(crate) fn inert(&self) -> u8 {
+    /// Returns the padding class. It is the largest class of the table.
+    pub(crate) fn padding_class(&self) -> u8 {
         (self.columns - 1) as u8
     }
 
-    /// Which two classes those are, for [`Leaps::after`].
+    /// Returns the column of a pair of classes, for [`Stride2Table::next_unchecked`].
     #[inline(always)]
-    pub(crate) fn pair(&self, first: u8, second: u8) -> u16 {
+    pub(crate) fn pair_of(&self, first: u8, second: u8) -> u16 {
         u16::from(first) * self.columns as u16 + u16::from(second)
     }
 
-    /// Two steps after others.
+    /// Returns the entry of a pair of classes behind the entry `last`.
     ///
     /// # Safety
     ///
-    /// The last leap is [`Leap::START`] or one of this table, and the pair is one of classes of it.
+    /// `last` is [`Stride2Entry::START`] or an entry of this table, and `pair` is the result of
+    /// [`Stride2Table::pair_of`] on two classes of this table.
     #[inline(always)]
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn after(&self, last: Leap, pair: u16) -> Leap {
+    pub(crate) unsafe fn next_unchecked(&self, last: Stride2Entry, pair: u16) -> Stride2Entry {
         let place = last.row() + usize::from(pair);
         debug_assert!(place < self.table.len());
-        // SAFETY: a row has a place for each pair of classes.
+        // SAFETY: the caller guarantees that `last` is `START` or an entry of this table, each of
+        // which `try_with_slots` gave the start of a row, and that `pair` is below `columns²`. A
+        // row has an entry for each pair of classes.
         unsafe { *self.table.get_unchecked(place) }
     }
 }

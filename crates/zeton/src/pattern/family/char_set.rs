@@ -1,44 +1,53 @@
-//! Sets of characters that a grammar can tell apart.
+//! Sets of characters: the operands of a [`Grammar`](super::Grammar).
+//!
+//! A set is a union of 14 *atoms*, and an atom is a class of characters that no pattern of the
+//! family divides. For example, `[^\s\p{L}\p{N}]` is the union of `MARK`, `APOSTROPHE`, `SLASH` and
+//! `OTHER`. A set is a bit mask, so that union, intersection and complement are one instruction:
+//!
+//! ```text
+//! bit   13    12    11         10    9  8  7     6 5 4  3  2  1  0
+//!       other slash apostrophe white LF CR blank N M Lo Lm Ll Lt Lu
+//! ```
 
 use std::ops::{BitAnd, BitOr, Not};
 
-/// A set of characters, as a union of the atoms below.
+/// A set of characters, as a union of atoms. For example, `\s` is [`CharSet::SPACE`].
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct CharSet(u16);
 
 impl CharSet {
     /// No character.
     pub const NONE: Self = Self(0);
-    /// `\p{Lu}`.
+    /// `\p{Lu}`: capital letters, such as `A`.
     pub const LU: Self = Self(1 << 0);
-    /// `\p{Lt}`.
+    /// `\p{Lt}`: title-case letters, such as `ǅ`.
     pub const LT: Self = Self(1 << 1);
-    /// `\p{Ll}`.
+    /// `\p{Ll}`: small letters, such as `a`.
     pub const LL: Self = Self(1 << 2);
-    /// `\p{Lm}`.
+    /// `\p{Lm}`: modifier letters, such as `ʰ`.
     pub const LM: Self = Self(1 << 3);
-    /// `\p{Lo}`.
+    /// `\p{Lo}`: letters without case, such as `中`.
     pub const LO: Self = Self(1 << 4);
-    /// `\p{M}`.
+    /// `\p{M}`: combining marks, such as U+0301.
     pub const MARK: Self = Self(1 << 5);
-    /// `\p{N}`.
+    /// `\p{N}`: digits and other numbers, such as `1` and `½`.
     pub const NUMBER: Self = Self(1 << 6);
-    /// U+0020.
+    /// U+0020, the space.
     pub const BLANK: Self = Self(1 << 7);
-    /// Carriage return.
+    /// U+000D, carriage return.
     pub const CR: Self = Self(1 << 8);
-    /// Line feed.
+    /// U+000A, line feed.
     pub const LF: Self = Self(1 << 9);
-    /// White space but for the three above.
+    /// White space other than `BLANK`, `CR` and `LF`, such as tab and U+00A0.
     pub const WHITE: Self = Self(1 << 10);
-    /// `'`.
+    /// `'`, which begins contractions.
     pub const APOSTROPHE: Self = Self(1 << 11);
-    /// `/`.
+    /// `/`, which o200k lets follow punctuation.
     pub const SLASH: Self = Self(1 << 12);
-    /// All other characters, and bytes that are not UTF-8.
+    /// Each remaining character, such as `!`, and each byte that is not UTF-8.
     pub const OTHER: Self = Self(1 << 13);
 
-    /// Every character.
+    /// Every character: all 14 atoms.
     pub const ALL: Self = Self((1 << 14) - 1);
     /// `[\r\n]`.
     pub const NEWLINE: Self = Self(Self::CR.0 | Self::LF.0);
@@ -51,19 +60,20 @@ impl CharSet {
     /// `\p{L}`.
     pub const LETTER: Self = Self(Self::UPPER.0 | Self::LL.0 | Self::CASELESS.0);
 
-    /// Returns whether the two have a character in common.
+    /// Returns whether the two sets have a character in common.
     #[must_use]
-    pub fn meets(self, other: Self) -> bool {
+    pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Returns whether all of `other` is in this set.
+    /// Returns whether every character of `other` is in this set.
     #[must_use]
-    pub fn holds(self, other: Self) -> bool {
+    pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the names of the atoms in the set: general categories, or words.
+    /// Returns the names of the atoms in the set, which Python's `grammar()` shows: Unicode's
+    /// general categories, or words. For example, `\s` is `["blank", "CR", "LF", "white"]`.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let names = [
@@ -90,7 +100,7 @@ impl CharSet {
             .collect()
     }
 
-    /// Returns whether there is no character in the set.
+    /// Returns whether the set has no character.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0

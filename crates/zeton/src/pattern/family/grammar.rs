@@ -1,81 +1,104 @@
-//! What a pattern of the family means, as a plain value.
+//! A pattern of the family as a plain value: its twelve choices.
 //!
-//! GPT-2, cl100k, o200k, Llama 3, Qwen, nanochat and what people derive from them all have one
+//! The patterns of GPT-2, cl100k, o200k, Llama 3, Qwen, nanochat and their derivatives have one
 //! form: contractions, then words, numbers, punctuation and white space, each with a few choices.
-//! [`Grammar`] holds the choices. A pattern is recognised by its structure, not by its text: two
-//! spellings of one rule give equal grammars.
+//! For example, cl100k is
+//!
+//! ```text
+//! '(?i:[sdmt]|ll|ve|re)            contractions: Piece, ignore_case, d ll m re s t ve
+//! |[^\r\n\p{L}\p{N}]?+\p{L}++      word_prefix, word_case: Ignored
+//! |\p{N}{1,3}+                     number_digits_max: Some(3)
+//! | ?[^\s\p{L}\p{N}]++[\r\n]*+     punctuation_blank, punctuation_tail: [\r\n]
+//! |\s++$                           space_to_end
+//! |\s*[\r\n]                      space_to_newline
+//! |\s+(?!\S)                      space_leaves_last
+//! |\s                             the remaining white space; every grammar has it
+//! ```
+//!
+//! [`Grammar::recognise`] compares the parsed structure, not the text, so that two spellings of one
+//! rule give equal grammars: `\p{L}+` and `\p{Letter}{1,}+`, say. A spelling that could mean
+//! something else, such as a possessive repetition before a rule that needs backtracking, is
+//! refused.
 
 use super::char_set::CharSet;
-use super::syntax::{self, Node, UNBOUNDED};
+use super::syntax::{self, Ast, UNBOUNDED};
 
-/// The choices that make one pattern of the family.
+/// The choices that define one pattern of the family.
+///
+/// For example, [`NANOCHAT`](crate::pattern::NANOCHAT) has `number_digits_max: Some(2)`, and
+/// cl100k's pattern has `Some(3)`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Grammar {
-    /// `'s`, `'ll`, …
-    pub contractions: Contractions,
-    /// What may stand before a word and belong to it: ` ?`, `[^\r\n\p{L}\p{N}]?`, or nothing.
+    /// The contractions, such as `'s` and `'ll`.
+    pub contractions: ContractionRule,
+    /// The characters of which one may precede a word and belong to it: ` ?`,
+    /// `[^\r\n\p{L}\p{N}]?`, or none.
     pub word_prefix: CharSet,
     /// Whether a change from lower to upper case ends a word.
-    pub word_case: Case,
+    pub word_case: WordCase,
     /// Whether `\p{M}` belongs to words.
     pub word_marks: bool,
-    /// Whether a space may stand before a number and belong to it.
+    /// Whether a space may precede a number and belong to it.
     pub number_blank: bool,
-    /// The digits that a number has at most; `None`: any count.
+    /// The maximum number of digits of a number; `None` if there is no limit.
     pub number_digits_max: Option<u32>,
-    /// Whether a space may stand before punctuation and belong to it.
+    /// Whether a space may precede punctuation and belong to it.
     pub punctuation_blank: bool,
     /// Whether `\p{M}` belongs to punctuation.
     pub punctuation_marks: bool,
-    /// What belongs to the punctuation before it: `[\r\n]*`, `[\r\n/]*`, or nothing.
+    /// The characters that may follow punctuation and belong to it: `[\r\n]*`, `[\r\n/]*`, or none.
     pub punctuation_tail: CharSet,
-    /// `\s+$`: white space at the end of the text stays together.
+    /// `\s+$`: white space at the end of the text is one piece.
     pub space_to_end: bool,
     /// `\s*[\r\n]+`: white space up to its last newline is a piece.
     pub space_to_newline: bool,
-    /// `\s+(?!\S)`: the last white space before text is not part of the run.
+    /// `\s+(?!\S)`: a run of white space leaves its last character to the text behind it.
     pub space_leaves_last: bool,
 }
 
-/// Whether words end where case changes.
+/// Whether a word ends where its case changes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Case {
-    /// `\p{L}+`.
+pub enum WordCase {
+    /// `\p{L}+`: `camelCase` is one word.
     Ignored,
-    /// `[upper]*[lower]+` or else `[upper]+[lower]*`, letters without case being in both.
+    /// `[upper]*[lower]+` or else `[upper]+[lower]*`, where both classes contain the letters
+    /// without case: `camelCase` is `camel` and `WordCase`.
     Splits,
 }
 
-/// The contractions: an apostrophe and one of these endings.
+/// The contractions of a grammar: an apostrophe and one of several endings.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Contractions {
-    /// Where they stand.
-    pub place: Place,
-    /// ASCII letters, in lower case where case is ignored; none is the beginning of another.
+pub struct ContractionRule {
+    /// Their place in the pattern.
+    pub place: ContractionPlace,
+    /// ASCII letters, in lower case where case is ignored; no ending is a prefix of another.
     pub endings: Vec<String>,
-    /// Whether case is ignored; then `'ſ` is read as `'s`.
+    /// Whether case is ignored; then `'ſ` is read as `'s`, because `ſ` folds to `s`.
     pub ignore_case: bool,
 }
 
-/// Where contractions stand.
+/// The place of contractions in a pattern.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Place {
-    /// There are none.
+pub enum ContractionPlace {
+    /// The pattern has no contractions.
     Nowhere,
-    /// They are pieces of their own, before all other rules.
+    /// A contraction is a piece of its own, tried before all other rules: `I`, `'m` (cl100k).
     Piece,
-    /// They end a word and belong to it.
+    /// A contraction ends a word and belongs to it: `I'm` (o200k).
     Suffix,
 }
 
-/// Endings that a set of contractions may have at most; a pattern with more is not of the family.
+/// Maximum number of endings of the contractions; a pattern with more is not of the family. It
+/// bounds the work of [`spell`]. The published patterns have seven.
 const ENDINGS_MAX: usize = 32;
 
 impl Grammar {
-    /// Reads a pattern; `None` when it is not of the family.
+    /// Recognises a pattern of the family; `None` if the pattern is of any other form.
+    ///
+    /// The rules are consumed from left to right, because their order is part of the meaning.
     #[must_use]
-    pub fn of(pattern: &str) -> Option<Self> {
-        let alternatives = syntax::read(pattern)?;
+    pub fn recognise(pattern: &str) -> Option<Self> {
+        let alternatives = syntax::parse(pattern)?;
         let mut rest = alternatives.as_slice();
 
         let mut leading = Vec::new();
@@ -83,50 +106,52 @@ impl Grammar {
             leading.extend(endings);
             rest = &rest[1..];
         }
-        let (word, rest) = Word::of(rest)?;
-        let (number_blank, number_digits_max) = number(rest.first()?)?;
-        let (punctuation_blank, punctuation, punctuation_tail) = punctuation(rest.get(1)?)?;
+        let (word, rest) = WordRule::recognise(rest)?;
+        let (number_blank, number_digits_max) = recognise_number(rest.first()?)?;
+        let (punctuation_blank, punctuation, punctuation_tail) =
+            recognise_punctuation(rest.get(1)?)?;
         let mut rest = &rest[2..];
 
-        let mut next_is = |rules: &[Node]| {
-            let found = rest.first().is_some_and(|node| rules.contains(node));
+        let mut take_any = |spellings: &[Ast]| {
+            let found = rest.first().is_some_and(|node| spellings.contains(node));
             rest = &rest[usize::from(found)..];
             found
         };
-        let space = |least, possessive| repeat(CharSet::SPACE, least, possessive);
-        let space_to_end = next_is(&[
-            Node::Concat(vec![space(1, false), Node::End]),
-            Node::Concat(vec![space(1, true), Node::End]),
+        let space = |min, possessive| repeat(CharSet::SPACE, min, possessive);
+        let space_to_end = take_any(&[
+            Ast::Concat(vec![space(1, false), Ast::EndOfText]),
+            Ast::Concat(vec![space(1, true), Ast::EndOfText]),
         ]);
-        let space_to_newline = next_is(&[
-            Node::Concat(vec![space(0, false), Node::CharSet(CharSet::NEWLINE)]),
-            Node::Concat(vec![space(0, false), repeat(CharSet::NEWLINE, 1, false)]),
-            Node::Concat(vec![space(0, false), repeat(CharSet::NEWLINE, 1, true)]),
+        let space_to_newline = take_any(&[
+            Ast::Concat(vec![space(0, false), Ast::Set(CharSet::NEWLINE)]),
+            Ast::Concat(vec![space(0, false), repeat(CharSet::NEWLINE, 1, false)]),
+            Ast::Concat(vec![space(0, false), repeat(CharSet::NEWLINE, 1, true)]),
         ]);
-        let space_leaves_last = next_is(&[Node::Concat(vec![space(1, false), Node::NoTextAhead])]);
-        // After `\s+(?!\S)` only a single space is left, so `\s` and `\s+` say the same.
-        let closes = next_is(&[space(1, false), space(1, true)])
-            || space_leaves_last && next_is(&[Node::CharSet(CharSet::SPACE)]);
+        let space_leaves_last = take_any(&[Ast::Concat(vec![space(1, false), Ast::NotBeforeText])]);
+        // `\s+(?!\S)` takes all white space of a run except one character, so that `\s` and `\s+`
+        // are equal behind it.
+        let takes_remaining_space = take_any(&[space(1, false), space(1, true)])
+            || space_leaves_last && take_any(&[Ast::Set(CharSet::SPACE)]);
 
         let (place, contractions) = match (leading.is_empty(), word.endings) {
-            (true, None) => (Place::Nowhere, Vec::new()),
-            (false, None) => (Place::Piece, leading),
-            (true, Some(endings)) => (Place::Suffix, endings),
+            (true, None) => (ContractionPlace::Nowhere, Vec::new()),
+            (false, None) => (ContractionPlace::Piece, leading),
+            (true, Some(endings)) => (ContractionPlace::Suffix, endings),
             (false, Some(_)) => return None,
         };
-        let expressible = closes
+        let is_expressible = takes_remaining_space
             && rest.is_empty()
-            && (word.marks || punctuation.meets(CharSet::MARK))
-            && !(space_to_newline && word.prefix.meets(CharSet::NEWLINE));
-        expressible.then_some(Self {
-            contractions: Contractions::of(place, contractions)?,
+            && (word.marks || punctuation.intersects(CharSet::MARK))
+            && !(space_to_newline && word.prefix.intersects(CharSet::NEWLINE));
+        is_expressible.then_some(Self {
+            contractions: ContractionRule::try_from_endings(place, contractions)?,
             word_prefix: word.prefix,
             word_case: word.case,
             word_marks: word.marks,
             number_blank,
             number_digits_max,
             punctuation_blank,
-            punctuation_marks: punctuation.meets(CharSet::MARK),
+            punctuation_marks: punctuation.intersects(CharSet::MARK),
             punctuation_tail,
             space_to_end,
             space_to_newline,
@@ -135,8 +160,10 @@ impl Grammar {
     }
 }
 
-impl Contractions {
-    fn of(place: Place, endings: Vec<(String, bool)>) -> Option<Self> {
+impl ContractionRule {
+    /// Builds the rule; `None` if the endings treat case differently, are too many, or if one is a
+    /// prefix of another.
+    fn try_from_endings(place: ContractionPlace, endings: Vec<(String, bool)>) -> Option<Self> {
         let ignore_case = endings.first().is_some_and(|(_, ignore_case)| *ignore_case);
         if endings.len() > ENDINGS_MAX || endings.iter().any(|(_, ignore)| *ignore != ignore_case) {
             return None;
@@ -147,77 +174,83 @@ impl Contractions {
             .collect();
         endings.sort();
         endings.dedup();
-        // Where one is the beginning of another, their order would matter.
+        // The order of two endings matters if one is a prefix of the other, and a grammar keeps no
+        // order. After sorting, an ending follows its prefix.
         let prefix_free = endings.windows(2).all(|two| !two[1].starts_with(&two[0]));
         prefix_free.then_some(Self { place, endings, ignore_case })
     }
 }
 
-fn repeat(set: CharSet, least: u32, possessive: bool) -> Node {
-    Node::Repeat { node: Box::new(Node::CharSet(set)), least, most: UNBOUNDED, possessive }
+/// Returns the tree of `[set]{min,}`, as the parser builds it.
+fn repeat(set: CharSet, min: u32, possessive: bool) -> Ast {
+    Ast::Repetition { child: Box::new(Ast::Set(set)), min, max: UNBOUNDED, possessive }
 }
 
-/// The parts of a concatenation; a single node is its own only part.
-fn parts(node: &Node) -> &[Node] {
+/// Returns the parts of a concatenation; any other node is its own only part.
+fn parts(node: &Ast) -> &[Ast] {
     match node {
-        Node::Concat(parts) => parts,
+        Ast::Concat(parts) => parts,
         single => std::slice::from_ref(single),
     }
 }
 
-/// The set of `[set]?`, and whether it is possessive.
-fn optional_set(node: &Node) -> Option<(CharSet, bool)> {
+/// Returns the set of `[set]?`, and whether it is possessive.
+fn optional_set(node: &Ast) -> Option<(CharSet, bool)> {
     match node {
-        Node::Repeat { node, least: 0, most: 1, possessive } => match **node {
-            Node::CharSet(set) => Some((set, *possessive)),
+        Ast::Repetition { child, min: 0, max: 1, possessive } => match **child {
+            Ast::Set(set) => Some((set, *possessive)),
             _ => None,
         },
         _ => None,
     }
 }
 
-/// Takes an optional space off the front.
-fn optional_blank(parts: &[Node]) -> (bool, &[Node]) {
+/// Consumes ` ?` from the front; returns whether it was there, and the remaining parts.
+fn optional_blank(parts: &[Ast]) -> (bool, &[Ast]) {
     match parts.first().and_then(optional_set) {
         Some((CharSet::BLANK, _)) => (true, &parts[1..]),
         _ => (false, parts),
     }
 }
 
-/// Returns whether a node is this set, repeated; greedy and possessive are equal at the end of a rule.
-fn is_run(node: &Node, set: CharSet, least: u32) -> bool {
-    *node == repeat(set, least, false) || *node == repeat(set, least, true)
+/// Returns whether a node is `[set]{min,}`, greedy or possessive, because the two are equal at the
+/// end of a rule.
+fn is_run(node: &Ast, set: CharSet, min: u32) -> bool {
+    *node == repeat(set, min, false) || *node == repeat(set, min, true)
 }
 
-/// A word rule: one alternative, or the two of a case split.
-struct Word {
+/// The rule for words: one alternative of the pattern, or two where case splits words.
+struct WordRule {
     prefix: CharSet,
-    case: Case,
+    case: WordCase,
+    /// Whether `\p{M}` belongs to words.
     marks: bool,
+    /// The endings of contractions that belong to words, each with whether its case is ignored.
     endings: Option<Vec<(String, bool)>>,
 }
 
-impl Word {
-    fn of(alternatives: &[Node]) -> Option<(Self, &[Node])> {
+impl WordRule {
+    /// Recognises the rule at the start of the alternatives; returns it and the remaining ones.
+    fn recognise(alternatives: &[Ast]) -> Option<(Self, &[Ast])> {
         let (first, rest) = alternatives.split_first()?;
         for marks in [CharSet::NONE, CharSet::MARK] {
             let letters = CharSet::LETTER | marks;
             let upper = CharSet::UPPER | CharSet::CASELESS | marks;
             let lower = CharSet::LL | CharSet::CASELESS | marks;
             let word = |case, body: &[(CharSet, u32)], node| {
-                Self::read(node, body, letters).map(|(prefix, endings)| Self {
+                Self::recognise_one(node, body, letters).map(|(prefix, endings)| Self {
                     prefix,
                     case,
                     marks: !marks.is_empty(),
                     endings,
                 })
             };
-            if let Some(word) = word(Case::Ignored, &[(letters, 1)], first) {
+            if let Some(word) = word(WordCase::Ignored, &[(letters, 1)], first) {
                 return Some((word, rest));
             }
-            if let Some(one) = word(Case::Splits, &[(upper, 0), (lower, 1)], first) {
+            if let Some(one) = word(WordCase::Splits, &[(upper, 0), (lower, 1)], first) {
                 let (second, rest) = rest.split_first()?;
-                let two = word(Case::Splits, &[(upper, 1), (lower, 0)], second)?;
+                let two = word(WordCase::Splits, &[(upper, 1), (lower, 0)], second)?;
                 let alike = one.prefix == two.prefix && one.endings == two.endings;
                 return alike.then_some((one, rest));
             }
@@ -225,20 +258,24 @@ impl Word {
         None
     }
 
-    /// Reads `prefix? body contractions?`; returns the prefix and the contractions.
+    /// Recognises `prefix? body contractions?`; returns the prefix and the endings.
+    ///
+    /// `body` lists the repeated sets with their minimum. For example, `[upper]*[lower]+` is
+    /// `[(upper, 0), (lower, 1)]`.
     #[allow(clippy::type_complexity, reason = "the two halves of a word rule, used once")]
-    fn read(
-        node: &Node,
+    fn recognise_one(
+        node: &Ast,
         body: &[(CharSet, u32)],
         letters: CharSet,
     ) -> Option<(CharSet, Option<Vec<(String, bool)>>)> {
         let mut parts = parts(node);
         let mut prefix = CharSet::NONE;
         if let Some((set, possessive)) = parts.first().and_then(optional_set) {
-            // A possessive prefix keeps a mark that the word itself could have needed.
-            if set.meets(CharSet::LETTER | CharSet::NUMBER)
-                || set.meets(CharSet::NEWLINE) && !set.holds(CharSet::NEWLINE)
-                || possessive && set.meets(letters)
+            // A possessive prefix that takes a mark does not give it back, although the word itself
+            // could begin with that mark.
+            if set.intersects(CharSet::LETTER | CharSet::NUMBER)
+                || set.intersects(CharSet::NEWLINE) && !set.contains(CharSet::NEWLINE)
+                || possessive && set.intersects(letters)
             {
                 return None;
             }
@@ -246,42 +283,44 @@ impl Word {
         }
         let (run, rest) = parts.split_at_checked(body.len())?;
         let (last, backtracking) = body.split_last()?;
-        let fits = run
+        let is_body = run
             .iter()
             .zip(backtracking)
-            .all(|(node, (set, least))| *node == repeat(*set, *least, false))
+            .all(|(node, (set, min))| *node == repeat(*set, *min, false))
             && is_run(run.last()?, last.0, last.1);
         let endings = match rest {
             [] => None,
-            [Node::Repeat { node, least: 0, most: 1, .. }] => Some(contraction_endings(node)?),
+            [Ast::Repetition { child, min: 0, max: 1, .. }] => Some(contraction_endings(child)?),
             _ => return None,
         };
-        fits.then_some((prefix, endings))
+        is_body.then_some((prefix, endings))
     }
 }
 
-/// Reads ` ?\p{N}{1,n}`; returns whether the space is there, and n.
-fn number(node: &Node) -> Option<(bool, Option<u32>)> {
+/// Recognises ` ?\p{N}{1,n}`; returns whether the space is there, and `n`, or `None` for `\p{N}+`.
+fn recognise_number(node: &Ast) -> Option<(bool, Option<u32>)> {
     let (blank, parts) = optional_blank(parts(node));
-    let most = match parts {
-        [Node::CharSet(CharSet::NUMBER)] => 1,
-        [Node::Repeat { node, least: 1, most, .. }] if **node == Node::CharSet(CharSet::NUMBER) => {
-            *most
+    let max = match parts {
+        [Ast::Set(CharSet::NUMBER)] => 1,
+        [Ast::Repetition { child, min: 1, max, .. }] if **child == Ast::Set(CharSet::NUMBER) => {
+            *max
         }
         _ => return None,
     };
-    match most {
+    match max {
         UNBOUNDED => Some((blank, None)),
-        1..=DIGITS_MAX => Some((blank, Some(most))),
+        1..=DIGITS_MAX => Some((blank, Some(max))),
         _ => None,
     }
 }
 
-/// The longest number that gets states of its own, one a digit.
+/// Largest limit on digits that a grammar holds, because each digit of a number is a state of the
+/// transducer. The published patterns have 1, 2, 3 or no limit.
 const DIGITS_MAX: u32 = 16;
 
-/// Reads ` ?[^\s\p{L}\p{N}]+[\r\n]*`; returns whether the space is there, the set and the tail.
-fn punctuation(node: &Node) -> Option<(bool, CharSet, CharSet)> {
+/// Recognises ` ?[^\s\p{L}\p{N}]+[\r\n]*`; returns whether the space is there, the set, and the
+/// tail.
+fn recognise_punctuation(node: &Ast) -> Option<(bool, CharSet, CharSet)> {
     let (blank, parts) = optional_blank(parts(node));
     let (first, tail) = parts.split_first()?;
     let any = !(CharSet::SPACE | CharSet::LETTER | CharSet::NUMBER);
@@ -296,29 +335,34 @@ fn punctuation(node: &Node) -> Option<(bool, CharSet, CharSet)> {
     }
 }
 
-/// The endings of `'(?i:[sdmt]|ll|ve|re)` and its spellings, each with whether its case is ignored.
-fn contraction_endings(node: &Node) -> Option<Vec<(String, bool)>> {
+/// Returns the endings of contractions, each with whether its case is ignored.
+///
+/// For example, `'(?i:[sd]|ll)` has `("s", true)`, `("d", true)` and `("ll", true)`, and so has
+/// `(?i:'s|'d|'ll)`.
+fn contraction_endings(node: &Ast) -> Option<Vec<(String, bool)>> {
     let spelled = spell(node)?;
-    let ending = |(text, case): (String, Option<bool>)| {
+    let strip_apostrophe = |(text, case): (String, Option<bool>)| {
         let ending = text.strip_prefix('\'')?;
-        let letters = ending.bytes().all(|byte| byte.is_ascii_alphabetic());
-        (letters && !ending.is_empty()).then(|| (ending.to_owned(), case == Some(true)))
+        let is_letters = ending.bytes().all(|byte| byte.is_ascii_alphabetic());
+        (is_letters && !ending.is_empty()).then(|| (ending.to_owned(), case == Some(true)))
     };
-    spelled.into_iter().map(ending).collect()
+    spelled.into_iter().map(strip_apostrophe).collect()
 }
 
-/// All texts that a node of apostrophes and letters matches, and how their letters treat case.
-fn spell(node: &Node) -> Option<Vec<(String, Option<bool>)>> {
+/// Enumerates the texts that a node of apostrophes and letters matches, each with whether its
+/// letters ignore case (`None` for a text without letters). Returns `None` for any other node, and
+/// for more than [`ENDINGS_MAX`] texts.
+fn spell(node: &Ast) -> Option<Vec<(String, Option<bool>)>> {
     let all: Vec<(String, Option<bool>)> = match node {
-        Node::CharSet(CharSet::APOSTROPHE) => vec![("'".to_owned(), None)],
-        Node::Letters(letters, ignore_case) => letters
+        Ast::Set(CharSet::APOSTROPHE) => vec![("'".to_owned(), None)],
+        Ast::Letters(letters, ignore_case) => letters
             .iter()
             .map(|&letter| (char::from(letter).to_string(), Some(*ignore_case)))
             .collect(),
-        Node::Alternatives(nodes) => {
+        Ast::Alternation(nodes) => {
             nodes.iter().map(spell).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect()
         }
-        Node::Concat(nodes) if !nodes.is_empty() => {
+        Ast::Concat(nodes) if !nodes.is_empty() => {
             let mut all = vec![(String::new(), None)];
             for node in nodes {
                 let next = spell(node)?;
@@ -350,13 +394,13 @@ mod tests {
     #[test]
     fn recognises_the_published_patterns() {
         for (name, pattern) in patterns() {
-            assert!(Grammar::of(&pattern).is_some(), "{name}");
+            assert!(Grammar::recognise(&pattern).is_some(), "{name}");
         }
     }
 
     #[test]
-    fn two_spellings_of_a_rule_are_one_grammar() {
-        let named = |name: &str| Grammar::of(&patterns()[name]).unwrap();
+    fn two_spellings_of_a_rule_give_one_grammar() {
+        let named = |name: &str| Grammar::recognise(&patterns()[name]).unwrap();
         assert_eq!(named("llama3"), Grammar { space_to_end: false, ..named("cl100k") });
         assert_eq!(named("gpt2_original"), Grammar { space_to_end: false, ..named("gpt2") });
         assert_eq!(named("nanochat").number_digits_max, Some(2));
@@ -367,16 +411,19 @@ mod tests {
     #[test]
     fn possessive_marks_that_change_the_meaning_are_not_recognised() {
         let o200k = &patterns()["o200k"];
-        assert_eq!(Grammar::of(&o200k.replacen(r"\p{N}]?", r"\p{N}]?+", 2)), None);
+        assert_eq!(Grammar::recognise(&o200k.replacen(r"\p{N}]?", r"\p{N}]?+", 2)), None);
         let cl100k = &patterns()["cl100k"];
-        assert_eq!(Grammar::of(&cl100k.replace(r"\s*[\r\n]|", r"\s*+[\r\n]|")), None);
-        assert_eq!(Grammar::of(&cl100k.replace(r"\s+(?!\S)", r"\s++(?!\S)")), None);
+        assert_eq!(Grammar::recognise(&cl100k.replace(r"\s*[\r\n]|", r"\s*+[\r\n]|")), None);
+        assert_eq!(Grammar::recognise(&cl100k.replace(r"\s+(?!\S)", r"\s++(?!\S)")), None);
     }
 
     #[test]
     fn orders_that_change_the_meaning_are_not_recognised() {
         let cl100k = &patterns()["cl100k"];
-        assert_eq!(Grammar::of(&cl100k.replace(r"\s++$|\s*[\r\n]", r"\s*[\r\n]|\s++$")), None);
-        assert_eq!(Grammar::of(&cl100k.replace("ll|", "l|ll|")), None);
+        assert_eq!(
+            Grammar::recognise(&cl100k.replace(r"\s++$|\s*[\r\n]", r"\s*[\r\n]|\s++$")),
+            None
+        );
+        assert_eq!(Grammar::recognise(&cl100k.replace("ll|", "l|ll|")), None);
     }
 }

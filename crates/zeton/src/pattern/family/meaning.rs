@@ -1,71 +1,92 @@
-//! What has been read, and what the next character does to it: the meaning of a grammar.
+//! The meaning of a grammar: the states of a piece, and the transition of each on each character.
 //!
-//! Every state says in words what the piece in hand looks like so far; `Meaning::step` says how it
-//! goes on. `transducer` walks these states from the start and keeps what it finds as a table.
+//! A [`PieceState`] describes the piece that is being read: "a word in capitals", "two digits",
+//! "white space behind a newline". [`Meaning::step`] returns the state after one more character and
+//! the [`Actions`] on the way. `transducer` explores the states from the start and stores the
+//! transitions as a table.
+//!
+//! A pattern finds some ends by backtracking. The table does not backtrack; it sets a mark where a
+//! piece may turn out to end, and cuts there later. For example, cl100k on `"a  b"`:
+//!
+//! ```text
+//! character  state before      actions                     pieces
+//! a          Start
+//! ␣          Word              CUT_HERE                    a
+//! ␣          Space, after: 1   SET_MARK_1 (before it)
+//! b          Space, after: 2   CUT_MARK_1                  ␣     `\s+(?!\S)` leaves one blank,
+//! end        Word              CUT_HERE                    ␣b    which the word takes as its prefix
+//! ```
 
 use super::char_set::CharSet;
-use super::grammar::{Case, Grammar, Place};
+use super::grammar::{ContractionPlace, Grammar, WordCase};
 use super::transducer::Actions;
 use crate::sys::unicode::Class;
 
-/// What has been read of the piece in hand.
+/// The characters of the current piece that were read, as far as they decide its end.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum State {
-    /// Nothing.
+pub(crate) enum PieceState {
+    /// No character: the start of a text.
     Start,
     /// A word.
-    Word(Tail),
-    /// A number of so many digits; 0 if there is no limit.
+    Word(WordTail),
+    /// A number with this count of digits; 0 if the grammar has no limit.
     Number(u32),
-    /// One character of punctuation, which may be the prefix of a word.
+    /// One character of punctuation; `prefix` if a word may take it as its prefix.
     Sign { prefix: bool },
-    /// More punctuation, or punctuation after a space.
+    /// Two or more characters of punctuation, or punctuation after a space.
     Punctuation,
-    /// Punctuation and some of its tail.
+    /// Punctuation and a part of its tail, such as `!\n`.
     PunctuationTail,
-    /// White space. `newline`: mark 0 stands after its last newline. `after`: how many characters
-    /// follow that newline, or have been read in all: 0, 1, or 2 for more. `last`: the last one.
+    /// White space.
+    ///
+    /// - `newline`: whether the run has a newline; mark 0 is set after its last one.
+    /// - `after`: the characters behind that newline, or of the whole run; 2 stands for 2 and more.
+    /// - `last`: the atom of the last character.
     Space { newline: bool, after: u8, last: CharSet },
-    /// An apostrophe and these letters, which may become a contraction.
+    /// An apostrophe and these letters, which are a proper prefix of a contraction: `'`, `'l`.
     Apostrophe(Vec<Symbol>),
-    /// A word, an apostrophe (mark 1 stands before it) and these letters.
+    /// A word, an apostrophe with mark 1 before it, and these letters: `I'`, `I'l`.
     WordApostrophe(Vec<Symbol>),
-    /// A contraction, with or without its word: whatever follows starts a new piece.
+    /// A contraction, with or without its word; the next character begins a new piece.
     Complete,
 }
 
-/// How a word ends so far. Where case is ignored, all words are `Lower`.
+/// The end of a word so far, where case splits words. Where case is ignored, it is always `Lower`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Tail {
-    /// Capitals only.
+pub(crate) enum WordTail {
+    /// Capitals only: `HT`.
     Upper,
-    /// Lower case has begun: a capital starts a new word.
+    /// A small letter was read, so that the next capital begins a new word: `camel`.
     Lower,
-    /// Capitals and letters without case, the last being one of the latter; mark 0 stands after it.
+    /// Capitals and letters without case, the last one without case: `A中`. Mark 0 is set after it.
     Caseless,
-    /// The same, then capitals: unless lower case follows, they become a word of their own.
+    /// `Caseless`, then capitals: `A中BC`. Unless a small letter follows, the capitals behind mark 0
+    /// are a word of their own.
     CaselessUpper,
 }
 
-/// A character, as far as the grammar can tell it from others.
+/// A character, reduced to the properties that a grammar distinguishes.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Symbol {
-    /// A character of an atom, and the letter it is in contractions.
+    /// The atom of the character, and the letter that it spells in a contraction, if any.
     Char(CharSet, Option<u8>),
     /// The end of the text.
     End,
 }
 
-/// The state that follows, and what is done on the way.
-pub(crate) type Move = (State, Actions);
+/// The state after a character, and the actions on the way.
+pub(crate) type PieceTransition = (PieceState, Actions);
 
-/// A grammar, as the rules that lead from state to state.
+/// The transition function of a grammar.
 pub(crate) struct Meaning<'g> {
     pub(crate) grammar: &'g Grammar,
 }
 
 impl Meaning<'_> {
-    /// What the grammar sees in a code point.
+    /// Reduces a code point to its [`Symbol`].
+    ///
+    /// For example, where contractions ignore case, `S` is `Char(UPPER, Some(b's'))` and `ſ` is
+    /// `Char(LL, Some(b's'))`.
     pub(crate) fn symbol(&self, point: u32) -> Symbol {
         let atom = match char::from_u32(point) {
             Some(' ') => CharSet::BLANK,
@@ -75,7 +96,7 @@ impl Meaning<'_> {
             _ => {
                 let letter = crate::sys::unicode::class_letter(point);
                 let class = Class::ALL.into_iter().find(|class| *class as u8 == letter);
-                atom(class.expect("the table holds the letters of classes only"))
+                atom_of(class.expect("the table holds the letters of classes only"))
             }
         };
         let contractions = &self.grammar.contractions;
@@ -86,146 +107,171 @@ impl Meaning<'_> {
             0x212A if contractions.ignore_case => Some(b'k'),
             _ => None,
         };
-        let used = |letter: &u8| contractions.endings.iter().any(|e| e.as_bytes().contains(letter));
-        Symbol::Char(atom, letter.filter(used))
+        let is_in_ending =
+            |letter: &u8| contractions.endings.iter().any(|e| e.as_bytes().contains(letter));
+        Symbol::Char(atom, letter.filter(is_in_ending))
     }
 
-    pub(crate) fn word(&self) -> CharSet {
+    /// Returns the characters of words.
+    pub(crate) fn word_set(&self) -> CharSet {
         CharSet::LETTER | if self.grammar.word_marks { CharSet::MARK } else { CharSet::NONE }
     }
 
-    pub(crate) fn punctuation(&self) -> CharSet {
+    /// Returns the characters of punctuation.
+    pub(crate) fn punctuation_set(&self) -> CharSet {
         let marks = if self.grammar.punctuation_marks { CharSet::MARK } else { CharSet::NONE };
         CharSet::APOSTROPHE | CharSet::SLASH | CharSet::OTHER | marks
     }
 
-    /// The move of a state on a symbol; `None` if two marks cannot express it.
-    pub(crate) fn step(&self, state: &State, symbol: Symbol) -> Option<Move> {
+    /// Returns the transition of a state on a symbol; `None` if two marks cannot express it.
+    pub(crate) fn step(&self, state: &PieceState, symbol: Symbol) -> Option<PieceTransition> {
         match state {
-            State::Start => Some(self.start(symbol)),
-            State::Word(tail) => Some(self.step_word(*tail, symbol)),
-            State::Apostrophe(letters) => self.step_apostrophe(letters, symbol),
-            State::WordApostrophe(letters) => self.step_word_apostrophe(letters, symbol),
-            State::Space { newline, after, last } => {
+            PieceState::Start => Some(self.begin_piece(symbol)),
+            PieceState::Word(tail) => Some(self.step_word(*tail, symbol)),
+            PieceState::Apostrophe(letters) => self.step_apostrophe(letters, symbol),
+            PieceState::WordApostrophe(letters) => self.step_word_apostrophe(letters, symbol),
+            PieceState::Space { newline, after, last } => {
                 Some(self.step_space(*newline, *after, *last, symbol))
             }
-            State::Complete => Some(self.cut(symbol)),
-            State::Number(digits) => match symbol {
+            PieceState::Complete => Some(self.cut_before(symbol)),
+            PieceState::Number(digits) => match symbol {
                 Symbol::Char(CharSet::NUMBER, _) if self.grammar.number_digits_max.is_none() => {
-                    Some((State::Number(0), Actions::NONE))
+                    Some((PieceState::Number(0), Actions::NONE))
                 }
                 Symbol::Char(CharSet::NUMBER, _)
                     if Some(*digits) < self.grammar.number_digits_max =>
                 {
-                    Some((State::Number(digits + 1), Actions::NONE))
+                    Some((PieceState::Number(digits + 1), Actions::NONE))
                 }
-                _ => Some(self.cut(symbol)),
+                _ => Some(self.cut_before(symbol)),
             },
-            State::Sign { prefix } => match symbol {
-                Symbol::Char(atom, _) if *prefix && self.word().meets(atom) => {
+            PieceState::Sign { prefix } => match symbol {
+                Symbol::Char(atom, _) if *prefix && self.word_set().intersects(atom) => {
                     Some(self.begin_word(atom))
                 }
                 _ => Some(self.step_punctuation(symbol)),
             },
-            State::Punctuation => Some(self.step_punctuation(symbol)),
-            State::PunctuationTail => match symbol {
-                Symbol::Char(atom, _) if self.grammar.punctuation_tail.meets(atom) => {
-                    Some((State::PunctuationTail, Actions::NONE))
+            PieceState::Punctuation => Some(self.step_punctuation(symbol)),
+            PieceState::PunctuationTail => match symbol {
+                Symbol::Char(atom, _) if self.grammar.punctuation_tail.intersects(atom) => {
+                    Some((PieceState::PunctuationTail, Actions::NONE))
                 }
-                _ => Some(self.cut(symbol)),
+                _ => Some(self.cut_before(symbol)),
             },
         }
     }
 
-    /// The first character of a piece.
-    fn start(&self, symbol: Symbol) -> Move {
-        let Symbol::Char(atom, _) = symbol else { return (State::Start, Actions::NONE) };
+    /// Reads the first character of a piece.
+    fn begin_piece(&self, symbol: Symbol) -> PieceTransition {
+        let Symbol::Char(atom, _) = symbol else { return (PieceState::Start, Actions::NONE) };
         let state = match atom {
-            _ if self.word().meets(atom) => return self.begin_word(atom),
+            _ if self.word_set().intersects(atom) => return self.begin_word(atom),
             CharSet::NUMBER => self.begin_number(),
-            CharSet::NEWLINE if self.grammar.space_to_newline => return self.newline(),
-            _ if CharSet::SPACE.meets(atom) => {
-                State::Space { newline: false, after: 1, last: atom }
+            CharSet::NEWLINE if self.grammar.space_to_newline => return self.begin_newline(),
+            _ if CharSet::SPACE.intersects(atom) => {
+                PieceState::Space { newline: false, after: 1, last: atom }
             }
-            CharSet::APOSTROPHE if self.grammar.contractions.place == Place::Piece => {
-                State::Apostrophe(Vec::new())
+            CharSet::APOSTROPHE if self.grammar.contractions.place == ContractionPlace::Piece => {
+                PieceState::Apostrophe(Vec::new())
             }
-            _ => self.sign(atom),
+            _ => self.begin_sign(atom),
         };
         (state, Actions::NONE)
     }
 
-    /// A piece ends before this character, which starts the next.
-    fn cut(&self, symbol: Symbol) -> Move {
-        let (state, actions) = self.start(symbol);
-        (state, actions.and(Actions::CUT_HERE))
+    /// Ends the piece before this character, which begins the next piece.
+    fn cut_before(&self, symbol: Symbol) -> PieceTransition {
+        let (state, actions) = self.begin_piece(symbol);
+        (state, actions.union(Actions::CUT_HERE))
     }
 
-    fn begin_number(&self) -> State {
-        State::Number(u32::from(self.grammar.number_digits_max.is_some()))
+    /// Returns the state after the first digit.
+    fn begin_number(&self) -> PieceState {
+        PieceState::Number(u32::from(self.grammar.number_digits_max.is_some()))
     }
 
-    fn sign(&self, atom: CharSet) -> State {
-        State::Sign { prefix: self.grammar.word_prefix.meets(atom) }
+    /// Returns the state after a first character of punctuation.
+    fn begin_sign(&self, atom: CharSet) -> PieceState {
+        PieceState::Sign { prefix: self.grammar.word_prefix.intersects(atom) }
     }
 
-    fn newline(&self) -> Move {
-        (State::Space { newline: true, after: 0, last: CharSet::NEWLINE }, Actions::SET_MARK_0)
+    /// Returns the state after a newline, where `space_to_newline` ends a piece at the last one.
+    fn begin_newline(&self) -> PieceTransition {
+        (PieceState::Space { newline: true, after: 0, last: CharSet::NEWLINE }, Actions::SET_MARK_0)
     }
 
-    fn begin_word(&self, atom: CharSet) -> Move {
+    /// Reads the first letter of a word, behind its prefix if it has one.
+    fn begin_word(&self, atom: CharSet) -> PieceTransition {
         match self.grammar.word_case {
-            Case::Splits if atom == CharSet::UPPER => (State::Word(Tail::Upper), Actions::NONE),
-            Case::Splits if atom != CharSet::LL => {
-                (State::Word(Tail::Caseless), Actions::SET_MARK_0)
+            WordCase::Splits if atom == CharSet::UPPER => {
+                (PieceState::Word(WordTail::Upper), Actions::NONE)
             }
-            _ => (State::Word(Tail::Lower), Actions::NONE),
+            WordCase::Splits if atom != CharSet::LL => {
+                (PieceState::Word(WordTail::Caseless), Actions::SET_MARK_0)
+            }
+            _ => (PieceState::Word(WordTail::Lower), Actions::NONE),
         }
     }
 
-    fn step_word(&self, tail: Tail, symbol: Symbol) -> Move {
-        let give_back = match tail {
-            Tail::CaselessUpper => Actions::CUT_MARK_0,
+    /// Reads a character behind letters.
+    fn step_word(&self, tail: WordTail, symbol: Symbol) -> PieceTransition {
+        let release_capitals = match tail {
+            WordTail::CaselessUpper => Actions::CUT_MARK_0,
             _ => Actions::NONE,
         };
         match symbol {
-            Symbol::Char(atom, _) if self.word().meets(atom) => {
+            Symbol::Char(atom, _) if self.word_set().intersects(atom) => {
                 match (self.grammar.word_case, tail, atom) {
-                    (Case::Ignored, ..) | (_, _, CharSet::LL) => {
-                        (State::Word(Tail::Lower), Actions::NONE)
+                    (WordCase::Ignored, ..) | (_, _, CharSet::LL) => {
+                        (PieceState::Word(WordTail::Lower), Actions::NONE)
                     }
-                    (_, Tail::Lower, CharSet::UPPER) => self.cut(symbol),
-                    (_, Tail::Lower, _) => (State::Word(Tail::Lower), Actions::NONE),
-                    (_, Tail::Upper, CharSet::UPPER) => (State::Word(Tail::Upper), Actions::NONE),
-                    (_, _, CharSet::UPPER) => (State::Word(Tail::CaselessUpper), Actions::NONE),
-                    _ => (State::Word(Tail::Caseless), Actions::SET_MARK_0),
+                    (_, WordTail::Lower, CharSet::UPPER) => self.cut_before(symbol),
+                    (_, WordTail::Lower, _) => (PieceState::Word(WordTail::Lower), Actions::NONE),
+                    (_, WordTail::Upper, CharSet::UPPER) => {
+                        (PieceState::Word(WordTail::Upper), Actions::NONE)
+                    }
+                    (_, _, CharSet::UPPER) => {
+                        (PieceState::Word(WordTail::CaselessUpper), Actions::NONE)
+                    }
+                    _ => (PieceState::Word(WordTail::Caseless), Actions::SET_MARK_0),
                 }
             }
             Symbol::Char(CharSet::APOSTROPHE, _)
-                if self.grammar.contractions.place == Place::Suffix =>
+                if self.grammar.contractions.place == ContractionPlace::Suffix =>
             {
-                (State::WordApostrophe(Vec::new()), give_back.and(Actions::SET_MARK_1))
+                (
+                    PieceState::WordApostrophe(Vec::new()),
+                    release_capitals.union(Actions::SET_MARK_1),
+                )
             }
             _ => {
-                let (state, actions) = self.cut(symbol);
-                (state, actions.and(give_back))
+                let (state, actions) = self.cut_before(symbol);
+                (state, actions.union(release_capitals))
             }
         }
     }
 
-    fn step_punctuation(&self, symbol: Symbol) -> Move {
+    /// Reads a character behind punctuation.
+    fn step_punctuation(&self, symbol: Symbol) -> PieceTransition {
         match symbol {
-            Symbol::Char(atom, _) if self.punctuation().meets(atom) => {
-                (State::Punctuation, Actions::NONE)
+            Symbol::Char(atom, _) if self.punctuation_set().intersects(atom) => {
+                (PieceState::Punctuation, Actions::NONE)
             }
-            Symbol::Char(atom, _) if self.grammar.punctuation_tail.meets(atom) => {
-                (State::PunctuationTail, Actions::NONE)
+            Symbol::Char(atom, _) if self.grammar.punctuation_tail.intersects(atom) => {
+                (PieceState::PunctuationTail, Actions::NONE)
             }
-            _ => self.cut(symbol),
+            _ => self.cut_before(symbol),
         }
     }
 
-    fn step_space(&self, newline: bool, after: u8, last: CharSet, symbol: Symbol) -> Move {
+    /// Reads a character behind white space.
+    fn step_space(
+        &self,
+        newline: bool,
+        after: u8,
+        last: CharSet,
+        symbol: Symbol,
+    ) -> PieceTransition {
         let grammar = self.grammar;
         let to_newline = match newline && after > 0 {
             true => Actions::CUT_MARK_0,
@@ -233,25 +279,26 @@ impl Meaning<'_> {
         };
         let atom = match symbol {
             Symbol::Char(atom, _) => atom,
-            Symbol::End if grammar.space_to_end => return (State::Start, Actions::CUT_HERE),
-            Symbol::End => return (State::Start, to_newline.and(Actions::CUT_HERE)),
+            Symbol::End if grammar.space_to_end => return (PieceState::Start, Actions::CUT_HERE),
+            Symbol::End => return (PieceState::Start, to_newline.union(Actions::CUT_HERE)),
         };
         if atom == CharSet::NEWLINE && grammar.space_to_newline {
-            return self.newline();
+            return self.begin_newline();
         }
-        if CharSet::SPACE.meets(atom) {
-            let state = State::Space { newline, after: (after + 1).min(2), last: atom };
+        if CharSet::SPACE.intersects(atom) {
+            let state = PieceState::Space { newline, after: (after + 1).min(2), last: atom };
             return (state, Actions::SET_MARK_1);
         }
-        // Text follows. The last white space, if it is alone or left alone, may belong to it.
+        // Text follows, whose prefix may be the last white space: if the run is one character, or
+        // if `\s+(?!\S)` leaves the last one.
         let before_last = match after {
-            2 if grammar.space_leaves_last => to_newline.and(Actions::CUT_MARK_1),
+            2 if grammar.space_leaves_last => to_newline.union(Actions::CUT_MARK_1),
             _ => to_newline,
         };
         let alone = after == 1 || after == 2 && grammar.space_leaves_last;
         let (state, actions) = if alone
-            && self.word().meets(atom)
-            && grammar.word_prefix.meets(last)
+            && self.word_set().intersects(atom)
+            && grammar.word_prefix.intersects(last)
         {
             self.begin_word(atom)
         } else if alone && last == CharSet::BLANK && atom == CharSet::NUMBER && grammar.number_blank
@@ -259,73 +306,87 @@ impl Meaning<'_> {
             (self.begin_number(), Actions::NONE)
         } else if alone
             && last == CharSet::BLANK
-            && self.punctuation().meets(atom)
+            && self.punctuation_set().intersects(atom)
             && grammar.punctuation_blank
         {
-            (State::Punctuation, Actions::NONE)
+            (PieceState::Punctuation, Actions::NONE)
         } else {
-            self.cut(symbol)
+            self.cut_before(symbol)
         };
-        (state, actions.and(before_last))
+        (state, actions.union(before_last))
     }
 
-    /// Reads a letter after an apostrophe: the letters if an ending goes on, and if it is complete.
-    fn contraction(&self, letters: &[Symbol], symbol: Symbol) -> Option<(Vec<Symbol>, bool)> {
+    /// Appends a letter behind an apostrophe. Returns the letters if they begin an ending, and
+    /// whether they are an ending.
+    fn extend_contraction(
+        &self,
+        letters: &[Symbol],
+        symbol: Symbol,
+    ) -> Option<(Vec<Symbol>, bool)> {
         let mut longer = letters.to_vec();
         longer.push(symbol);
         let spelled: Vec<u8> = longer.iter().map(Symbol::letter).collect::<Option<_>>()?;
         let endings = &self.grammar.contractions.endings;
-        let goes_on = endings.iter().any(|ending| ending.as_bytes().starts_with(&spelled));
-        let complete = endings.iter().any(|ending| ending.as_bytes() == spelled);
-        goes_on.then_some((longer, complete))
+        let is_prefix = endings.iter().any(|ending| ending.as_bytes().starts_with(&spelled));
+        let is_complete = endings.iter().any(|ending| ending.as_bytes() == spelled);
+        is_prefix.then_some((longer, is_complete))
     }
 
-    fn step_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<Move> {
-        let prefix = self.grammar.word_prefix.meets(CharSet::APOSTROPHE);
-        match self.contraction(letters, symbol) {
-            Some((_, true)) => Some((State::Complete, Actions::NONE)),
-            // Without a prefix, letters that become no contraction are a word after a lone sign.
+    /// Reads a character behind an apostrophe that begins a piece, and `letters`.
+    fn step_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<PieceTransition> {
+        let prefix = self.grammar.word_prefix.intersects(CharSet::APOSTROPHE);
+        match self.extend_contraction(letters, symbol) {
+            Some((_, true)) => Some((PieceState::Complete, Actions::NONE)),
+            // If these letters become no contraction, the apostrophe is a piece and they are a
+            // word, where words take no apostrophe as their prefix. Mark 1 stands between the two.
             Some((longer, false)) if letters.is_empty() && !prefix => {
-                Some((State::Apostrophe(longer), Actions::SET_MARK_1))
+                Some((PieceState::Apostrophe(longer), Actions::SET_MARK_1))
             }
-            Some((longer, false)) => Some((State::Apostrophe(longer), Actions::NONE)),
+            Some((longer, false)) => Some((PieceState::Apostrophe(longer), Actions::NONE)),
             None if letters.is_empty() || prefix => {
-                self.replay(self.sign(CharSet::APOSTROPHE), letters, symbol, Actions::NONE)
+                self.replay(self.begin_sign(CharSet::APOSTROPHE), letters, symbol, Actions::NONE)
             }
-            None => self.replay(State::Start, letters, symbol, Actions::CUT_MARK_1),
+            None => self.replay(PieceState::Start, letters, symbol, Actions::CUT_MARK_1),
         }
     }
 
-    fn step_word_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<Move> {
-        match self.contraction(letters, symbol) {
-            Some((_, true)) => Some((State::Complete, Actions::NONE)),
-            Some((longer, false)) => Some((State::WordApostrophe(longer), Actions::NONE)),
-            None => {
-                self.replay(self.sign(CharSet::APOSTROPHE), letters, symbol, Actions::CUT_MARK_1)
-            }
+    /// Reads a character behind a word, an apostrophe and `letters`.
+    fn step_word_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<PieceTransition> {
+        match self.extend_contraction(letters, symbol) {
+            Some((_, true)) => Some((PieceState::Complete, Actions::NONE)),
+            Some((longer, false)) => Some((PieceState::WordApostrophe(longer), Actions::NONE)),
+            None => self.replay(
+                self.begin_sign(CharSet::APOSTROPHE),
+                letters,
+                symbol,
+                Actions::CUT_MARK_1,
+            ),
         }
     }
 
-    /// No contraction after all: goes on as if `letters` had been read in `state`, then `symbol`.
+    /// Reads `letters` in `state` and then `symbol`, because they are no contraction after all.
+    /// Returns the last transition with the actions of `first` added; `None` if two marks cannot
+    /// express it.
     fn replay(
         &self,
-        mut state: State,
+        mut state: PieceState,
         letters: &[Symbol],
         symbol: Symbol,
         first: Actions,
-    ) -> Option<Move> {
+    ) -> Option<PieceTransition> {
         for &letter in letters {
-            // A cut among the letters would need a third mark.
+            // A cut between two of the letters would need a third mark.
             let (next, Actions::NONE) = self.step(&state, letter)? else { return None };
             state = next;
         }
         let (state, actions) = self.step(&state, symbol)?;
-        let marks = actions.holds(Actions::CUT_MARK_0) || actions.holds(Actions::CUT_MARK_1);
-        (first == Actions::NONE || !marks).then_some((state, actions.and(first)))
+        let marks = actions.contains(Actions::CUT_MARK_0) || actions.contains(Actions::CUT_MARK_1);
+        (first == Actions::NONE || !marks).then_some((state, actions.union(first)))
     }
 }
 
 impl Symbol {
+    /// Returns the letter that the symbol spells in a contraction.
     fn letter(&self) -> Option<u8> {
         match self {
             Self::Char(_, letter) => *letter,
@@ -334,8 +395,8 @@ impl Symbol {
     }
 }
 
-/// The atom of a class; ASCII has finer ones, see `Meaning::symbol`.
-pub(crate) fn atom(class: Class) -> CharSet {
+/// Returns the atom of a Unicode class. `Meaning::symbol` divides the classes of ASCII further.
+pub(crate) fn atom_of(class: Class) -> CharSet {
     match class {
         Class::Upper => CharSet::UPPER,
         Class::Lower => CharSet::LL,
@@ -347,18 +408,18 @@ pub(crate) fn atom(class: Class) -> CharSet {
     }
 }
 
-impl State {
-    /// What the state has read, in words.
+impl PieceState {
+    /// Returns the state in words, as Python's `grammar()` shows it: `"newline, one blank"`.
     pub(crate) fn name(&self) -> String {
         let spelled = |letters: &[Symbol]| -> String {
             letters.iter().filter_map(Symbol::letter).map(char::from).collect()
         };
         match self {
             Self::Start => "start".to_owned(),
-            Self::Word(Tail::Lower) => "word".to_owned(),
-            Self::Word(Tail::Upper) => "capitals".to_owned(),
-            Self::Word(Tail::Caseless) => "caseless".to_owned(),
-            Self::Word(Tail::CaselessUpper) => "caseless, capitals".to_owned(),
+            Self::Word(WordTail::Lower) => "word".to_owned(),
+            Self::Word(WordTail::Upper) => "capitals".to_owned(),
+            Self::Word(WordTail::Caseless) => "caseless".to_owned(),
+            Self::Word(WordTail::CaselessUpper) => "caseless, capitals".to_owned(),
             Self::Number(0) => "number".to_owned(),
             Self::Number(digits) => format!("number of {digits}"),
             Self::Sign { .. } => "sign".to_owned(),

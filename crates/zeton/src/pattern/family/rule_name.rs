@@ -1,27 +1,30 @@
-//! Which rule of a grammar made a piece.
+//! The name of the rule that matched a piece: `"word"` for ` I`, `"contraction"` for `'m`.
+//!
+//! The splitter's table does not record the alternative of the pattern that matched.
+//! [`Grammar::rule_of`] finds it from the first characters of the piece, for `explain`.
 
 use super::char_set::CharSet;
-use super::grammar::{Grammar, Place};
+use super::grammar::{ContractionPlace, Grammar};
 use super::meaning::{Meaning, Symbol};
 use crate::sys::unicode::read_char;
 
-/// The rules that every pattern of the family has, in its order.
+/// The five rules that every pattern of the family has, in the order of the pattern.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RuleName {
-    /// `'s`, `'ll`, … as a piece of its own.
+    /// A contraction that is a piece of its own, such as `'s` and `'ll`.
     Contraction,
-    /// Letters, with what belongs to them.
+    /// Letters with their prefix and suffix, such as ` word` and `don't`.
     Word,
-    /// Digits, perhaps after a space.
+    /// Digits, perhaps after a space, such as `123`.
     Number,
-    /// Signs, perhaps after a space and before newlines.
+    /// Punctuation, perhaps after a space and before newlines, such as ` !\n`.
     Punctuation,
     /// White space.
     Space,
 }
 
 impl RuleName {
-    /// Returns the rule in one word.
+    /// Returns the rule's name in one lower-case word, as `explain` prints it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,12 +38,12 @@ impl RuleName {
 }
 
 impl Grammar {
-    /// Returns the rule that made a piece of this grammar: of the rules, the first that can begin as
-    /// the piece does.
+    /// Returns the rule that matched a piece of this grammar: the first rule of the pattern that
+    /// can begin as the piece does. An empty piece counts as white space.
     ///
     /// ```
     /// use zeton::pattern::{Grammar, NANOCHAT};
-    /// let grammar = Grammar::of(NANOCHAT).unwrap();
+    /// let grammar = Grammar::recognise(NANOCHAT).unwrap();
     /// let rules = [" I", "'m", "42", " !\n", "  "].map(|piece| grammar.rule_of(piece.as_bytes()).name());
     /// assert_eq!(rules, ["word", "contraction", "number", "punctuation", "space"]);
     /// ```
@@ -62,19 +65,20 @@ impl Grammar {
         let mut symbols = symbols.peekable();
         let Some((first, _)) = symbols.next() else { return RuleName::Space };
         let second = symbols.peek().map_or(CharSet::NONE, |(atom, _)| *atom);
-        if first == CharSet::APOSTROPHE && self.contractions.place == Place::Piece {
+        if first == CharSet::APOSTROPHE && self.contractions.place == ContractionPlace::Piece {
             let spelled: Option<Vec<u8>> = symbols.map(|(_, letter)| letter).collect();
             let is_ending = |ending: &String| Some(ending.as_bytes()) == spelled.as_deref();
             if self.contractions.endings.iter().any(is_ending) {
                 return RuleName::Contraction;
             }
         }
-        let word = meaning.word();
-        if word.meets(first) || self.word_prefix.meets(first) && word.meets(second) {
+        let word = meaning.word_set();
+        if word.intersects(first) || self.word_prefix.intersects(first) && word.intersects(second) {
             RuleName::Word
         } else if first == CharSet::NUMBER || first == CharSet::BLANK && second == CharSet::NUMBER {
             RuleName::Number
-        } else if CharSet::SPACE.meets(first) && !meaning.punctuation().meets(second) {
+        } else if CharSet::SPACE.intersects(first) && !meaning.punctuation_set().intersects(second)
+        {
             RuleName::Space
         } else {
             RuleName::Punctuation

@@ -1,63 +1,80 @@
-//! The text of a pattern becomes a tree, as far as the family of patterns needs.
+//! Parses the text of a pattern into an [`Ast`], for the syntax that the family uses.
 //!
-//! Everything this reader does not know (ranges, lazy repeats, look-behind, flags but for `i`, …)
-//! makes it answer `None`, and the pattern goes another way: it never guesses.
+//! For example, ` ?\p{N}{1,3}+` parses as
+//!
+//! ```text
+//! Concat ─┬─ Repetition { Set(BLANK),  0..1 }
+//!         └─ Repetition { Set(NUMBER), 1..3, possessive }
+//! ```
+//!
+//! Any other syntax (ranges, lazy repetition, look-behind, flags except `i`) makes the parser
+//! return `None`, and the pattern is compiled by `dfa/` instead. The parser never guesses a
+//! meaning.
 
 use super::char_set::CharSet;
 
-/// A part of a pattern.
+/// A node of a parsed pattern.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Node {
-    /// One character of a set.
-    CharSet(CharSet),
-    /// One of these letters; `true` where case is ignored.
+pub(crate) enum Ast {
+    /// One character of a set: `\p{L}`, `[^\s\p{L}]`, `/`.
+    Set(CharSet),
+    /// One of these ASCII letters, as in `[sdmt]`; `true` where case is ignored.
     Letters(Vec<u8>, bool),
-    /// One after the other.
-    Concat(Vec<Node>),
-    /// The first that matches.
-    Alternatives(Vec<Node>),
-    /// `node{least,most}`, greedy.
-    Repeat { node: Box<Node>, least: u32, most: u32, possessive: bool },
-    /// `(?!\S)`.
-    NoTextAhead,
-    /// `$`: the end of the text.
-    End,
+    /// One node after another; empty for the empty pattern.
+    Concat(Vec<Ast>),
+    /// The first node that matches: `ll|ve|re`.
+    Alternation(Vec<Ast>),
+    /// `child{min,max}`, greedy.
+    Repetition { child: Box<Ast>, min: u32, max: u32, possessive: bool },
+    /// `(?!\S)`: white space or the end of the text follows.
+    NotBeforeText,
+    /// `$` or `\z`: the end of the text.
+    EndOfText,
 }
 
-/// `most` of a repeat without an upper bound.
+/// `max` of a repetition without an upper bound.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
-/// How deep groups may nest; the patterns of the family need two.
+/// Deepest nesting of groups that is parsed, because the parser recurses. The patterns of the
+/// family nest two deep.
 const DEPTH_MAX: u32 = 16;
 
-/// Reads a pattern into its top-level alternatives.
-pub(crate) fn read(pattern: &str) -> Option<Vec<Node>> {
-    Reader::of(pattern).whole()
+/// Parses a pattern into its top-level alternatives; `None` if it has any other syntax.
+pub(crate) fn parse(pattern: &str) -> Option<Vec<Ast>> {
+    PatternParser::new(pattern).pattern()
 }
 
-/// Returns what is left of a pattern from the first part on that this reader does not know.
-pub(crate) fn unknown(pattern: &str) -> Option<&str> {
-    let mut reader = Reader::of(pattern);
-    reader.whole().is_none().then_some(reader.last)
+/// Returns the pattern from its first unsupported part on, or `None` if all of it parses.
+///
+/// For example, `[\p{N}\p{Han}]| ` yields `\p{Han}]| `. `EnginePath::why` shows that to the user.
+pub(crate) fn find_unsupported(pattern: &str) -> Option<&str> {
+    let mut parser = PatternParser::new(pattern);
+    parser.pattern().is_none().then_some(parser.last)
 }
 
-struct Reader<'p> {
+/// A recursive-descent parser. Its methods consume from `rest` and return `None` at the first
+/// syntax that the family does not have.
+struct PatternParser<'p> {
+    /// The text that is not parsed yet.
     rest: &'p str,
-    /// What was left at the last atom, or member of a class.
+    /// The value of `rest` at the start of the last atom or class member, for error messages.
     last: &'p str,
+    /// Groups that are open.
     depth: u32,
 }
 
-impl<'p> Reader<'p> {
-    fn of(pattern: &'p str) -> Self {
+impl<'p> PatternParser<'p> {
+    fn new(pattern: &'p str) -> Self {
         Self { rest: pattern, last: pattern, depth: 0 }
     }
 
-    fn whole(&mut self) -> Option<Vec<Node>> {
+    /// Parses the whole pattern.
+    fn pattern(&mut self) -> Option<Vec<Ast>> {
         let alternatives = self.alternatives(false)?;
         self.rest.is_empty().then_some(alternatives)
     }
 
+    /// Consumes `text` if it is next; returns whether it was.
     fn take(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -68,13 +85,15 @@ impl<'p> Reader<'p> {
         }
     }
 
+    /// Consumes and returns the next character.
     fn take_char(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
         Some(c)
     }
 
-    fn alternatives(&mut self, ignore_case: bool) -> Option<Vec<Node>> {
+    /// Parses `a|b|c`, up to a closing parenthesis or the end.
+    fn alternatives(&mut self, ignore_case: bool) -> Option<Vec<Ast>> {
         let mut all = vec![self.concat(ignore_case)?];
         while self.take("|") {
             all.push(self.concat(ignore_case)?);
@@ -82,22 +101,24 @@ impl<'p> Reader<'p> {
         Some(all)
     }
 
-    fn concat(&mut self, ignore_case: bool) -> Option<Node> {
+    /// Parses a sequence of repeated atoms; a sequence of one is that atom.
+    fn concat(&mut self, ignore_case: bool) -> Option<Ast> {
         let mut parts = Vec::new();
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
             let atom = self.atom(ignore_case)?;
-            parts.push(self.repeated(atom)?);
+            parts.push(self.repetition(atom)?);
         }
-        Some(if parts.len() == 1 { parts.remove(0) } else { Node::Concat(parts) })
+        Some(if parts.len() == 1 { parts.remove(0) } else { Ast::Concat(parts) })
     }
 
-    fn atom(&mut self, ignore_case: bool) -> Option<Node> {
+    /// Parses a group, a bracketed class, an assertion or a single character.
+    fn atom(&mut self, ignore_case: bool) -> Option<Ast> {
         self.last = self.rest;
         if self.take(r"(?!\S)") {
-            return Some(Node::NoTextAhead);
+            return Some(Ast::NotBeforeText);
         }
         if self.take("$") || self.take(r"\z") {
-            return Some(Node::End);
+            return Some(Ast::EndOfText);
         }
         if self.take("(?i:") {
             return self.group(true);
@@ -114,7 +135,8 @@ impl<'p> Reader<'p> {
         self.member(ignore_case)
     }
 
-    fn group(&mut self, ignore_case: bool) -> Option<Node> {
+    /// Parses the inside of a group and its closing parenthesis.
+    fn group(&mut self, ignore_case: bool) -> Option<Ast> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return None;
@@ -122,11 +144,12 @@ impl<'p> Reader<'p> {
         let mut all = self.alternatives(ignore_case)?;
         self.depth -= 1;
         let closed = self.take(")");
-        closed.then(|| if all.len() == 1 { all.remove(0) } else { Node::Alternatives(all) })
+        closed.then(|| if all.len() == 1 { all.remove(0) } else { Ast::Alternation(all) })
     }
 
-    /// The inside of `[…]`: only properties and single characters, no ranges, no set operators.
-    fn class(&mut self, ignore_case: bool) -> Option<Node> {
+    /// Parses the inside of `[…]`: properties and single characters, no ranges and no set
+    /// operators.
+    fn class(&mut self, ignore_case: bool) -> Option<Ast> {
         let negated = self.take("^");
         let (mut set, mut letters) = (CharSet::NONE, Vec::new());
         while !self.take("]") {
@@ -134,8 +157,8 @@ impl<'p> Reader<'p> {
                 return None;
             }
             match self.member(ignore_case)? {
-                Node::CharSet(members) => set = set | members,
-                Node::Letters(members, _) => letters.extend(members),
+                Ast::Set(members) => set = set | members,
+                Ast::Letters(members, _) => letters.extend(members),
                 _ => return None,
             }
             if self.rest.starts_with('-') {
@@ -143,15 +166,15 @@ impl<'p> Reader<'p> {
             }
         }
         match (set.is_empty(), letters.is_empty(), negated) {
-            (false, true, false) => Some(Node::CharSet(set)),
-            (false, true, true) => Some(Node::CharSet(!set)),
-            (true, false, false) => Some(Node::Letters(letters, ignore_case)),
+            (false, true, false) => Some(Ast::Set(set)),
+            (false, true, true) => Some(Ast::Set(!set)),
+            (true, false, false) => Some(Ast::Letters(letters, ignore_case)),
             _ => None,
         }
     }
 
-    /// One character or property, alone or inside a class.
-    fn member(&mut self, ignore_case: bool) -> Option<Node> {
+    /// Parses one character or property, alone or inside a class.
+    fn member(&mut self, ignore_case: bool) -> Option<Ast> {
         self.last = self.rest;
         let set = match self.take_char()? {
             '\\' => return self.escape(ignore_case),
@@ -160,15 +183,17 @@ impl<'p> Reader<'p> {
             '\n' => CharSet::LF,
             '\'' => CharSet::APOSTROPHE,
             '/' => CharSet::SLASH,
-            c if c.is_ascii_alphabetic() => return Some(Node::Letters(vec![c as u8], ignore_case)),
+            c if c.is_ascii_alphabetic() => return Some(Ast::Letters(vec![c as u8], ignore_case)),
             _ => return None,
         };
-        Some(Node::CharSet(set))
+        Some(Ast::Set(set))
     }
 
-    fn escape(&mut self, ignore_case: bool) -> Option<Node> {
-        Some(Node::CharSet(match self.take_char()? {
-            // Where case is ignored, a property also holds what folds to its members.
+    /// Parses the part of an escape behind its backslash.
+    fn escape(&mut self, ignore_case: bool) -> Option<Ast> {
+        Some(Ast::Set(match self.take_char()? {
+            // Where case is ignored, a property also contains each character that folds to one of
+            // its members. For example, U+0345 is a mark, and `(?i:\p{L})` matches it.
             'p' | 'P' if ignore_case => return None,
             's' => CharSet::SPACE,
             'S' => !CharSet::SPACE,
@@ -183,6 +208,7 @@ impl<'p> Reader<'p> {
         }))
     }
 
+    /// Parses the name of a property: `{Lu}`, or one letter without braces.
     fn property(&mut self) -> Option<CharSet> {
         let name = if self.take("{") {
             let (name, rest) = self.rest.split_once('}')?;
@@ -206,8 +232,9 @@ impl<'p> Reader<'p> {
         })
     }
 
-    fn repeated(&mut self, node: Node) -> Option<Node> {
-        let (least, most) = if self.take("?") {
+    /// Parses the quantifier behind an atom, if there is one.
+    fn repetition(&mut self, node: Ast) -> Option<Ast> {
+        let (min, max) = if self.take("?") {
             (0, 1)
         } else if self.take("*") {
             (0, UNBOUNDED)
@@ -216,24 +243,25 @@ impl<'p> Reader<'p> {
         } else if self.take("{") {
             let (bounds, rest) = self.rest.split_once('}')?;
             self.rest = rest;
-            let (least, most) = bounds.split_once(',').unwrap_or((bounds, bounds));
-            let most = if most.is_empty() { UNBOUNDED } else { number(most)? };
-            (number(least)?, most)
+            let (min, max) = bounds.split_once(',').unwrap_or((bounds, bounds));
+            let max = if max.is_empty() { UNBOUNDED } else { parse_bound(max)? };
+            (parse_bound(min)?, max)
         } else {
             return Some(node);
         };
         let possessive = self.take("+");
         if self.rest.starts_with(['?', '*', '+', '{'])
-            || matches!(node, Node::NoTextAhead | Node::End)
+            || matches!(node, Ast::NotBeforeText | Ast::EndOfText)
         {
             return None;
         }
-        Some(Node::Repeat { node: Box::new(node), least, most, possessive })
+        Some(Ast::Repetition { child: Box::new(node), min, max, possessive })
     }
 }
 
-/// Reads a bound: digits only, as few as any pattern of the family needs.
-fn number(digits: &str) -> Option<u32> {
+/// Parses a bound of a repetition: one to four ASCII digits. No pattern of the family needs more,
+/// and four digits cannot be [`UNBOUNDED`].
+fn parse_bound(digits: &str) -> Option<u32> {
     let plain = digits.len() <= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| digits.parse().ok())?
 }
@@ -243,37 +271,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_the_family_uses() {
-        let alternatives = read(r" ?\p{N}{1,3}+|\s++$").unwrap();
-        let repeat = |set, least, most, possessive| Node::Repeat {
-            node: Box::new(Node::CharSet(set)),
-            least,
-            most,
+    fn parses_the_syntax_of_the_family() {
+        let alternatives = parse(r" ?\p{N}{1,3}+|\s++$").unwrap();
+        let repeat = |set, min, max, possessive| Ast::Repetition {
+            child: Box::new(Ast::Set(set)),
+            min,
+            max,
             possessive,
         };
         assert_eq!(
             alternatives,
             [
-                Node::Concat(vec![
+                Ast::Concat(vec![
                     repeat(CharSet::BLANK, 0, 1, false),
                     repeat(CharSet::NUMBER, 1, 3, true)
                 ]),
-                Node::Concat(vec![repeat(CharSet::SPACE, 1, UNBOUNDED, true), Node::End]),
+                Ast::Concat(vec![repeat(CharSet::SPACE, 1, UNBOUNDED, true), Ast::EndOfText]),
             ]
         );
     }
 
     #[test]
-    fn says_what_it_does_not_know() {
-        assert_eq!(unknown(r"\p{L}+|[\p{N}\p{Han}]| "), Some(r"\p{Han}]| "));
-        assert_eq!(unknown(r" ?\w+"), Some(r"\w+"));
-        assert_eq!(unknown(" [A-Z]"), Some("A-Z]"));
-        assert_eq!(unknown(r"\p{L}+"), None);
+    fn finds_the_first_unsupported_part() {
+        assert_eq!(find_unsupported(r"\p{L}+|[\p{N}\p{Han}]| "), Some(r"\p{Han}]| "));
+        assert_eq!(find_unsupported(r" ?\w+"), Some(r"\w+"));
+        assert_eq!(find_unsupported(" [A-Z]"), Some("A-Z]"));
+        assert_eq!(find_unsupported(r"\p{L}+"), None);
     }
 
     #[test]
-    fn leaves_alone_what_it_does_not_know() {
-        let unknown = [
+    fn refuses_unsupported_syntax() {
+        let unsupported = [
             "[a-z]",
             "a.b",
             "(?=x)",
@@ -282,14 +310,14 @@ mod tests {
             "[[:alpha:]]",
             r"[\p{L}&&\p{N}]",
             "(",
-            // U+0345 is a mark, and a letter where case is ignored.
             r"\p{N}{+1,3}",
             r"\p{N}{1,4294967295}",
+            // U+0345 is a mark, and a letter where case is ignored.
             r"(?i:\p{L}+)",
             r"(?i: ?[^\s\p{L}\p{N}]+)",
         ];
-        for pattern in unknown {
-            assert_eq!(read(pattern), None, "{pattern}");
+        for pattern in unsupported {
+            assert_eq!(parse(pattern), None, "{pattern}");
         }
     }
 }

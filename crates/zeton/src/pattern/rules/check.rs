@@ -1,37 +1,48 @@
-//! What rules may not say, and where they say it.
+//! Checks rules: refuses a contradiction or an excess, and names its path in the rules.
+//!
+//! For example, `{"rules":1,"keep":["a"],"keep_words":["a"]}` is refused with `keep_words[0]: "a"
+//! is also keep[0], which is wherever it stands`, because the first rule leaves the second nothing
+//! to match. `Rules::recognise` calls [`Rules::check`], so that the rest of the engine handles
+//! consistent rules only. `python/zeton/rules/check.py` makes the same checks on construction.
 
 use std::collections::HashMap;
 
 use regex_syntax::hir::ClassUnicode;
 
 use super::{
-    Base, Case, Digits, From, GROUP_MAX, ISOLATES_MAX, LITERAL_BYTES_MAX, LITERALS_MAX, RUNS_MAX,
-    Rules, Underscores, refused,
+    BaseGrammar, CaseStyle, Digits, DigitsFrom, GROUP_MAX, ISOLATES_MAX, LITERAL_BYTES_MAX,
+    LITERALS_MAX, RUNS_MAX, Rules, UnderscoreStyle, rules_error,
 };
 use crate::pattern::PATTERN_BYTES_MAX;
 use crate::sys::error::Error;
 use crate::sys::unicode::script;
 
-/// Digits that a version has at most.
+/// Maximum number of digits of a version that an error message repeats.
 const VERSION_DIGITS_MAX: usize = 9;
 
-/// Refuses rules of another version, before a field is met that this one does not know.
-pub(super) fn version(after_mark: &str) -> Result<(), Error> {
-    let version = after_mark.trim_start().split(|c: char| !c.is_ascii_digit()).next();
+/// Refuses rules of another version, before serde finds a field that this version does not have.
+///
+/// `after_start` is the JSON behind [`JSON_START`](super::JSON_START).
+pub(super) fn check_version(after_start: &str) -> Result<(), Error> {
+    let version = after_start.trim_start().split(|c: char| !c.is_ascii_digit()).next();
     match version.unwrap_or_default() {
         "" | "1" => Ok(()),
-        version if version.len() > VERSION_DIGITS_MAX => Err(refused("rules", "it is no version")),
-        version => Err(refused("rules", format!("{version} is a version to come; update zeton"))),
+        version if version.len() > VERSION_DIGITS_MAX => {
+            Err(rules_error("rules", "it is no version"))
+        }
+        version => {
+            Err(rules_error("rules", format!("{version} is a version to come; update zeton")))
+        }
     }
 }
 
 impl Rules {
-    /// Refuses what contradicts itself or is too much.
+    /// Refuses rules that contradict each other or exceed a limit.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.check_knobs()?;
         self.check_literals()?;
         if self.isolate.len() > ISOLATES_MAX {
-            return Err(refused(
+            return Err(rules_error(
                 "isolate",
                 format!("{} regexes, at most {ISOLATES_MAX}", self.isolate.len()),
             ));
@@ -41,58 +52,61 @@ impl Rules {
             if let Some(first) = known.insert((&isolate.regex, isolate.whole_word), at) {
                 let what =
                     format!("the same regex as isolate[{first}], which takes all its matches");
-                return Err(refused(&format!("isolate[{at}]"), what));
+                return Err(rules_error(&format!("isolate[{at}]"), what));
             }
             if isolate.regex.len() > PATTERN_BYTES_MAX {
                 let what = format!("{} bytes, at most {PATTERN_BYTES_MAX}", isolate.regex.len());
-                return Err(refused(&format!("isolate[{at}]"), what));
+                return Err(rules_error(&format!("isolate[{at}]"), what));
             }
-            isolate.read().map_err(|why| refused(&format!("isolate[{at}]"), why))?;
+            isolate.parse_regex().map_err(|why| rules_error(&format!("isolate[{at}]"), why))?;
         }
         self.check_runs()
     }
 
+    /// Refuses knobs without a grammar to change, and limits on digits out of range.
     fn check_knobs(&self) -> Result<(), Error> {
-        if self.pattern.is_some() && !Base::is_known(&self.base) {
-            return Err(refused("pattern", "a base is given too; give one of them"));
+        if self.pattern.is_some() && !BaseGrammar::is_default(&self.base) {
+            return Err(rules_error("pattern", "a base is given too; give one of them"));
         }
-        let of_grammar = [
+        let grammar_knobs = [
             ("digits", self.digits.is_some()),
             ("contractions", self.contractions.is_some()),
             ("leading_space", self.leading_space.is_some()),
             ("newlines", self.newlines.is_some()),
             ("marks", self.marks.is_some()),
-            ("case", matches!(self.case, Some(Case::Ignore | Case::Split))),
+            ("case", matches!(self.case, Some(CaseStyle::Ignore | CaseStyle::Split))),
             (
                 "underscores",
-                matches!(self.underscores, Some(Underscores::Sign | Underscores::Letter)),
+                matches!(self.underscores, Some(UnderscoreStyle::Sign | UnderscoreStyle::Letter)),
             ),
         ];
-        let instead = match (&self.pattern, self.base) {
+        let reason = match (&self.pattern, self.base) {
             (Some(_), _) => Some("a pattern of one's own says that itself"),
             (None, None) => Some("there is no grammar to change; give a base"),
             (None, Some(_)) => None,
         };
-        let changed = of_grammar.iter().find(|(_, changed)| *changed);
-        if let (Some(why), Some((knob, _))) = (instead, changed) {
-            return Err(refused(knob, why));
+        let knob = grammar_knobs.iter().find(|(_, is_set)| *is_set);
+        if let (Some(why), Some((knob, _))) = (reason, knob) {
+            return Err(rules_error(knob, why));
         }
         match (self.digits_from, self.digits) {
-            (_, Some(Digits::Most(digits))) if !(1..=16).contains(&digits) => {
-                Err(refused("digits", format!("{digits} digits; give 1 to 16, or \"any\"")))
+            (_, Some(Digits::Max(digits))) if !(1..=16).contains(&digits) => {
+                Err(rules_error("digits", format!("{digits} digits; give 1 to 16, or \"any\"")))
             }
-            (From::Right, None | Some(Digits::Any(_))) => {
-                Err(refused("digits_from", "from the right needs digits, a number from 1 to 16"))
-            }
+            (DigitsFrom::Right, None | Some(Digits::Any(_))) => Err(rules_error(
+                "digits_from",
+                "from the right needs digits, a number from 1 to 16",
+            )),
             _ => Ok(()),
         }
     }
 
+    /// Refuses literals that are empty, too long, too many, or in both lists.
     fn check_literals(&self) -> Result<(), Error> {
         let words = self.lexicon.iter().map(|lexicon| lexicon.words.len());
         let count = self.keep.len() + self.keep_words.len() + words.sum::<usize>();
         if count > LITERALS_MAX {
-            return Err(refused(
+            return Err(rules_error(
                 "",
                 format!("they have {count} literals and words, at most {LITERALS_MAX}"),
             ));
@@ -110,17 +124,18 @@ impl Rules {
                 if let (Some(first), "keep_words") = (kept.get(literal.as_str()), list) {
                     let what =
                         format!("{literal:?} is also keep[{first}], which is wherever it stands");
-                    return Err(refused(&format!("keep_words[{at}]"), what));
+                    return Err(rules_error(&format!("keep_words[{at}]"), what));
                 }
             }
         }
         Ok(())
     }
 
+    /// Refuses lexicons and groups that are empty, of no script, too many, or share a character.
     fn check_runs(&self) -> Result<(), Error> {
         let runs = self.lexicon.len() + self.groups.len();
         if runs > RUNS_MAX {
-            return Err(refused(
+            return Err(rules_error(
                 "",
                 format!("they have {runs} lexicons and groups, at most {RUNS_MAX}"),
             ));
@@ -128,66 +143,68 @@ impl Rules {
         for (at, lexicon) in self.lexicon.iter().enumerate() {
             let place = format!("lexicon[{at}]");
             let script = script(&lexicon.script).ok_or_else(|| {
-                refused(
+                rules_error(
                     &place,
                     format!("Unicode has no script {:?}; see its Scripts.txt", lexicon.script),
                 )
             })?;
             if lexicon.words.is_empty() {
-                return Err(refused(&place, "it has no words"));
+                return Err(rules_error(&place, "it has no words"));
             }
             for (at, word) in lexicon.words.iter().enumerate() {
                 let place = format!("{place}.words[{at}]");
                 check_literal(&place, word)?;
-                if let Some(other) = word.chars().find(|c| !holds(&script, *c)) {
+                if let Some(other) = word.chars().find(|c| !contains(&script, *c)) {
                     let name = &lexicon.script;
                     let what =
                         format!("{word:?} holds {other:?}, which is not {name}: no run has it");
-                    return Err(refused(&place, what));
+                    return Err(rules_error(&place, what));
                 }
             }
         }
         for (at, group) in self.groups.iter().enumerate() {
             let place = format!("groups[{at}]");
             if group.characters.is_empty() {
-                return Err(refused(&place, "it has no characters"));
+                return Err(rules_error(&place, "it has no characters"));
             }
             if !(1..=GROUP_MAX).contains(&group.size) || group.start >= group.size {
                 let (size, start) = (group.size, group.start);
                 let what = format!(
                     "size {size} and start {start}; a size is 1 to {GROUP_MAX}, a start below it"
                 );
-                return Err(refused(&place, what));
+                return Err(rules_error(&place, what));
             }
         }
-        let mut taken: Vec<(String, ClassUnicode)> = Vec::new();
+        let mut known_sets: Vec<(String, ClassUnicode)> = Vec::new();
         for (place, set) in self.run_sets() {
-            for (other, known) in &taken {
+            for (other, known) in &known_sets {
                 let mut both = known.clone();
                 both.intersect(&set);
                 if let Some(range) = both.ranges().first() {
                     let what =
                         format!("{:?} is in {other} too; a run is cut by one rule", range.start());
-                    return Err(refused(&place, what));
+                    return Err(rules_error(&place, what));
                 }
             }
-            taken.push((place, set));
+            known_sets.push((place, set));
         }
         Ok(())
     }
 }
 
+/// Refuses an empty or too long literal.
 fn check_literal(place: &str, literal: &str) -> Result<(), Error> {
     match literal.len() {
-        0 => Err(refused(place, "it is empty; a literal has at least one character")),
+        0 => Err(rules_error(place, "it is empty; a literal has at least one character")),
         bytes if bytes > LITERAL_BYTES_MAX => {
-            Err(refused(place, format!("it has {bytes} bytes, at most {LITERAL_BYTES_MAX}")))
+            Err(rules_error(place, format!("it has {bytes} bytes, at most {LITERAL_BYTES_MAX}")))
         }
         _ => Ok(()),
     }
 }
 
-fn holds(set: &ClassUnicode, c: char) -> bool {
+/// Returns whether a set contains a character, by binary search.
+fn contains(set: &ClassUnicode, c: char) -> bool {
     let at = set.ranges().partition_point(|range| range.end() < c);
     set.ranges().get(at).is_some_and(|range| range.start() <= c)
 }

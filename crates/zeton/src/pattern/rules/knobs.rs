@@ -1,36 +1,58 @@
-//! A known grammar and what is changed in it become a pattern of the family.
+//! Composes the pattern of rules from a base grammar and the knobs that change it.
+//!
+//! A base without knobs is its published pattern, byte for byte. With a knob, the pattern is
+//! composed of its parts anew: contractions | words | numbers | signs | white space. For example,
+//! `{"rules":1,"base":"gpt2","digits":3,"contractions":"none"}` composes
+//!
+//! ```text
+//!  ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s+
+//! ```
+//!
+//! The table "What knobs compose to" of `docs/rules.md` specifies the composition.
 
-use super::{Base, Case, Contractions, Digits, From, LeadingSpace, Newlines, Rules, Underscores};
+use super::{
+    BaseGrammar, CaseStyle, ContractionStyle, Digits, DigitsFrom, LeadingSpace, NewlineStyle,
+    Rules, UnderscoreStyle,
+};
 use crate::pattern::NANOCHAT;
 
+/// GPT-2's pattern, with possessive repetitions, as tiktoken has it.
 const GPT2: &str =
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
+/// cl100k_base's pattern, as tiktoken has it.
 const CL100K: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
+/// o200k_base's pattern, as tiktoken has it.
 const O200K: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// One piece, whatever it holds.
-const WHOLE: &str = "(?s:.)+";
+/// The pattern of rules without a grammar: any text is one piece.
+const ONE_PIECE: &str = "(?s:.)+";
 
-/// What newlines and other white space do where that was changed.
+/// The alternatives for white space where the knob `newlines` turns `"space"` into another value.
 const SPACE_TO_NEWLINE: &str = r"\s*[\r\n]+|\s+(?!\S)|\s+";
+/// The alternatives for white space where the knob `newlines` becomes `"space"`.
 const SPACE: &str = r"\s+(?!\S)|\s+";
 
-/// The choices of a known grammar, to be changed.
-struct Parts {
-    contractions: Contractions,
-    apart: &'static str,
+/// The choices of a base grammar, each of which a knob may change.
+struct BaseParts {
+    contractions: ContractionStyle,
+    /// The alternative for contractions that are pieces.
+    contractions_apart: &'static str,
     leading_space: LeadingSpace,
     marks: bool,
-    case: Case,
+    case: CaseStyle,
+    /// Whether a number may have a space before it.
     number_blank: bool,
+    /// The maximum number of digits; `None` if there is no limit.
     digits: Option<u32>,
-    newlines: Newlines,
-    /// What signs take in behind them, if newlines make runs.
+    newlines: NewlineStyle,
+    /// The repeated set behind signs, where `newlines` is `Run`.
     tail: &'static str,
+    /// The alternatives for white space.
     space: &'static str,
 }
 
-impl Base {
+impl BaseGrammar {
+    /// Returns the published pattern.
     fn pattern(self) -> &'static str {
         match self {
             Self::Nanochat => NANOCHAT,
@@ -40,37 +62,38 @@ impl Base {
         }
     }
 
-    fn parts(self) -> Parts {
-        let nanochat = Parts {
-            contractions: Contractions::Apart,
-            apart: "'(?i:[sdmt]|ll|ve|re)|",
-            leading_space: LeadingSpace::Sign(super::Sign::Sign),
+    /// Returns the choices of the grammar.
+    fn parts(self) -> BaseParts {
+        let nanochat = BaseParts {
+            contractions: ContractionStyle::Apart,
+            contractions_apart: "'(?i:[sdmt]|ll|ve|re)|",
+            leading_space: LeadingSpace::Sign(super::AnySign::Sign),
             marks: false,
-            case: Case::Ignore,
+            case: CaseStyle::Ignore,
             number_blank: false,
             digits: Some(2),
-            newlines: Newlines::Run,
+            newlines: NewlineStyle::Run,
             tail: r"[\r\n]*",
             space: SPACE_TO_NEWLINE,
         };
         match self {
             Self::Nanochat => nanochat,
-            Self::Gpt2 => Parts {
-                apart: "'(?:[sdmt]|ll|ve|re)|",
+            Self::Gpt2 => BaseParts {
+                contractions_apart: "'(?:[sdmt]|ll|ve|re)|",
                 leading_space: LeadingSpace::Space(true),
                 number_blank: true,
                 digits: None,
-                newlines: Newlines::Space,
+                newlines: NewlineStyle::Space,
                 space: r"\s++$|\s+(?!\S)|\s+",
                 ..nanochat
             },
             Self::Cl100k => {
-                Parts { digits: Some(3), space: r"\s++$|\s*[\r\n]+|\s+(?!\S)|\s+", ..nanochat }
+                BaseParts { digits: Some(3), space: r"\s++$|\s*[\r\n]+|\s+(?!\S)|\s+", ..nanochat }
             }
-            Self::O200k => Parts {
-                contractions: Contractions::Joined,
+            Self::O200k => BaseParts {
+                contractions: ContractionStyle::Joined,
                 marks: true,
-                case: Case::Split,
+                case: CaseStyle::Split,
                 digits: Some(3),
                 tail: r"[\r\n/]*",
                 ..nanochat
@@ -80,17 +103,19 @@ impl Base {
 }
 
 impl Rules {
-    /// Returns the pattern that splits what other rules leave.
-    pub(crate) fn grammar(&self) -> String {
+    /// Returns the pattern that splits the text between matches and runs.
+    pub(crate) fn to_pattern(&self) -> String {
         let (Some(base), None) = (self.base, &self.pattern) else {
-            return self.pattern.clone().unwrap_or_else(|| WHOLE.to_owned());
+            return self.pattern.clone().unwrap_or_else(|| ONE_PIECE.to_owned());
         };
         match self.changes_grammar() {
-            true => self.compose(&base.parts()),
+            true => self.compose_pattern(&base.parts()),
             false => base.pattern().to_owned(),
         }
     }
 
+    /// Returns whether a knob is set that changes the pattern. The knobs that cut within pieces do
+    /// not.
     fn changes_grammar(&self) -> bool {
         self.digits.is_some()
             || self.contractions.is_some()
@@ -98,56 +123,61 @@ impl Rules {
             || self.newlines.is_some()
             || self.marks.is_some()
             || self.case.is_some()
-            || self.underscores == Some(Underscores::Letter)
+            || self.underscores == Some(UnderscoreStyle::Letter)
     }
 
-    fn compose(&self, base: &Parts) -> String {
+    /// Composes the pattern of a base with the knobs that are set.
+    fn compose_pattern(&self, base: &BaseParts) -> String {
         let marks = if self.marks.unwrap_or(base.marks) { r"\p{M}" } else { "" };
-        let line = if self.underscores == Some(Underscores::Letter) { "_" } else { "" };
+        let underscore = if self.underscores == Some(UnderscoreStyle::Letter) { "_" } else { "" };
         let contractions = self.contractions.unwrap_or(base.contractions);
         let leading_space = self.leading_space.unwrap_or(base.leading_space);
         let (blank, prefix) = match leading_space {
             LeadingSpace::Space(false) => ("", String::new()),
             LeadingSpace::Space(true) => (" ?", " ?".to_owned()),
             LeadingSpace::Sign(_) => {
-                // A mark that begins a word is no sign before it.
-                let greed = if marks.is_empty() { "+" } else { "" };
-                (" ?", format!(r"[^\r\n\p{{L}}\p{{N}}{line}]?{greed}"))
+                // Where words may begin with a mark, the prefix is not possessive: otherwise it
+                // would take that mark and not give it back.
+                let possessive = if marks.is_empty() { "+" } else { "" };
+                (" ?", format!(r"[^\r\n\p{{L}}\p{{N}}{underscore}]?{possessive}"))
             }
         };
         let (apart, joined) = match contractions {
-            Contractions::None => ("", ""),
-            Contractions::Apart => (base.apart, ""),
-            Contractions::Joined => ("", "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"),
+            ContractionStyle::None => ("", ""),
+            ContractionStyle::Apart => (base.contractions_apart, ""),
+            ContractionStyle::Joined => ("", "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"),
         };
         let word = match self.case.unwrap_or(base.case) {
-            Case::Ignore | Case::Words if marks.is_empty() && line.is_empty() => {
+            CaseStyle::Ignore | CaseStyle::Words if marks.is_empty() && underscore.is_empty() => {
                 format!(r"{prefix}\p{{L}}+{joined}")
             }
-            Case::Ignore | Case::Words => format!(r"{prefix}[\p{{L}}{marks}{line}]+{joined}"),
-            Case::Split => {
-                let upper = format!(r"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}{marks}{line}]");
-                let lower = format!(r"[\p{{Ll}}\p{{Lm}}\p{{Lo}}{marks}{line}]");
+            CaseStyle::Ignore | CaseStyle::Words => {
+                format!(r"{prefix}[\p{{L}}{marks}{underscore}]+{joined}")
+            }
+            CaseStyle::Split => {
+                let upper = format!(r"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}{marks}{underscore}]");
+                let lower = format!(r"[\p{{Ll}}\p{{Lm}}\p{{Lo}}{marks}{underscore}]");
                 format!("{prefix}{upper}*{lower}+{joined}|{prefix}{upper}+{lower}*{joined}")
             }
         };
         let digits = match (self.digits_from, self.digits) {
-            (From::Right, _) | (_, Some(Digits::Any(_))) => None,
-            (From::Left, Some(Digits::Most(digits))) => Some(digits),
-            (From::Left, None) => base.digits,
+            (DigitsFrom::Right, _) | (_, Some(Digits::Any(_))) => None,
+            (DigitsFrom::Left, Some(Digits::Max(digits))) => Some(digits),
+            (DigitsFrom::Left, None) => base.digits,
         };
         let repeat = digits.map_or("+".to_owned(), |digits| format!("{{1,{digits}}}"));
         let number_blank = if base.number_blank { blank } else { "" };
         let newlines = self.newlines.unwrap_or(base.newlines);
-        let (to_space, of_space) = (newlines == Newlines::Space, base.newlines == Newlines::Space);
-        let space = match (to_space, of_space) {
+        let (becomes_space, was_space) =
+            (newlines == NewlineStyle::Space, base.newlines == NewlineStyle::Space);
+        let space = match (becomes_space, was_space) {
             (true, false) => SPACE,
             (false, true) => SPACE_TO_NEWLINE,
             _ => base.space,
         };
-        let tail = if newlines == Newlines::Run { base.tail } else { "" };
+        let tail = if newlines == NewlineStyle::Run { base.tail } else { "" };
         format!(
-            r"{apart}{word}|{number_blank}\p{{N}}{repeat}|{blank}[^\s\p{{L}}\p{{N}}{line}]++{tail}|{space}"
+            r"{apart}{word}|{number_blank}\p{{N}}{repeat}|{blank}[^\s\p{{L}}\p{{N}}{underscore}]++{tail}|{space}"
         )
     }
 }

@@ -1,8 +1,25 @@
-//! Rules: how a text splits, as a plain value that is spelled as JSON and stands where a pattern stands.
+//! Rules: a split as a plain value, spelled as JSON, accepted wherever a pattern is.
 //!
-//! `knobs` makes a pattern of a known grammar and what is changed in it. What a pattern cannot say
-//! are layers around it (`split/layers.rs`): matches before it, runs between those, and finer cuts
-//! within its pieces.
+//! Rules start from a known grammar, change some of its choices (*knobs*), and add layers that no
+//! regular expression has: literals and regexes cut out before the grammar, runs cut by a lexicon,
+//! and finer cuts within the pieces. For example,
+//!
+//! ```text
+//! {"rules":1,"base":"cl100k","case":"words","keep_words":["BRCA1"]}
+//!
+//! "BRCA1: parseHTTPRequest"  ->  BRCA1 | : |  parse | HTTP | Request
+//! ```
+//!
+//! `docs/rules.md` is the reference, and `python/zeton/reference_rules.py` the specification. The
+//! way of the data:
+//!
+//! ```text
+//! JSON ──Rules::recognise──▶ Rules ──check──▶ Rules that are consistent
+//!                              ├── knobs ───▶ a pattern, compiled as any other
+//!                              └──────────▶ layers around it (`split/layers/`)
+//! ```
+//!
+//! The types are plain values: a field is `None`, or its default, where the base decides.
 
 mod check;
 mod knobs;
@@ -17,70 +34,78 @@ use serde::{Deserialize, Serialize};
 use crate::sys::error::Error;
 use crate::sys::unicode::script;
 
-/// What a text begins with that is rules and no pattern.
-const MARK: &str = r#"{"rules":"#;
+/// The first bytes of rules, which distinguish them from a pattern. As a regular expression they do
+/// not compile, because `{` has nothing to repeat.
+const JSON_START: &str = r#"{"rules":"#;
 
-/// Bytes that rules have at most, as they are spelled.
+/// Maximum length of rules in bytes of JSON: 32 MiB. It is checked before the JSON is parsed.
 pub const RULES_BYTES_MAX: usize = 1 << 25;
 
-/// Literals and words that rules have at most, in all.
+/// Maximum number of literals and words of rules in all, the same as in
+/// `python/zeton/rules/check.py`.
 pub const LITERALS_MAX: usize = 1 << 20;
 
-/// Bytes that a literal or a word has at most.
+/// Maximum length in bytes of a literal or a word, the same as in `python/zeton/rules/parts.py`.
 pub const LITERAL_BYTES_MAX: usize = 1 << 10;
 
-/// Regexes that rules have at most.
+/// Maximum number of regexes of rules, the same as in `python/zeton/rules/check.py`.
 pub const ISOLATES_MAX: usize = 256;
 
-/// Lexicons and groups that rules have at most.
+/// Maximum number of lexicons and groups of rules in all. Each has a class number in one table of
+/// characters, which is a byte.
 pub const RUNS_MAX: usize = 64;
 
-/// Characters that a group has at most.
+/// Maximum size of the pieces of a group, in characters.
 pub const GROUP_MAX: usize = 1 << 10;
 
-/// How a text splits. See `docs/rules.md`.
+/// A split, as a plain value. See `docs/rules.md`.
+///
+/// For example, `{"rules":1,"digits":3}` is nanochat's pattern with numbers of up to three digits.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// The version of the spelling.
+    /// The version of the JSON format: 1.
     rules: u32,
-    /// A known grammar; `None`: what no rule takes is one piece.
-    #[serde(default = "Base::known", skip_serializing_if = "Base::is_known")]
-    pub base: Option<Base>,
-    /// A pattern of one's own in place of the grammar.
+    /// The grammar; with `None`, text between matches and runs is one piece.
+    #[serde(
+        default = "BaseGrammar::default_base",
+        skip_serializing_if = "BaseGrammar::is_default"
+    )]
+    pub base: Option<BaseGrammar>,
+    /// A custom pattern in place of the grammar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The digits that a number has at most.
+    /// The maximum number of digits of a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<Digits>,
-    /// From where digits are counted.
+    /// The end of a number from which its digits are counted.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub digits_from: From,
-    /// Where contractions stand.
+    pub digits_from: DigitsFrom,
+    /// Whether `'s` is a piece, a part of its word, or neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contractions: Option<Contractions>,
-    /// What a word takes in before it.
+    pub contractions: Option<ContractionStyle>,
+    /// The character before a word that belongs to the word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leading_space: Option<LeadingSpace>,
-    /// What newlines do.
+    /// Whether newlines end pieces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newlines: Option<Newlines>,
+    pub newlines: Option<NewlineStyle>,
     /// Whether `\p{M}` belongs to words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<bool>,
-    /// Where case ends a word.
+    /// The change of case that ends a word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub case: Option<Case>,
-    /// What `_` is.
+    pub case: Option<CaseStyle>,
+    /// Whether `_` is a sign, a piece or a letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub underscores: Option<Underscores>,
-    /// Whether a word ends where the script changes.
+    pub underscores: Option<UnderscoreStyle>,
+    /// Whether a word ends where its script changes: `hello`, `мир`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scripts: bool,
-    /// Literals that are pieces wherever they stand.
+    /// Literals that are pieces at each occurrence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
-    /// Literals that are pieces where they are complete words.
+    /// Literals that are pieces where they are whole words: `BRCA1`, but not in `BRCA12`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep_words: Vec<String>,
     /// Whether a space before a match belongs to it.
@@ -92,188 +117,197 @@ pub struct Rules {
     /// Words of scripts that are written without spaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lexicon: Vec<Lexicon>,
-    /// Characters whose runs are cut into groups of one size.
+    /// Sets of characters whose runs are cut into pieces of one size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<Group>,
+    pub groups: Vec<CharGroup>,
 }
 
-/// A known grammar.
+/// A published grammar that rules start from.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "they are names of published patterns")]
-pub enum Base {
+#[allow(missing_docs, reason = "the variants are names of published patterns")]
+pub enum BaseGrammar {
     Nanochat,
     Gpt2,
     Cl100k,
     O200k,
 }
 
-impl Base {
-    #[allow(clippy::unnecessary_wraps, reason = "the type of the field")]
-    fn known() -> Option<Self> {
+impl BaseGrammar {
+    /// Returns the base of rules that name none: nanochat.
+    #[allow(clippy::unnecessary_wraps, reason = "serde needs the type of the field")]
+    fn default_base() -> Option<Self> {
         Some(Self::Nanochat)
     }
 
-    #[allow(clippy::ref_option, reason = "serde hands it so")]
-    fn is_known(base: &Option<Self>) -> bool {
-        *base == Self::known()
+    /// Returns whether a base is the default, so that serde omits it.
+    #[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
+    pub(super) fn is_default(base: &Option<Self>) -> bool {
+        *base == Self::default_base()
     }
 }
 
-/// The digits that a number has at most.
+/// The maximum number of digits of a number: `3`, or `"any"`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Digits {
-    Most(u32),
-    Any(Any),
+    /// A limit from 1 to 16: `3`.
+    Max(u32),
+    /// No limit: `"any"`.
+    Any(AnyDigits),
 }
 
-/// The word for any number.
+/// The JSON string `"any"`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the name says it")]
-pub enum Any {
+#[allow(missing_docs, reason = "the name is the documentation")]
+pub enum AnyDigits {
     Any,
 }
 
-/// From where digits are counted.
+/// The end from which the digits of a number are counted. For example, with three digits `1234567`
+/// is `123`, `456`, `7` from the left and `1`, `234`, `567` from the right.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum From {
+#[allow(missing_docs, reason = "the names are the documentation")]
+pub enum DigitsFrom {
     #[default]
     Left,
     Right,
 }
 
-/// Where contractions stand.
+/// The treatment of contractions.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Contractions {
-    /// Nowhere: an apostrophe is a sign.
+pub enum ContractionStyle {
+    /// There are none: an apostrophe is a sign.
     None,
-    /// They are pieces.
+    /// A contraction is a piece: `isn`, `'t`.
     Apart,
-    /// They belong to the word before them.
+    /// A contraction belongs to the word before it: `isn't`.
     Joined,
 }
 
-/// What a word takes in before it.
+/// The character before a word that belongs to the word.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum LeadingSpace {
-    /// One space, or nothing.
+    /// `true`: a space, as in ` word`. `false`: none.
     Space(bool),
-    /// Any one sign or space.
-    Sign(Sign),
+    /// Any one sign or white space except newlines, as in `(word`.
+    Sign(AnySign),
 }
 
-/// The word for any sign.
+/// The JSON string `"sign"`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the name says it")]
-pub enum Sign {
+#[allow(missing_docs, reason = "the name is the documentation")]
+pub enum AnySign {
     Sign,
 }
 
-/// What newlines do.
+/// The treatment of newlines.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Newlines {
-    /// What other white space does.
+pub enum NewlineStyle {
+    /// A newline is white space as any other.
     Space,
-    /// White space up to its last newline is a piece; those right after signs belong to the signs.
+    /// White space up to its last newline is a piece; newlines directly behind signs belong to the
+    /// signs.
     Run,
-    /// White space up to its last newline is a piece.
+    /// White space up to its last newline is a piece, also behind signs.
     Apart,
 }
 
-/// Where case ends a word.
+/// The change of case that ends a word.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Case {
-    /// Nowhere.
+pub enum CaseStyle {
+    /// None: `camelCase` is one word.
     Ignore,
-    /// Before a capital after a small letter.
+    /// A capital behind a small letter: `parse`, `HTTPRequest`.
     Split,
-    /// There, and before the last capital of several if a small letter follows.
+    /// As `Split`, and before the last of several capitals if a small letter follows: `parse`,
+    /// `HTTP`, `Request`.
     Words,
 }
 
-/// What `_` is.
+/// The treatment of `_`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Underscores {
-    /// A sign like others.
+pub enum UnderscoreStyle {
+    /// `_` is a sign as any other.
     Sign,
-    /// A run of them is a piece.
+    /// A run of `_` is a piece.
     Alone,
-    /// A letter.
+    /// `_` is a letter: `snake_case` is one word.
     Letter,
 }
 
-/// A regex whose matches are pieces.
+/// A regex whose matches are pieces, such as `\d{4}-\d\d-\d\d`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Isolate {
-    /// As the `regex` crate reads it.
+    /// The regex, in the syntax of the crate `regex`.
     pub regex: String,
-    /// What its pieces are called when they are explained.
+    /// The name that `explain` gives to its pieces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether the characters beside a match may not be word characters.
+    /// Whether a match must be a whole word: no word character may adjoin it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub whole_word: bool,
 }
 
-/// Words of a script that is written without spaces.
+/// The words of a script that is written without spaces, such as Thai.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lexicon {
-    /// The name of the script in Unicode.
+    /// The name of the script in Unicode: `Han`.
     pub script: String,
-    /// The words.
+    /// The words; each character is of the script.
     pub words: Vec<String>,
-    /// How a run is cut into them.
+    /// The way in which a run is cut into words.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub path: Way,
+    pub path: LexiconPath,
 }
 
-/// How a run is cut into words.
+/// The way in which a run of a script is cut into the words of a lexicon.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
-    /// The longest word at each place, from the left.
+pub enum LexiconPath {
+    /// The longest word at each position, from left to right.
     #[default]
     Longest,
-    /// As few words and unknown characters as may be.
+    /// The fewest pieces, where an unknown character counts as one.
     Fewest,
 }
 
-/// Characters whose runs are cut into groups of one size.
+/// A set of characters whose runs are cut into pieces of one size.
+///
+/// For example, `ACGT` with size 3 and start 1 cuts `ACGTACGT` into `A`, `CGT`, `ACG`, `T`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Group {
+#[serde(deny_unknown_fields, expecting = "struct Group")]
+pub struct CharGroup {
     /// The characters.
     pub characters: String,
-    /// How many of them are a piece.
+    /// The number of characters of a piece.
     pub size: usize,
-    /// How many are a piece before the first whole group.
+    /// The number of characters of the piece before the first whole one; 0 for none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start: usize,
-    /// What its pieces are called when they are explained.
+    /// The name that `explain` gives to its pieces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Isolate {
-    /// Reads the regex, whatever is beside its matches.
+    /// Parses the regex, without the condition of `whole_word`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be used.
-    pub(crate) fn read(&self) -> Result<Hir, String> {
+    /// The reason why the regex cannot be used: it does not compile, or matches nothing or the
+    /// empty text.
+    pub(crate) fn parse_regex(&self) -> Result<Hir, String> {
         let hir = regex_syntax::parse(&self.regex).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default();
@@ -288,8 +322,8 @@ impl Isolate {
         }
     }
 
-    /// Returns what was read with the edges that a complete word has.
-    pub(crate) fn with_edges(&self, hir: Hir) -> Hir {
+    /// Adds the assertions of `whole_word` around the parsed regex.
+    pub(crate) fn with_word_edges(&self, hir: Hir) -> Hir {
         match self.whole_word {
             true => {
                 let start = Hir::look(Look::WordStartHalfUnicode);
@@ -300,44 +334,50 @@ impl Isolate {
     }
 }
 
+/// Returns whether a field has its default, so that serde omits it.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 impl Rules {
-    /// Reads rules; `None` if the text is a pattern.
+    /// Recognises rules among patterns: parses them, or returns `None` if the text is a pattern.
     ///
     /// # Errors
     ///
-    /// When the rules are not spelled right, or contradict each other.
-    pub fn read(text: &str) -> Option<Result<Self, Error>> {
-        text.starts_with(MARK).then(|| Self::parse(text))
+    /// If the JSON is not that of rules, or if two rules contradict each other.
+    pub fn recognise(text: &str) -> Option<Result<Self, Error>> {
+        text.starts_with(JSON_START).then(|| Self::parse(text))
     }
 
+    /// Parses and checks rules.
     fn parse(text: &str) -> Result<Self, Error> {
         if text.len() > RULES_BYTES_MAX {
-            return Err(refused(
+            return Err(rules_error(
                 "",
                 format!("they have {} bytes, at most {RULES_BYTES_MAX}", text.len()),
             ));
         }
-        check::version(&text[MARK.len()..])?;
+        check::check_version(&text[JSON_START.len()..])?;
         let rules: Self = serde_json::from_str(text)
-            .map_err(|error| refused("", error.to_string().replace(char::is_control, " ")))?;
+            .map_err(|error| rules_error("", error.to_string().replace(char::is_control, " ")))?;
         rules.check()?;
         Ok(rules)
     }
 
-    /// Returns the rules as they are spelled: equal rules have equal texts.
+    /// Returns the rules as JSON without defaults, so that equal rules have equal texts.
     #[must_use]
-    pub fn spelled(&self) -> String {
+    pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("rules are plain values")
     }
 
-    /// Returns the characters of each lexicon and then of each group, with its place in the rules.
+    /// Returns the characters of each lexicon and then of each group, with its path in the rules,
+    /// such as `lexicon[0]`.
     pub(crate) fn run_sets(&self) -> Vec<(String, ClassUnicode)> {
         let lexicons = self.lexicon.iter().enumerate().map(|(at, lexicon)| {
-            (format!("lexicon[{at}]"), script(&lexicon.script).expect("scripts were checked"))
+            (
+                format!("lexicon[{at}]"),
+                script(&lexicon.script).expect("`check` has found every script"),
+            )
         });
         let groups = self.groups.iter().enumerate().map(|(at, group)| {
             let ranges = group.characters.chars().collect::<HashSet<_>>().into_iter();
@@ -348,7 +388,8 @@ impl Rules {
     }
 }
 
-/// What is wrong with rules, and where in them.
-pub(crate) fn refused(place: &str, what: impl Into<String>) -> Error {
+/// Returns the error for the rule at a path, such as `groups[1]`; `what` says what is wrong with
+/// it.
+pub(crate) fn rules_error(place: &str, what: impl Into<String>) -> Error {
     Error::Rules { place: place.to_owned(), what: what.into() }
 }

@@ -1,61 +1,82 @@
-//! Patterns outside the family, as far as they have an automaton: one look-up for two bytes.
+//! Splits a text by a DFA: chooses between windows, single steps and memoized scans.
+//!
+//! The three loops and an example are in the header of `split/dfa`. Pieces are found from left to
+//! right, and each loop starts where a piece begins and stops where one ends, so that they can take
+//! turns.
 
 use super::BoundarySink;
-use super::interleaved::Window;
-use crate::pattern::{AutomatonStep as Step, Dfa};
+use super::interleaved::ScanWindow;
+use crate::pattern::{Dfa, DfaTransition};
 use crate::sys::error::Error;
 use crate::sys::unicode::read_char;
 
-/// The class of the character at `at`, and its length; the end of the text has none.
+/// Minimum number of remaining bytes for a window. For fewer bytes, preparing a window costs more
+/// than it saves.
+const WINDOW_BYTES_MIN: usize = 128;
+
+/// Bytes that are scanned stepwise after a window failed: at first, and at most. The number doubles
+/// with each failure, because the text behind a text without safe cuts probably has none either.
+const STEPWISE_BYTES_MIN: usize = 256;
+const STEPWISE_BYTES_MAX: usize = 1 << 16;
+
+/// Maximum memory for the failed scans of one text: 256 MiB. That is a bit for each byte of a text
+/// of 63 MB for each of 34 states, the number of Kimi's pattern.
+const MEMO_BYTES_MAX: usize = 1 << 28;
+
+/// Returns the class of the character at `at`, and its length in bytes. The end of the text has a
+/// class and length 0; a byte that is not UTF-8 has the class of U+FFFD.
 #[inline(always)]
-fn read(automaton: &Dfa, text: &[u8], at: usize) -> (u8, usize) {
+fn read_class(dfa: &Dfa, text: &[u8], at: usize) -> (u8, usize) {
     match text.get(at) {
-        Some(&byte) if byte < 128 => (automaton.class_of_ascii(byte), 1),
+        Some(&byte) if byte < 128 => (dfa.class_of_ascii(byte), 1),
         Some(_) => match read_char(&text[at..]) {
-            Some((point, length)) => (automaton.class_of(point), length),
-            None => (automaton.class_of(char::REPLACEMENT_CHARACTER as u32), 1),
+            Some((point, length)) => (dfa.class_of(point), length),
+            None => (dfa.class_of(char::REPLACEMENT_CHARACTER as u32), 1),
         },
-        None => (automaton.class_of_end(), 0),
+        None => (dfa.class_of_end(), 0),
     }
 }
 
-/// Tells `ends` where every piece of `text` ends, as long as it goes on.
+/// Reports to `sink` the end of every piece of `text`, until the sink declines more.
 ///
-/// A match that reads far and then ends where it was long before makes the same characters be read
-/// again. Where that happens more often than there are characters, the rest is split by
-/// [`split_remembering`].
+/// A match that reads far and then ends far behind makes the scan read the same characters again.
+/// Once more bytes were rescanned than the text has, [`split_memoized`] splits the rest.
+///
+/// # Errors
+///
+/// If that would need more than [`MEMO_BYTES_MAX`] of memory.
 pub(crate) fn split(
-    automaton: &Dfa,
+    dfa: &Dfa,
     pattern: &str,
     text: &[u8],
-    ends: &mut impl BoundarySink,
+    sink: &mut impl BoundarySink,
 ) -> Result<(), Error> {
-    split_by_windows(automaton, pattern, text, WINDOW_MIN, ends)
+    split_by_windows(dfa, pattern, text, WINDOW_BYTES_MIN, sink)
 }
 
-/// The same with windows where at least so many bytes are left.
+/// Splits like [`split`], with windows where at least `window_min` bytes remain. The tests set it
+/// to 0.
 fn split_by_windows(
-    automaton: &Dfa,
+    dfa: &Dfa,
     pattern: &str,
     text: &[u8],
     window_min: usize,
-    ends: &mut impl BoundarySink,
+    sink: &mut impl BoundarySink,
 ) -> Result<(), Error> {
-    let (mut start, mut again, mut stepwise) = (0, 0, STEPWISE_MIN);
-    while start < text.len() && ends.goes_on() {
+    let (mut start, mut rescanned, mut stepwise) = (0, 0, STEPWISE_BYTES_MIN);
+    while start < text.len() && sink.goes_on() {
         let end = match text.len() - start >= window_min {
-            true => Window::with(|window| window.split(automaton, text, start, ends)),
+            true => ScanWindow::with(|window| window.split(dfa, text, start, sink)),
             false => None,
         };
         if let Some(end) = end {
-            (start, stepwise) = (end, STEPWISE_MIN);
+            (start, stepwise) = (end, STEPWISE_BYTES_MIN);
             continue;
         }
-        start = split_stepwise(automaton, text, start, stepwise, &mut again, ends);
-        // What is of no use here most likely is of none there.
-        stepwise = (2 * stepwise).min(STEPWISE_MAX);
-        if again > text.len() {
-            let rest = split_remembering(automaton, text, start, REMEMBERED_MAX, ends);
+        start = split_stepwise(dfa, text, start, stepwise, &mut rescanned, sink);
+        stepwise = (2 * stepwise).min(STEPWISE_BYTES_MAX);
+        if rescanned > text.len() {
+            let rest = split_memoized(dfa, text, start, MEMO_BYTES_MAX, sink);
             return rest.ok_or_else(|| Error::PatternBound {
                 pattern: pattern.to_owned(),
                 reason: "too much of it is read in vain".to_owned(),
@@ -65,104 +86,101 @@ fn split_by_windows(
     Ok(())
 }
 
-/// Bytes from which on a window is worth its making.
-const WINDOW_MIN: usize = 128;
-
-/// Bytes that are read step by step where a window is of no use, at first and at most.
-const STEPWISE_MIN: usize = 256;
-const STEPWISE_MAX: usize = 1 << 16;
-
-/// The same, one character after the other, from `start` on, where a piece begins, until one ends so many bytes
-/// later; returns where that is. Counts the bytes that are read `again`.
+/// Splits one character a step from `start`, the start of a piece, to the first end of a piece that
+/// is at least `bytes` away; returns that end.
+///
+/// Adds the bytes that it reads again to `rescanned`, and also stops once they exceed the text.
 fn split_stepwise(
-    automaton: &Dfa,
+    dfa: &Dfa,
     text: &[u8],
     start: usize,
     bytes: usize,
-    again: &mut usize,
-    ends: &mut impl BoundarySink,
+    rescanned: &mut usize,
+    sink: &mut impl BoundarySink,
 ) -> usize {
-    let (mut at, mut mark, mut row) = (start, start, Dfa::START);
+    let (mut at, mut last_accept, mut row) = (start, start, Dfa::START);
     loop {
-        let (class, length) = read(automaton, text, at);
-        let step = automaton.step(row, class);
-        let end = match step {
-            Step::BACK => Some(mark),
-            _ if step.cuts() == 1 || at == text.len() => Some(at),
+        let (class, length) = read_class(dfa, text, at);
+        let transition = dfa.step(row, class);
+        let end = match transition {
+            DfaTransition::RESCAN => Some(last_accept),
+            _ if transition.is_cut() || at == text.len() => Some(at),
             _ => None,
         };
         if let Some(end) = end {
-            ends.end(end);
-            *again += at - end;
+            sink.end(end);
+            *rescanned += at - end;
             let is_done = end - start >= bytes || end == text.len();
-            if is_done || *again > text.len() || !ends.goes_on() {
+            if is_done || *rescanned > text.len() || !sink.goes_on() {
                 return end;
             }
         }
-        if step == Step::BACK {
-            (at, row) = (mark, Dfa::START);
+        if transition == DfaTransition::RESCAN {
+            (at, row) = (last_accept, Dfa::START);
             continue;
         }
-        mark = if step.marks() { at } else { mark };
-        (at, row) = (at + length, step.row());
+        last_accept = if transition.is_accept() { at } else { last_accept };
+        (at, row) = (at + length, transition.row());
     }
 }
 
-/// Bytes of memory that are spent at most on what is remembered of one text.
-const REMEMBERED_MAX: usize = 1 << 28;
-
-/// The same from `start` on, where a piece begins, in time that grows with the text only.
+/// Splits the text from `start`, the start of a piece, in linear time, by remembering failed scans;
+/// returns `None` if that needs more than `memory` bytes.
 ///
-/// Whether a match goes on to another end depends on the state and the text that is left. So where
-/// reading on from a state at a place was in vain once, it is not tried again: each state reads each
-/// place at most once in vain. `None` where that needs more memory, in bytes, than it may have.
-fn split_remembering(
-    automaton: &Dfa,
+/// Whether a match continues to a later end depends on the state and the remaining text only. So
+/// for each state and position from which no later end was found, one bit is set, and a scan that
+/// arrives there stops. Each state reads each position at most once without success. This is the
+/// algorithm of Reps, "Maximal-munch tokenization in linear time" (1998).
+///
+/// For example, `a*b|a|(?s:.)` on a megabyte of `a` would read to the end of the text for each piece.
+/// The scan of each later piece stops after two characters, in a state that has failed there before.
+fn split_memoized(
+    dfa: &Dfa,
     text: &[u8],
     mut start: usize,
     mut memory: usize,
-    ends: &mut impl BoundarySink,
+    sink: &mut impl BoundarySink,
 ) -> Option<()> {
     let first = start;
-    let mut vain: Vec<Vec<u64>> = vec![Vec::new(); automaton.states()];
-    while start < text.len() && ends.goes_on() {
+    // One bit map for each state; empty until the state fails once.
+    let mut failed: Vec<Vec<u64>> = vec![Vec::new(); dfa.state_count()];
+    while start < text.len() && sink.goes_on() {
         let (mut at, mut row) = (start, Dfa::START);
-        // The last end that was found, and the state there.
-        let (mut mark, mut mark_row) = (start, row);
+        let (mut last_accept, mut accept_row) = (start, row);
         loop {
-            let (class, length) = read(automaton, text, at);
-            let step = automaton.step(row, class);
-            if step == Step::BACK {
+            let (class, length) = read_class(dfa, text, at);
+            let transition = dfa.step(row, class);
+            if transition == DfaTransition::RESCAN {
                 break;
             }
-            if step.cuts() == 1 || step.marks() {
-                (mark, mark_row) = (at, row);
+            if transition.is_cut() || transition.is_accept() {
+                (last_accept, accept_row) = (at, row);
             }
-            let bits = &vain[automaton.state_of(row)];
+            let bits = &failed[dfa.state_of(row)];
             let place = at - first;
-            let known = bits.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1);
-            if step.cuts() == 1 || known {
+            let has_failed = bits.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1);
+            if transition.is_cut() || has_failed {
                 break;
             }
-            row = step.row();
+            row = transition.row();
             at += length;
         }
-        // All that was read since then was in vain.
-        let (mut place, mut row) = (mark, mark_row);
+        // Each state between the last accept and here has failed at its position.
+        let (mut place, mut row) = (last_accept, accept_row);
         while place < at {
-            let bits = &mut vain[automaton.state_of(row)];
+            let bits = &mut failed[dfa.state_of(row)];
             if bits.is_empty() {
                 let words = (text.len() - first) / 64 + 1;
                 memory = memory.checked_sub(words * 8)?;
                 bits.resize(words, 0);
             }
             bits[(place - first) / 64] |= 1 << ((place - first) % 64);
-            let (class, length) = read(automaton, text, place);
-            row = automaton.step(row, class).row();
+            let (class, length) = read_class(dfa, text, place);
+            row = dfa.step(row, class).row();
             place += length;
         }
-        ends.end(mark);
-        start = mark;
+        sink.end(last_accept);
+        start = last_accept;
     }
     Some(())
 }
@@ -170,14 +188,14 @@ fn split_remembering(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::Refusal;
+    use crate::pattern::DfaBuildError;
     use crate::split::backtracking::Regex;
     use crate::split::family::Pieces;
     use crate::split::splitter::{Engine, Splitter};
     use crate::testing::{OUTSIDE, PARTS, Random, patterns};
 
-    /// Patterns with something odd in each; all have an automaton.
-    const ODD: [&str; 37] = [
+    /// Patterns that each use an unusual construct, all with a DFA.
+    const UNUSUAL: [&str; 37] = [
         r"\w+?|\W",
         r"\w+?(?!\w)|\W",
         r"a{2,3}?b|(?s:.)",
@@ -218,9 +236,9 @@ mod tests {
           | \W )",
     ];
 
-    fn automaton(pattern: &str) -> Splitter {
-        let automaton = Dfa::of(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
-        let engine = Engine::Dfa(Box::new(automaton));
+    fn dfa_splitter(pattern: &str) -> Splitter {
+        let dfa = Dfa::try_from_pattern(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
+        let engine = Engine::Dfa(Box::new(dfa));
         Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
     }
 
@@ -230,13 +248,14 @@ mod tests {
         pieces
     }
 
-    fn pieces_of(automaton: &Dfa, text: &[u8], window_min: usize) -> Vec<Vec<u8>> {
+    fn pieces_by_windows(dfa: &Dfa, text: &[u8], window_min: usize) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
-        let mut ends = Pieces::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
-        split_by_windows(automaton, "", text, window_min, &mut ends).unwrap();
+        let mut sink = Pieces::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
+        split_by_windows(dfa, "", text, window_min, &mut sink).unwrap();
         pieces
     }
 
+    /// Splits by `fancy_regex`, which defines the meaning of a pattern.
     fn oracle(regex: &Regex, text: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let mut pieces = Vec::new();
         regex.split(text, |piece| pieces.push(piece.to_vec()))?;
@@ -247,31 +266,32 @@ mod tests {
         (0..count).map(|_| parts[random.below(parts.len())]).collect()
     }
 
-    /// Everything that must be true of an automaton, on random texts.
+    /// Asserts on random texts that all loops agree with the backtracking engine, and that the
+    /// parts between safe cuts split as the whole.
     fn compare(pattern: &str, parts: &[&str], random: &mut Random, rounds: usize) {
-        let (splitter, regex) = (automaton(pattern), Regex::compile(pattern).unwrap());
-        let Engine::Dfa(automaton) = &splitter.engine else { unreachable!() };
-        let plainer = automaton.plainer();
+        let (splitter, regex) = (dfa_splitter(pattern), Regex::compile(pattern).unwrap());
+        let Engine::Dfa(dfa) = &splitter.engine else { unreachable!() };
+        let twins = dfa.slower_twins();
         for round in 0..rounds {
-            // Some have several windows.
-            let most = if round % 256 == 9 { 9000 } else { [40, 8][(round % 8).min(1)] };
-            let count = 1 + random.below(most);
+            // Some texts have several windows.
+            let parts_max = if round % 256 == 9 { 9000 } else { [40, 8][(round % 8).min(1)] };
+            let count = 1 + random.below(parts_max);
             let text = text_of(random, parts, count);
             let expected = match oracle(&regex, text.as_bytes()) {
                 Err(Error::PatternBound { .. }) => continue,
                 other => other.unwrap(),
             };
             assert_eq!(pieces(&splitter, text.as_bytes()), expected, "{pattern} on {text:?}");
-            for automaton in plainer.iter().chain([&**automaton]) {
-                let found = pieces_of(automaton, text.as_bytes(), 0);
-                assert_eq!(found, expected, "{pattern} on {text:?} by {:?}", automaton.leaps());
+            for dfa in twins.iter().chain([&**dfa]) {
+                let found = pieces_by_windows(dfa, text.as_bytes(), 0);
+                assert_eq!(found, expected, "{pattern} on {text:?} by {:?}", dfa.stride2());
             }
-            let remembered = &mut Vec::new();
-            let mut ends = Pieces::new(text.as_bytes(), |piece: &[u8], _| {
-                remembered.push(piece.to_vec());
+            let memoized = &mut Vec::new();
+            let mut sink = Pieces::new(text.as_bytes(), |piece: &[u8], _| {
+                memoized.push(piece.to_vec());
             });
-            split_remembering(automaton, text.as_bytes(), 0, REMEMBERED_MAX, &mut ends);
-            assert_eq!(*remembered, expected, "{pattern} on {text:?}, remembering");
+            split_memoized(dfa, text.as_bytes(), 0, MEMO_BYTES_MAX, &mut sink);
+            assert_eq!(*memoized, expected, "{pattern} on {text:?}, memoized");
             let parts = splitter.parts(text.as_bytes(), 1 + random.below(6));
             let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
             assert_eq!(found, expected, "{pattern} on parts of {text:?}");
@@ -281,21 +301,21 @@ mod tests {
     #[test]
     fn agrees_with_the_backtracking_engine() {
         let mut random = Random(3);
-        for pattern in OUTSIDE.iter().chain(&ODD) {
+        for pattern in OUTSIDE.iter().chain(&UNUSUAL) {
             compare(pattern, &PARTS, &mut random, 800);
             compare(pattern, &["a", "b", "c", "A", " ", "\n", "'", "1", "中"], &mut random, 800);
         }
     }
 
     #[test]
-    fn published_patterns_are_automata_too() {
+    fn published_patterns_have_a_dfa_too() {
         let mut random = Random(5);
         for pattern in patterns().values() {
             compare(pattern, &PARTS, &mut random, 1000);
         }
     }
 
-    /// A random pattern of atoms that meet each other, alone and under everything that is known.
+    /// Returns a random pattern of atoms that share characters, under every supported construct.
     fn pattern_of(random: &mut Random, depth: usize) -> String {
         let atoms = ["a", "b", "c", "[ab]", "[^a]", r"\w", r"\s", r"\S", " ", ".", "(?i:a)", "ab"];
         let ahead = [r"(?!\S)", "(?=a)", "(?!b)", "(?=[bc]|$)", "$", r"(?!\s+)", "(?m:$)"];
@@ -324,7 +344,7 @@ mod tests {
                 }
             }
             11 => format!("(?>{})", pattern_of(random, deeper)),
-            // What the oracle's engine rewrites, and its neighbours.
+            // The trees that `fancy_regex` rewrites, and similar ones.
             _ => {
                 let depth = random.below(2).min(deeper);
                 let edge = pattern_of(random, depth);
@@ -340,7 +360,8 @@ mod tests {
         }
     }
 
-    /// Random patterns; returns how many were automata, dropped text, and were left.
+    /// Compares random patterns; returns the numbers of those with a DFA, of those that drop text,
+    /// and of those that need the backtracking engine.
     fn compare_random_patterns(seed: u64, count: usize) -> [usize; 3] {
         let mut random = Random(seed);
         let mut outcomes = [0; 3];
@@ -354,12 +375,12 @@ mod tests {
                 pattern.push_str("|(?s:.)");
             }
             let Ok(regex) = Regex::compile(&pattern) else { continue };
-            match Dfa::of(&pattern) {
+            match Dfa::try_from_pattern(&pattern) {
                 Ok(_) => {
                     outcomes[0] += 1;
                     compare(&pattern, &["a", "b", "c", "A", " ", "\n"], &mut random, 60);
                 }
-                Err(Refusal::Drops(text)) => {
+                Err(DfaBuildError::DropsText(text)) => {
                     outcomes[1] += 1;
                     let dropped = oracle(&regex, text.as_bytes());
                     assert!(
@@ -367,7 +388,7 @@ mod tests {
                         "{pattern} on {text:?}: {dropped:?}"
                     );
                 }
-                Err(Refusal::Unfit(_)) => outcomes[2] += 1,
+                Err(DfaBuildError::Unsupported(_)) => outcomes[2] += 1,
             }
         }
         outcomes
@@ -375,11 +396,15 @@ mod tests {
 
     #[test]
     fn agrees_on_random_patterns() {
-        let [automata, dropping, left] = compare_random_patterns(17, 2500);
-        assert!(automata > 600 && dropping > 200 && left > 40, "{automata} {dropping} {left}");
+        let [dfas, dropping, unsupported] = compare_random_patterns(17, 2500);
+        assert!(
+            dfas > 600 && dropping > 200 && unsupported > 40,
+            "{dfas} {dropping} {unsupported}"
+        );
     }
 
-    /// `ZETON_FUZZ_SECONDS=600 cargo test --release -p zeton fuzz_patterns -- --ignored --nocapture`
+    /// `ZETON_FUZZ_SECONDS=600 cargo test --release -p zeton fuzz_patterns -- --ignored
+    /// --nocapture`
     #[test]
     #[ignore = "runs as long as ZETON_FUZZ_SECONDS says"]
     fn fuzz_patterns() {
@@ -390,7 +415,7 @@ mod tests {
             sum = [0, 1, 2].map(|at| sum[at] + outcomes[at]);
             seed += 1;
         }
-        println!("{} automata, {} that drop text, {} left", sum[0], sum[1], sum[2]);
+        println!("{} DFAs, {} that drop text, {} unsupported", sum[0], sum[1], sum[2]);
     }
 
     #[test]
@@ -399,25 +424,25 @@ mod tests {
         for pattern in OUTSIDE.iter().chain(&[r"(?i:[a-k])+|\d+|(?s:.)"]) {
             let regex = Regex::compile(pattern).unwrap();
             let expected = oracle(&regex, all.as_bytes()).unwrap();
-            assert!(pieces(&automaton(pattern), all.as_bytes()) == expected, "{pattern}");
+            assert!(pieces(&dfa_splitter(pattern), all.as_bytes()) == expected, "{pattern}");
         }
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_are_signs() {
+    fn bytes_that_are_not_utf8_are_punctuation() {
         let bytes =
             [b'a', b' ', b'\n', b'\'', 0xC3, 0xA9, 0xE4, 0xB8, 0xAD, 0xFF, 0xED, 0xA0, 0x80, b'1'];
         let mut random = Random(11);
         for pattern in OUTSIDE {
-            let (splitter, regex) = (automaton(pattern), Regex::compile(pattern).unwrap());
+            let (splitter, regex) = (dfa_splitter(pattern), Regex::compile(pattern).unwrap());
             for _ in 0..5000 {
-                let most = if random.below(50) == 0 { 200 } else { 12 };
-                let length = random.below(most);
+                let length_max = if random.below(50) == 0 { 200 } else { 12 };
+                let length = random.below(length_max);
                 let text: Vec<u8> = (0..length).map(|_| bytes[random.below(14)]).collect();
                 let expected = oracle(&regex, &text).unwrap();
                 assert_eq!(pieces(&splitter, &text), expected, "{pattern} on {text:x?}");
-                let Engine::Dfa(automaton) = &splitter.engine else { unreachable!() };
-                let found = pieces_of(automaton, &text, 0);
+                let Engine::Dfa(dfa) = &splitter.engine else { unreachable!() };
+                let found = pieces_by_windows(dfa, &text, 0);
                 assert_eq!(found, expected, "{pattern} on {text:x?}, by windows");
                 let parts = splitter.parts(&text, 1 + random.below(3));
                 let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
@@ -430,38 +455,38 @@ mod tests {
     fn texts_are_cut_after_words() {
         for pattern in OUTSIDE {
             let text = "some words and some more of them ".repeat(40);
-            let parts = automaton(pattern).parts(text.as_bytes(), 100);
+            let parts = dfa_splitter(pattern).parts(text.as_bytes(), 100);
             assert!(parts.len() > 10, "{pattern}: {}", parts.len());
         }
     }
 
     #[test]
-    fn a_match_that_looks_far_ahead_takes_linear_time() {
-        let splitter = automaton(r"a*b|(?:aa)+c|a|(?s:.)");
+    fn failing_scans_take_linear_time() {
+        let splitter = dfa_splitter(r"a*b|(?:aa)+c|a|(?s:.)");
         for text in ["a".repeat(1 << 20), "ab".repeat(1 << 10) + &"a".repeat(1 << 20)] {
             let found = pieces(&splitter, text.as_bytes());
             assert_eq!(found.concat(), text.as_bytes());
             assert!(found.len() >= 1 << 20);
         }
-        let lazy = automaton(r"a+?b|a|(?s:.)");
+        let lazy = dfa_splitter(r"a+?b|a|(?s:.)");
         assert_eq!(pieces(&lazy, "a".repeat(1 << 20).as_bytes()).len(), 1 << 20);
     }
 
     #[test]
-    fn what_is_remembered_has_a_bound() {
-        let automaton = Dfa::of("a*b|a|(?s:.)").unwrap();
+    fn memory_for_failed_scans_has_a_bound() {
+        let dfa = Dfa::try_from_pattern("a*b|a|(?s:.)").unwrap();
         let text = [b'a'; 1000];
         let within = |memory| {
-            let mut ends = Pieces::new(&text, |_: &[u8], _| ());
-            split_remembering(&automaton, &text, 0, memory, &mut ends).is_some()
+            let mut sink = Pieces::new(&text, |_: &[u8], _| ());
+            split_memoized(&dfa, &text, 0, memory, &mut sink).is_some()
         };
         assert!(within(1000));
         assert!(!within(100));
     }
 
     #[test]
-    fn says_why_a_pattern_has_none() {
-        let unfit = [
+    fn names_the_reason_why_a_pattern_has_no_dfa() {
+        let unsupported = [
             (r"(\w)\1|(?s:.)", "it refers back to a group"),
             (r"(?<=a)b|(?s:.)", "it looks behind"),
             (r"a(?=bc)|(?s:.)", "it looks ahead by more than one character"),
@@ -478,9 +503,9 @@ mod tests {
             (r"(?:a|b)*a(?:a|b){13}|(?s:.)", "its table has too many states"),
             (r"a\K|(?s:.)", "it has a rule that only a backtracking engine knows"),
         ];
-        for (pattern, expected) in unfit {
-            match Dfa::of(pattern) {
-                Err(Refusal::Unfit(why)) => assert_eq!(why, expected, "{pattern}"),
+        for (pattern, expected) in unsupported {
+            match Dfa::try_from_pattern(pattern) {
+                Err(DfaBuildError::Unsupported(why)) => assert_eq!(why, expected, "{pattern}"),
                 other => panic!("{pattern}: {other:?}"),
             }
         }

@@ -6,7 +6,7 @@
 
 use super::classify::{Block, Wide, below, whole};
 use super::contractions::Contractions;
-use crate::pattern::{Case, CharSet, Grammar};
+use crate::pattern::{CharSet, Grammar, WordCase};
 
 /// What the algebra needs to know of a grammar.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Algebra {
     /// Reads a grammar; `None` if it makes choices that the algebra does not know.
     pub(crate) fn of(grammar: &Grammar) -> Option<Self> {
         let signs = [CharSet::APOSTROPHE, CharSet::SLASH, CharSet::OTHER];
-        let takes = |set: CharSet| signs.map(|sign| set.meets(sign));
+        let takes = |set: CharSet| signs.map(|sign| set.intersects(sign));
         let word_takes_sign = match takes(grammar.word_prefix) {
             [true, true, true] => true,
             [false, false, false] => false,
@@ -71,29 +71,29 @@ impl Algebra {
         let marks = match (grammar.word_marks, grammar.punctuation_marks) {
             (true, true) => Marks::Either,
             (true, false) => Marks::Letters,
-            (false, true) if grammar.word_prefix.meets(CharSet::MARK) == word_takes_sign => {
+            (false, true) if grammar.word_prefix.intersects(CharSet::MARK) == word_takes_sign => {
                 Marks::Signs
             }
             _ => Marks::Doubts,
         };
         let tail = grammar.punctuation_tail;
         let known = grammar.space_leaves_last
-            && !grammar.word_prefix.meets(CharSet::NEWLINE | CharSet::NUMBER)
-            && !tail.meets(!(CharSet::NEWLINE | CharSet::SLASH))
-            && tail.meets(CharSet::CR) == tail.meets(CharSet::LF)
-            && (tail.meets(CharSet::LF) || !tail.meets(CharSet::SLASH))
+            && !grammar.word_prefix.intersects(CharSet::NEWLINE | CharSet::NUMBER)
+            && !tail.intersects(!(CharSet::NEWLINE | CharSet::SLASH))
+            && tail.intersects(CharSet::CR) == tail.intersects(CharSet::LF)
+            && (tail.intersects(CharSet::LF) || !tail.intersects(CharSet::SLASH))
             && grammar.number_digits_max.is_none_or(|digits| (1..=8).contains(&digits));
         known.then_some(Self {
-            case_splits: grammar.word_case == Case::Splits,
-            word_takes_blank: grammar.word_prefix.meets(CharSet::BLANK),
-            word_takes_white: grammar.word_prefix.meets(CharSet::WHITE),
+            case_splits: grammar.word_case == WordCase::Splits,
+            word_takes_blank: grammar.word_prefix.intersects(CharSet::BLANK),
+            word_takes_white: grammar.word_prefix.intersects(CharSet::WHITE),
             word_takes_sign,
             marks,
             number_takes_blank: grammar.number_blank,
             digits_max: grammar.number_digits_max,
             punctuation_takes_blank: grammar.punctuation_blank,
-            punctuation_takes_newlines: tail.meets(CharSet::LF),
-            punctuation_takes_slashes: tail.meets(CharSet::SLASH),
+            punctuation_takes_newlines: tail.intersects(CharSet::LF),
+            punctuation_takes_slashes: tail.intersects(CharSet::SLASH),
             space_to_newline: grammar.space_to_newline,
             contractions: Contractions::of(&grammar.contractions),
         })

@@ -1,7 +1,7 @@
 //! Contractions within a block.
 
 use super::classify::{Block, below};
-use crate::pattern::{self, Place};
+use crate::pattern::{self, ContractionPlace};
 
 /// The contractions of a grammar.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ enum Ending {
 
 impl Contractions {
     /// Reads a grammar's; `None` if it has none.
-    pub(crate) fn of(contractions: &pattern::Contractions) -> Option<Self> {
+    pub(crate) fn of(contractions: &pattern::ContractionRule) -> Option<Self> {
         let mut endings = Box::new([Ending::None; 256]);
         let ignore_case = contractions.ignore_case;
         // `ſ` and the Kelvin sign are letters of contractions too.
@@ -53,8 +53,8 @@ impl Contractions {
                 endings[first] = Ending::DoubtIf(second);
             }
         }
-        (contractions.place != Place::Nowhere).then_some(Self {
-            end_words: contractions.place == Place::Suffix,
+        (contractions.place != ContractionPlace::Nowhere).then_some(Self {
+            end_words: contractions.place == ContractionPlace::Suffix,
             ignore_case,
             endings,
         })

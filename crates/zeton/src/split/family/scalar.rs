@@ -40,14 +40,14 @@ pub(crate) fn scan(
                 (Actions::CUT_MARK_1, marks[1]),
                 (Actions::CUT_HERE, at),
             ] {
-                if step.actions.holds(cut) && !each(end) {
+                if step.actions.contains(cut) && !each(end) {
                     return;
                 }
             }
-            if step.actions.holds(Actions::SET_MARK_0) {
+            if step.actions.contains(Actions::SET_MARK_0) {
                 marks[0] = at + length;
             }
-            if step.actions.holds(Actions::SET_MARK_1) {
+            if step.actions.contains(Actions::SET_MARK_1) {
                 marks[1] = at;
             }
         }

@@ -275,9 +275,10 @@ mod tests {
     }
 
     fn published() -> Vec<(Grammar, Algebra, Transducer)> {
-        let grammars = patterns().into_values().filter_map(|pattern| Grammar::of(&pattern));
+        let grammars = patterns().into_values().filter_map(|pattern| Grammar::recognise(&pattern));
         let known = grammars.filter_map(|grammar| {
-            let (algebra, transducer) = (Algebra::of(&grammar)?, Transducer::of(&grammar)?);
+            let (algebra, transducer) =
+                (Algebra::of(&grammar)?, Transducer::try_from_grammar(&grammar)?);
             Some((grammar, algebra, transducer))
         });
         known.collect()
@@ -389,7 +390,7 @@ mod tests {
                 ..pick()
             };
             let (Some(algebra), Some(transducer)) =
-                (Algebra::of(&grammar), Transducer::of(&grammar))
+                (Algebra::of(&grammar), Transducer::try_from_grammar(&grammar))
             else {
                 continue;
             };

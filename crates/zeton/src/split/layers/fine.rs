@@ -1,7 +1,7 @@
 //! Finer cuts within the pieces of a pattern: digits from the right, case, underscores, scripts.
 
 use super::PieceRule;
-use crate::pattern::rules::{Case, Digits, From, Rules, Underscores};
+use crate::pattern::rules::{CaseStyle, Digits, DigitsFrom, Rules, UnderscoreStyle};
 use crate::split::family::Block;
 use crate::sys::unicode::{Class, class_letter, read_char, script_of};
 
@@ -18,13 +18,13 @@ impl Fine {
     /// Reads rules; `None` if they ask for no finer cut.
     pub(crate) fn of(rules: &Rules) -> Option<Self> {
         let digits = match (rules.digits_from, rules.digits) {
-            (From::Right, Some(Digits::Most(digits))) => Some(digits as usize),
+            (DigitsFrom::Right, Some(Digits::Max(digits))) => Some(digits as usize),
             _ => None,
         };
         let fine = Self {
             digits,
-            case: rules.case == Some(Case::Words),
-            underscores: rules.underscores == Some(Underscores::Alone),
+            case: rules.case == Some(CaseStyle::Words),
+            underscores: rules.underscores == Some(UnderscoreStyle::Alone),
             scripts: rules.scripts,
         };
         (digits.is_some() || fine.case || fine.underscores || fine.scripts).then_some(fine)

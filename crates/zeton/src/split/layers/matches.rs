@@ -10,7 +10,7 @@ use regex_syntax::hir::Hir;
 
 use super::PieceRule;
 use super::crossing::Crossing;
-use crate::pattern::rules::{Rules, refused};
+use crate::pattern::rules::{Rules, rules_error};
 use crate::search::{Literals, Through};
 use crate::split::backtracking::{STAND_IN, readable};
 use crate::sys::error::Error;
@@ -52,15 +52,15 @@ impl Matches {
         }
         let finder = |place, literals: &[String], whole_word| {
             let some = (!literals.is_empty()).then(|| Literals::new(literals, whole_word));
-            some.transpose().map_err(|error| refused(place, error.to_string()))
+            some.transpose().map_err(|error| rules_error(place, error.to_string()))
         };
         let plain: Vec<Hir> = (rules.isolate.iter().enumerate())
             .map(|(at, isolate)| {
-                isolate.read().map_err(|why| refused(&format!("isolate[{at}]"), why))
+                isolate.parse_regex().map_err(|why| rules_error(&format!("isolate[{at}]"), why))
             })
             .collect::<Result<_, _>>()?;
         let edged = rules.isolate.iter().zip(&plain);
-        let edged: Vec<Hir> = edged.map(|(one, hir)| one.with_edges(hir.clone())).collect();
+        let edged: Vec<Hir> = edged.map(|(one, hir)| one.with_word_edges(hir.clone())).collect();
         Ok(Some(Self {
             keep: finder("keep", &rules.keep, false)?,
             keep_words: finder("keep_words", &rules.keep_words, true)?,
@@ -146,7 +146,7 @@ impl Isolates {
                 .nfa_size_limit(Some(COMPILED_BYTES_MAX))
                 .hybrid_cache_capacity(TABLES_BYTES_MAX);
             let regex = Regex::builder().configure(config).build_many_from_hir(regexes);
-            regex.map_err(|error| refused("isolate", format!("too large: {error}")))
+            regex.map_err(|error| rules_error("isolate", format!("too large: {error}")))
         };
         let without_edges = (plain != edged).then(|| compile(plain)).transpose()?;
         Ok(Some(Self { regex: compile(edged)?, count: plain.len(), without_edges }))

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use regex_syntax::hir::ClassUnicode;
 
 use super::PieceRule;
-use crate::pattern::rules::{Group, Rules, Way};
+use crate::pattern::rules::{CharGroup, LexiconPath, Rules};
 use crate::sys::unicode::{Points, read_char};
 
 /// The rules for runs, and which of them a character belongs to.
@@ -22,7 +22,7 @@ pub(crate) struct Runs {
 
 #[derive(Clone, Debug)]
 enum Rule {
-    Lexicon { number: usize, words: Words, way: Way },
+    Lexicon { number: usize, words: Words, way: LexiconPath },
     Group { number: usize, size: usize, start: usize },
 }
 
@@ -39,8 +39,11 @@ impl Runs {
             way: lexicon.path,
         });
         let groups = rules.groups.iter().enumerate();
-        let groups =
-            groups.map(|(number, &Group { size, start, .. })| Rule::Group { number, size, start });
+        let groups = groups.map(|(number, &CharGroup { size, start, .. })| Rule::Group {
+            number,
+            size,
+            start,
+        });
         let mut begins = Box::new([false; 256]);
         for range in sets.iter().flat_map(ClassUnicode::ranges) {
             for first in first_byte(range.start())..=first_byte(range.end()) {
@@ -109,10 +112,10 @@ impl Runs {
             Rule::Group { number, size, start } => {
                 cut_groups(run, *size, *start, |piece| each(piece, PieceRule::Group(*number)))
             }
-            Rule::Lexicon { number, words, way: Way::Longest } => {
+            Rule::Lexicon { number, words, way: LexiconPath::Longest } => {
                 join_unknown(run, *number, |at| words.longest(&run[at..]), each)
             }
-            Rule::Lexicon { number, words, way: Way::Fewest } => {
+            Rule::Lexicon { number, words, way: LexiconPath::Fewest } => {
                 let path = words.fewest(run);
                 join_unknown(run, *number, |at| path[at], each)
             }

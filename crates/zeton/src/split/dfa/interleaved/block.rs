@@ -1,17 +1,30 @@
-//! The bytes of a block, by the instructions that there are: of which class they are, which have a bit.
+//! Kernels over a block of 64 bytes: [`classify`] and [`find_bit`], each plain, with AVX2 and
+//! AVX-512.
+//!
+//! For example, for `\w+|\W` (class 0: other, 1: word, 2: padding) `classify` on `a é` yields
+//!
+//! ```text
+//! byte    61  20  C3  A9
+//! class    1   0   2   2     the caller overwrites the class of `é` at its first byte
+//! high     0   0   1   1     the mask of bytes beyond ASCII
+//! ```
+//!
+//! The plain functions define the result, and the tests compare the others with them.
 
 use super::BLOCK;
 
-/// The class of each byte of a block by that of each ASCII character, or else one; and which have else.
+/// Returns the class of each byte, and the mask of bytes beyond ASCII.
+///
+/// An ASCII byte has its class in `ascii`; any other byte has the class `other`.
 pub(super) fn classify(ascii: &[u8; 128], other: u8, block: &[u8; BLOCK]) -> ([u8; BLOCK], u64) {
     let class = |byte: u8| ascii.get(usize::from(byte)).copied().unwrap_or(other);
     let high = (0..BLOCK).fold(0, |high, at| high | u64::from(block[at] >> 7) << at);
     (block.map(class), high)
 }
 
-/// The bytes of a block that have a bit.
-pub(super) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
-    (0..BLOCK).fold(0, |having, at| having | u64::from(block[at] & bit != 0) << at)
+/// Returns the mask of the bytes that have a bit set.
+pub(super) fn find_bit(block: &[u8; BLOCK], bit: u8) -> u64 {
+    (0..BLOCK).fold(0, |mask, at| mask | u64::from(block[at] & bit != 0) << at)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -32,7 +45,8 @@ pub(super) mod avx512 {
             block: &[u8; BLOCK],
         ) -> ([u8; BLOCK], u64) {
             let mut classes = [0; BLOCK];
-            // SAFETY: sixty-four bytes are read, and written, where there are as many.
+            // SAFETY: `ascii` has 128 bytes, of which 64 are read at 0 and 64 at 64. `block` and
+            // `classes` have the 64 bytes that are read and written.
             #[allow(unsafe_code)]
             unsafe {
                 let [low, high] = [0, 64].map(|at| _mm512_loadu_si512(ascii[at..].as_ptr().cast()));
@@ -48,8 +62,8 @@ pub(super) mod avx512 {
 
     simd_fn! { avx512,
         #[inline]
-        pub(in crate::split::dfa::interleaved) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
-            // SAFETY: as many bytes are read as there are.
+        pub(in crate::split::dfa::interleaved) fn find_bit(block: &[u8; BLOCK], bit: u8) -> u64 {
+            // SAFETY: `block` has the 64 bytes that are read.
             #[allow(unsafe_code)]
             let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
             _mm512_test_epi8_mask(bytes, _mm512_set1_epi8(bit as i8))
@@ -77,7 +91,8 @@ pub(super) mod avx2 {
             block: &[u8; BLOCK],
         ) -> ([u8; BLOCK], u64) {
             let (mut classes, mut is_high) = ([0; BLOCK], 0);
-            // SAFETY: sixteen or thirty-two bytes are read, and written, where there are as many.
+            // SAFETY: `ascii` has 128 bytes, of which 16 are read at each multiple of 16. `block`
+            // and `classes` have 64 bytes, of which 32 are read and written at 0 and at 32.
             #[allow(unsafe_code)]
             unsafe {
                 let rows: [__m256i; 8] = std::array::from_fn(|row| {
@@ -88,7 +103,9 @@ pub(super) mod avx2 {
                     let bytes = _mm256_loadu_si256(block[at..].as_ptr().cast());
                     let mut found = _mm256_setzero_si256();
                     for (number, row) in rows.into_iter().enumerate() {
-                        // The low half of a byte of this row, and for all others a number that finds nothing.
+                        // For a byte of this row, the XOR leaves 0 to 15, and the sum is 0x70 to
+                        // 0x7F, of which the shuffle uses the low half. For any other byte the sum
+                        // is 0x80 or more (it saturates), for which the shuffle yields 0.
                         let within = _mm256_xor_si256(bytes, _mm256_set1_epi8((number << 4) as i8));
                         let within = _mm256_adds_epu8(within, _mm256_set1_epi8(0x70));
                         found = _mm256_or_si256(found, _mm256_shuffle_epi8(row, within));
@@ -104,14 +121,14 @@ pub(super) mod avx2 {
 
     simd_fn! { avx2,
         #[inline]
-        pub(in crate::split::dfa::interleaved) fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+        pub(in crate::split::dfa::interleaved) fn find_bit(block: &[u8; BLOCK], bit: u8) -> u64 {
             let bit = _mm256_set1_epi8(bit as i8);
-            [0, 32].into_iter().fold(0, |having, at| {
-                // SAFETY: thirty-two bytes are read where there are as many.
+            [0, 32].into_iter().fold(0, |mask, at| {
+                // SAFETY: `block` has 64 bytes, of which 32 are read at 0 and at 32.
                 #[allow(unsafe_code)]
                 let bytes = unsafe { _mm256_loadu_si256(block[at..].as_ptr().cast()) };
                 let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
-                having | u64::from(_mm256_movemask_epi8(is_set) as u32) << at
+                mask | u64::from(_mm256_movemask_epi8(is_set) as u32) << at
             })
         }
     }
@@ -124,29 +141,30 @@ mod tests {
     use crate::testing::Random;
 
     #[test]
-    fn all_simd_levels_find_the_same() {
+    fn all_simd_levels_agree_with_the_plain_functions() {
         let mut random = Random(3);
         let ascii = std::array::from_fn(|_| random.below(200) as u8);
         for _ in 0..1000 {
             let block = std::array::from_fn(|_| random.below(256) as u8);
             let expected = classify(&ascii, 222, &block);
             for level in SimdLevel::detect_all() {
-                let (found, having_bit) = match level.kind() {
-                    // SAFETY: `SimdLevel::all` names only what the machine has.
+                let (found, mask) = match level.kind() {
+                    // SAFETY: a `SimdLevel` of this kind exists only where detection found its
+                    // features.
                     #[cfg(target_arch = "x86_64")]
                     #[allow(unsafe_code)]
                     SimdKind::Avx512 => unsafe {
-                        (avx512::classify(&ascii, 222, &block), avx512::having(&block, 8))
+                        (avx512::classify(&ascii, 222, &block), avx512::find_bit(&block, 8))
                     },
                     #[cfg(target_arch = "x86_64")]
                     #[allow(unsafe_code)]
                     SimdKind::Avx2 => unsafe {
-                        (avx2::classify(&ascii, 222, &block), avx2::having(&block, 8))
+                        (avx2::classify(&ascii, 222, &block), avx2::find_bit(&block, 8))
                     },
                     SimdKind::Baseline => continue,
                 };
                 assert_eq!(found, expected, "{level:?}");
-                assert_eq!(having_bit, having(&block, 8), "{level:?}");
+                assert_eq!(mask, find_bit(&block, 8), "{level:?}");
             }
         }
     }

@@ -1,72 +1,97 @@
-//! An automaton reads several stretches of a text at a time.
+//! Scans eight streams of a text in turns, to hide the latency of the table look-ups.
 //!
-//! Each step waits for the one before it, whatever else the core could do. So a window of the text is cut into
-//! stretches, at places where a piece ends whatever was before, and while one of them waits, the others go on.
+//! The row of a look-up is the result of the look-up before it, so that one scan waits for a load
+//! most of the time. A window of 4 KiB is therefore divided into eight *streams*, at positions
+//! where the table proves that a piece ends (safe cuts), and the loads of the streams overlap. For
+//! example, with `\s+(?!\S)|\s|\S+`, where any text may be cut between text and a blank, and with
+//! four streams:
+//!
+//! ```text
+//! text     "to be or not to be, that is"
+//! streams  "to be│ or not│ to be,│ that" the rest " is" belongs to the next window
+//! turn 1    to     ␣o      ␣t     ␣t     one look-up a stream, two bytes each
+//! turn 2    ␣b     r␣      o␣     ha
+//! ```
+//!
+//! A window takes four passes over its buffers:
+//!
+//! 1. `classify`: the class of each byte, in vectors, and the pair of classes at each byte.
+//! 2. `place_streams`: the ends of the streams.
+//! 3. `scan`: the action at each byte, by the stride-2 table.
+//! 4. `collect_cuts`: the actions become bit masks of cuts, 64 bytes a mask.
+//!
+//! Cost: ten instructions for two bytes in the scan. Encoding cached English with Kimi's pattern
+//! runs 1.31 times as fast as with one stream, source code 1.37 times
+//! (`docs/notes/2026-11-16-encode.md`, 2026-11-18).
 
 mod block;
 
 use std::cell::Cell;
 
 use super::BoundarySink;
-use crate::pattern::{Dfa, Does, Leap, Leaps};
+use crate::pattern::{Dfa, DfaAction, Stride2Entry, Stride2Table};
 #[cfg(target_arch = "x86_64")]
 use crate::sys::simd_level::simd_fn;
 use crate::sys::simd_level::{SimdKind, SimdLevel};
 use crate::sys::unicode::read_char;
 
-/// Stretches that are read at a time.
-const LANES: usize = 8;
+/// Streams of a window. Four were 10 to 25 % slower.
+const STREAMS: usize = 8;
 
-/// Bytes of a window.
-const WINDOW: usize = 4096;
+/// Bytes of a window. Windows of 2 KiB were 2 to 5 % slower.
+const WINDOW_BYTES: usize = 4096;
 
-/// Bytes that vectors read at once.
+/// Bytes that one step of the SIMD kernels reads, and bits of a mask of cuts.
 const BLOCK: usize = 64;
 
-/// The buffers of a window.
-pub(super) struct Window {
+/// The buffers of a window: 17 KB, one set for each thread.
+pub(super) struct ScanWindow {
     level: SimdLevel,
-    /// The class of each byte, and one behind the last.
-    classes: [u8; WINDOW + 1],
-    /// The classes of each byte and the next.
-    pairs: [u16; WINDOW],
-    /// What is found at each byte.
-    found: [u8; WINDOW + BLOCK],
-    /// Whether a block has bytes beyond ASCII.
-    wide: [bool; WINDOW / BLOCK],
-    /// Before which bytes of a block a piece ends.
-    cuts: [u64; WINDOW / BLOCK],
+    /// The class of each byte, and one class behind the last byte, to complete its pair.
+    classes: [u8; WINDOW_BYTES + 1],
+    /// For each byte, the column of the stride-2 table for the classes of that byte and the next.
+    pairs: [u16; WINDOW_BYTES],
+    /// The [`DfaAction`] at each byte. A block more is there, so that the last block can be read
+    /// whole.
+    actions: [u8; WINDOW_BYTES + BLOCK],
+    /// For each block, whether it has bytes beyond ASCII.
+    is_wide: [bool; WINDOW_BYTES / BLOCK],
+    /// For each block, a bit for each byte before which a piece ends.
+    cuts: [u64; WINDOW_BYTES / BLOCK],
 }
 
 thread_local! {
-    /// The buffers of the last text: cleared ones cost as much as reading some hundred bytes.
-    static SPARE: Cell<Option<Box<Window>>> = const { Cell::new(None) };
+    /// The buffers of this thread's last text, because clearing new buffers costs as much as
+    /// reading some hundred bytes.
+    static SPARE: Cell<Option<Box<ScanWindow>>> = const { Cell::new(None) };
 }
 
-impl Default for Window {
+impl Default for ScanWindow {
     fn default() -> Self {
         Self {
             level: SimdLevel::detect(),
-            classes: [0; WINDOW + 1],
-            pairs: [0; WINDOW],
-            found: [0; WINDOW + BLOCK],
-            wide: [false; WINDOW / BLOCK],
-            cuts: [0; WINDOW / BLOCK],
+            classes: [0; WINDOW_BYTES + 1],
+            pairs: [0; WINDOW_BYTES],
+            actions: [0; WINDOW_BYTES + BLOCK],
+            is_wide: [false; WINDOW_BYTES / BLOCK],
+            cuts: [0; WINDOW_BYTES / BLOCK],
         }
     }
 }
 
-/// A stretch that is being read.
+/// A part of a window that is scanned from the start of a piece to the end of one.
 #[derive(Clone, Copy, Debug)]
-struct Lane {
+struct Stream {
+    /// The next byte to read, as an offset in the window.
     at: usize,
+    /// The end of the stream.
     end: usize,
-    /// What was done last.
-    last: Leap,
+    /// The last entry that was looked up, which has the row of the next look-up.
+    last: Stride2Entry,
 }
 
-impl Window {
-    /// Lends a window.
+impl ScanWindow {
+    /// Calls `work` with this thread's buffers, or new ones.
     pub(super) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
         let mut window = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let result = work(&mut window);
@@ -74,146 +99,157 @@ impl Window {
         result
     }
 
-    /// Tells `ends` where pieces end from `start` on, where one begins; returns the last end, which is behind
-    /// `start`, or `None` if nothing was told: there are no leaps, or no place to cut, or too much is read in vain.
+    /// Reports the ends of pieces in the window from `start`, the start of a piece; returns the
+    /// last end.
+    ///
+    /// Returns `None`, without a report, if the DFA has no stride-2 table, if the window has no
+    /// safe cut, or if more than two windows of bytes were rescanned.
     pub(super) fn split(
         &mut self,
-        automaton: &Dfa,
+        dfa: &Dfa,
         text: &[u8],
         start: usize,
-        ends: &mut impl BoundarySink,
+        sink: &mut impl BoundarySink,
     ) -> Option<usize> {
-        let leaps = automaton.leaps()?;
-        let bytes = (text.len() - start).min(WINDOW);
-        self.classify(automaton, leaps, &text[start..], bytes);
-        let mut lanes = [Lane { at: 0, end: 0, last: Leap::START }; LANES];
-        let count = self.cut(automaton, leaps, bytes, &mut lanes);
-        let end = lanes[count.checked_sub(1)?].end;
-        let mut vain = 0;
-        if count == LANES {
-            self.read(leaps, &mut lanes, &mut vain)?;
+        let table = dfa.stride2()?;
+        let bytes = (text.len() - start).min(WINDOW_BYTES);
+        self.classify(dfa, table, &text[start..], bytes);
+        let mut streams = [Stream { at: 0, end: 0, last: Stride2Entry::START }; STREAMS];
+        let count = self.place_streams(dfa, table, bytes, &mut streams);
+        let end = streams[count.checked_sub(1)?].end;
+        let mut rescanned = 0;
+        if count == STREAMS {
+            self.scan(table, &mut streams, &mut rescanned)?;
         }
-        for lane in &mut lanes[..count] {
-            self.read(leaps, std::array::from_mut(lane), &mut vain)?;
+        // The streams differ in length, and what the turns did not reach is scanned one by one.
+        for stream in &mut streams[..count] {
+            self.scan(table, std::array::from_mut(stream), &mut rescanned)?;
         }
-        // The end before the first is known. A leap whose first byte goes back has written over the next one,
-        // with which the next stretch may begin.
-        self.found[0] = 0;
-        for lane in &lanes[..count - 1] {
-            self.found[lane.end] = Does::CUT;
+        // The caller knows the cut before the first byte. An entry at the last byte of a stream
+        // also has the action of the next stream's first byte, which is a cut. If its first byte
+        // caused a rescan, it has overwritten that action with another.
+        self.actions[0] = 0;
+        for stream in &streams[..count - 1] {
+            self.actions[stream.end] = DfaAction::CUT;
         }
-        self.find_cuts(end);
+        self.collect_cuts(end);
         for (number, first) in (0..end).step_by(BLOCK).enumerate() {
             if self.cuts[number] != 0 {
-                ends.block(start + first, self.cuts[number], 0, self.wide[number]);
+                sink.block(start + first, self.cuts[number], 0, self.is_wide[number]);
             }
         }
-        if ends.goes_on() {
-            ends.end(start + end);
+        if sink.goes_on() {
+            sink.end(start + end);
         }
         Some(start + end)
     }
 
-    /// Finds the classes of so many bytes.
-    fn classify(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
+    /// Finds the class and the pair of each of the first `bytes` bytes of `text`.
+    fn classify(&mut self, dfa: &Dfa, table: &Stride2Table, text: &[u8], bytes: usize) {
         match self.level.kind() {
             // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            SimdKind::Avx512 => unsafe { self.classify_by_avx512(automaton, leaps, text, bytes) },
+            SimdKind::Avx512 => unsafe { self.classify_by_avx512(dfa, table, text, bytes) },
             // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            SimdKind::Avx2 => unsafe { self.classify_by_avx2(automaton, leaps, text, bytes) },
-            SimdKind::Baseline => self.classify_by(automaton, leaps, text, bytes, block::classify),
+            SimdKind::Avx2 => unsafe { self.classify_by_avx2(dfa, table, text, bytes) },
+            SimdKind::Baseline => self.classify_by(dfa, table, text, bytes, block::classify),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     simd_fn! { avx512,
-        fn classify_by_avx512(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
-            self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
-                block::avx512::classify(ascii, inert, block)
+        fn classify_by_avx512(&mut self, dfa: &Dfa, table: &Stride2Table, text: &[u8], bytes: usize) {
+            self.classify_by(dfa, table, text, bytes, |ascii, padding, block| {
+                block::avx512::classify(ascii, padding, block)
             });
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     simd_fn! { avx2,
-        fn classify_by_avx2(&mut self, automaton: &Dfa, leaps: &Leaps, text: &[u8], bytes: usize) {
-            self.classify_by(automaton, leaps, text, bytes, |ascii, inert, block| {
-                block::avx2::classify(ascii, inert, block)
+        fn classify_by_avx2(&mut self, dfa: &Dfa, table: &Stride2Table, text: &[u8], bytes: usize) {
+            self.classify_by(dfa, table, text, bytes, |ascii, padding, block| {
+                block::avx2::classify(ascii, padding, block)
             });
         }
     }
 
+    /// Classifies by a kernel of `block`: ASCII in vectors, each other character by itself.
     #[inline(always)]
     fn classify_by(
         &mut self,
-        automaton: &Dfa,
-        leaps: &Leaps,
+        dfa: &Dfa,
+        table: &Stride2Table,
         text: &[u8],
         bytes: usize,
         classify: impl Fn(&[u8; 128], u8, &[u8; BLOCK]) -> ([u8; BLOCK], u64),
     ) {
-        let mut passed = 0;
+        let mut carried = 0;
         for first in (0..bytes).step_by(BLOCK) {
             let rest = &text[first..];
             let classes = &mut self.classes[first..first + BLOCK];
-            let mut last = [0; BLOCK];
+            let mut padded = [0; BLOCK];
             let block = rest.first_chunk().unwrap_or_else(|| {
-                last[..rest.len()].copy_from_slice(rest);
-                &last
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
             });
-            let (found, mut high) = classify(automaton.ascii(), leaps.inert(), block);
+            let (found, mut high) = classify(dfa.ascii_classes(), table.padding_class(), block);
             classes.copy_from_slice(&found);
-            self.wide[first / BLOCK] = high != 0;
-            // The last character of the block before may go on here.
-            high &= u64::MAX.checked_shl(passed).unwrap_or(0);
-            passed = 0;
+            self.is_wide[first / BLOCK] = high != 0;
+            // The first `carried` bytes continue the last character of the block before.
+            high &= u64::MAX.checked_shl(carried).unwrap_or(0);
+            carried = 0;
             while high != 0 {
                 let at = high.trailing_zeros();
                 let (point, length) = read_char(&rest[at as usize..])
                     .unwrap_or((char::REPLACEMENT_CHARACTER as u32, 1));
-                classes[at as usize] = automaton.class_of(point);
+                classes[at as usize] = dfa.class_of(point);
                 let end = at + length as u32;
-                passed = end.saturating_sub(BLOCK as u32);
+                carried = end.saturating_sub(BLOCK as u32);
                 high &= u64::MAX.checked_shl(end).unwrap_or(0);
             }
         }
-        // The pair of the last one is of no use, but one of this table too.
-        self.classes[bytes.next_multiple_of(BLOCK)] = leaps.inert();
+        // No stream reads the pair of the last byte. It is a pair of this table all the same, although an
+        // earlier text may have left the class of another DFA here.
+        self.classes[bytes.next_multiple_of(BLOCK)] = table.padding_class();
         let blocks = self.pairs.as_chunks_mut::<BLOCK>().0.iter_mut();
         for (number, pairs) in blocks.enumerate().take(bytes.div_ceil(BLOCK)) {
             let classes = &self.classes[number * BLOCK..][..=BLOCK];
             for (at, pair) in pairs.iter_mut().enumerate() {
-                *pair = leaps.pair(classes[at], classes[at + 1]);
+                *pair = table.pair_of(classes[at], classes[at + 1]);
             }
         }
     }
 
-    /// Cuts so many bytes into stretches of about the same length; returns how many there are.
-    fn cut(
+    /// Divides the first `bytes` bytes into streams of about equal length; returns their number.
+    ///
+    /// The end of a stream is the last safe cut in its eighth of the window. An eighth without one
+    /// belongs to the next stream.
+    fn place_streams(
         &self,
-        automaton: &Dfa,
-        leaps: &Leaps,
+        dfa: &Dfa,
+        table: &Stride2Table,
         bytes: usize,
-        lanes: &mut [Lane; LANES],
+        streams: &mut [Stream; STREAMS],
     ) -> usize {
-        let inert = leaps.inert();
+        let padding = table.padding_class();
         let (mut start, mut count) = (0, 0);
-        for number in 1..=LANES {
-            // What is before that was looked at for the last one.
-            let least = start.max(bytes * (number - 1) / LANES);
-            let mut after = (bytes * number / LANES).min(bytes - 1);
-            while after > least {
+        for number in 1..=STREAMS {
+            // The search for the previous stream has covered the bytes before `first`.
+            let first = start.max(bytes * (number - 1) / STREAMS);
+            let mut after = (bytes * number / STREAMS).min(bytes - 1);
+            while after > first {
                 let mut before = after - 1;
-                if self.classes[after] != inert {
-                    while self.classes[before] == inert {
+                if self.classes[after] != padding {
+                    while self.classes[before] == padding {
                         before -= 1;
                     }
-                    if automaton.is_safe_cut(self.classes[before], self.classes[after]) {
-                        lanes[count] = Lane { at: start, end: after, last: Leap::START };
+                    if dfa.is_safe_cut(self.classes[before], self.classes[after]) {
+                        streams[count] =
+                            Stream { at: start, end: after, last: Stride2Entry::START };
                         (start, count) = (after, count + 1);
                         break;
                     }
@@ -224,137 +260,155 @@ impl Window {
         count
     }
 
-    /// Reads stretches until one of them is at its end; returns `None` if too much is read in vain.
+    /// Scans streams in turns until one of them is at its end; returns `None` if more than two
+    /// windows of bytes were `rescanned`.
     #[inline(always)]
-    fn read<const N: usize>(
+    fn scan<const N: usize>(
         &mut self,
-        leaps: &Leaps,
-        lanes: &mut [Lane; N],
-        vain: &mut usize,
+        table: &Stride2Table,
+        streams: &mut [Stream; N],
+        rescanned: &mut usize,
     ) -> Option<()> {
-        let mut left = lanes.iter().map(|lane| lane.end.saturating_sub(lane.at)).min()?;
+        let mut left = streams.iter().map(|stream| stream.end.saturating_sub(stream.at)).min()?;
         while left > 0 {
-            let (mut leap, mut starts) = (lanes.map(|lane| lane.last), lanes.map(|lane| lane.at));
+            let mut entries = streams.map(|stream| stream.last);
+            let mut starts = streams.map(|stream| stream.at);
             for at in (0..left).step_by(2) {
-                let mut back = 0;
-                for lane in 0..N {
-                    let place = starts[lane].wrapping_add(at);
-                    debug_assert!(place < WINDOW);
-                    // SAFETY: the place is before the end of its stretch, which is at the last byte of the window
-                    // or before it, and going back only lowers it; so both classes of the pair are of this text
-                    // and this automaton. The last leap was one of its table.
+                let mut rescan_bits = 0;
+                for stream in 0..N {
+                    let place = starts[stream].wrapping_add(at);
+                    debug_assert!(place < WINDOW_BYTES);
+                    // SAFETY: `at` is below the shortest remaining length, so that `place` is below
+                    // the end of its stream. `place_streams` puts that end at the last byte of the
+                    // window or before it, and `rescan` only lowers `place`. So `place` is below
+                    // `WINDOW_BYTES`, and `place + 2` within `actions`. `classify` has written
+                    // `pairs[place]` with `table.pair_of`. Each entry is `START` or was looked up
+                    // in `table`.
                     #[allow(unsafe_code)]
                     unsafe {
-                        leap[lane] = leaps.after(leap[lane], *self.pairs.get_unchecked(place));
-                        let found = self.found.get_unchecked_mut(place..place + 2);
-                        found.copy_from_slice(&leap[lane].does());
+                        let pair = *self.pairs.get_unchecked(place);
+                        entries[stream] = table.next_unchecked(entries[stream], pair);
+                        let actions = self.actions.get_unchecked_mut(place..place + 2);
+                        actions.copy_from_slice(&entries[stream].actions());
                     }
-                    back |= leap[lane].goes_back();
+                    rescan_bits |= entries[stream].rescan_bits();
                 }
-                if back != 0 {
-                    self.go_back(at, &mut leap, &mut starts, vain)?;
+                if rescan_bits != 0 {
+                    self.rescan(at, &mut entries, &mut starts, rescanned)?;
                 }
             }
-            for lane in 0..N {
-                (lanes[lane].at, lanes[lane].last) =
-                    (starts[lane].wrapping_add(left.next_multiple_of(2)), leap[lane]);
+            for stream in 0..N {
+                streams[stream].at = starts[stream].wrapping_add(left.next_multiple_of(2));
+                streams[stream].last = entries[stream];
             }
-            left = lanes.iter().map(|lane| lane.end.saturating_sub(lane.at)).min()?;
+            left = streams.iter().map(|stream| stream.end.saturating_sub(stream.at)).min()?;
         }
         Some(())
     }
 
-    /// BoundarySink pieces at the last mark where no match goes on, and has what follows read again.
+    /// Restarts each stream whose last entry causes a rescan, at its last accepting position.
+    ///
+    /// `starts` are the positions of the streams at `at` = 0 of the loop in `scan`, which reads
+    /// from `starts + at + 2` next. Returns `None` if more than two windows of bytes were
+    /// rescanned.
     #[inline(never)]
-    fn go_back(
+    fn rescan(
         &mut self,
         at: usize,
-        last: &mut [Leap],
+        entries: &mut [Stride2Entry],
         starts: &mut [usize],
-        vain: &mut usize,
+        rescanned: &mut usize,
     ) -> Option<()> {
-        for (leap, start) in last.iter_mut().zip(starts) {
-            if let Some(before) = leap.back() {
-                let here = start.wrapping_add(at + before);
-                let mark = self.last_mark(here, leap.does()[before])?;
-                *vain += here - mark;
-                if *vain > 2 * WINDOW {
+        for (entry, start) in entries.iter_mut().zip(starts) {
+            if let Some(byte) = entry.rescan_byte() {
+                let here = start.wrapping_add(at + byte);
+                let accept = self.last_accept(here, entry.actions()[byte])?;
+                *rescanned += here - accept;
+                if *rescanned > 2 * WINDOW_BYTES {
                     return None;
                 }
-                // What was found from there on is forgotten, but not the ends of pieces before it.
-                (mark..here).for_each(|place| self.cut_at_marks(place));
-                // Where it begins if it is at the mark after this step.
-                (*start, *leap) = (mark.wrapping_sub(at + 2), Leap::START);
+                // The actions from `accept` on will be overwritten. Some of them end pieces before
+                // it.
+                (accept..here).for_each(|place| self.cut_at_accepts(place));
+                // `scan` adds `at + 2` before it reads; the sum is `accept`, also if it wraps.
+                (*start, *entry) = (accept.wrapping_sub(at + 2), Stride2Entry::START);
             }
         }
         Some(())
     }
 
-    /// Where the mark was set last at which pieces end here.
-    fn last_mark(&self, here: usize, does: u8) -> Option<usize> {
-        let set = Does::CUT_AT.iter().zip(Does::SET).find(|(cut, _)| does & **cut != 0)?.1;
-        self.found[..here].iter().rposition(|does| does & set != 0)
+    /// Returns the last accepting position before `here` in the slot that `action` cuts at. The
+    /// slot is not stored; its position is the last byte with the bit of `SET_ACCEPT`.
+    fn last_accept(&self, here: usize, action: u8) -> Option<usize> {
+        let mut slots = DfaAction::CUT_AT_ACCEPT.iter().zip(DfaAction::SET_ACCEPT);
+        let set = slots.find(|(cut, _)| action & **cut != 0)?.1;
+        self.actions[..here].iter().rposition(|action| action & set != 0)
     }
 
-    /// Has pieces end at their marks that do so here.
-    fn cut_at_marks(&mut self, here: usize) {
-        for cut in Does::CUT_AT.map(|cut| self.found[here] & cut) {
-            if let Some(mark) = self.last_mark(here, cut) {
-                self.found[mark] |= Does::CUT;
+    /// Carries out the cuts at accepting positions that the action of a byte demands.
+    fn cut_at_accepts(&mut self, here: usize) {
+        for cut in DfaAction::CUT_AT_ACCEPT.map(|cut| self.actions[here] & cut) {
+            if let Some(accept) = self.last_accept(here, cut) {
+                self.actions[accept] |= DfaAction::CUT;
             }
         }
     }
 
-    /// Finds before which bytes up to an end a piece ends.
-    fn find_cuts(&mut self, end: usize) {
+    /// Turns the actions of the bytes before `end` into masks of cuts.
+    fn collect_cuts(&mut self, end: usize) {
         match self.level.kind() {
-            // SAFETY: as for `classify`.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            SimdKind::Avx512 => unsafe { self.find_cuts_by_avx512(end) },
             // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
-            SimdKind::Avx2 => unsafe { self.find_cuts_by_avx2(end) },
-            SimdKind::Baseline => self.find_cuts_by(end, block::having),
+            SimdKind::Avx512 => unsafe { self.collect_cuts_by_avx512(end) },
+            // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            SimdKind::Avx2 => unsafe { self.collect_cuts_by_avx2(end) },
+            SimdKind::Baseline => self.collect_cuts_by(end, block::find_bit),
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     simd_fn! { avx512,
-        fn find_cuts_by_avx512(&mut self, end: usize) {
-            self.find_cuts_by(end, |does, bit| block::avx512::having(does, bit));
+        fn collect_cuts_by_avx512(&mut self, end: usize) {
+            self.collect_cuts_by(end, |actions, bit| block::avx512::find_bit(actions, bit));
         }
     }
 
     #[cfg(target_arch = "x86_64")]
     simd_fn! { avx2,
-        fn find_cuts_by_avx2(&mut self, end: usize) {
-            self.find_cuts_by(end, |does, bit| block::avx2::having(does, bit));
+        fn collect_cuts_by_avx2(&mut self, end: usize) {
+            self.collect_cuts_by(end, |actions, bit| block::avx2::find_bit(actions, bit));
         }
     }
 
+    /// Collects the cuts by a kernel of `block`, which finds the bytes with a bit.
+    ///
+    /// A cut at an accepting position belongs to the last byte before it with `SET_ACCEPT`. That is
+    /// a bit of the same mask, or else is searched for in the blocks before.
     #[inline(always)]
-    fn find_cuts_by(&mut self, end: usize, having: impl Fn(&[u8; BLOCK], u8) -> u64) {
+    fn collect_cuts_by(&mut self, end: usize, find_bit: impl Fn(&[u8; BLOCK], u8) -> u64) {
         for first in (0..end).step_by(BLOCK) {
-            let does = self.found[first..].first_chunk().expect("there is room for a block more");
+            let actions =
+                self.actions[first..].first_chunk().expect("a block more than the window is there");
             let before_end = u64::MAX >> (first + BLOCK).saturating_sub(end);
-            let mut cuts = having(does, Does::CUT) & before_end;
-            for (cut, set) in Does::CUT_AT.into_iter().zip(Does::SET) {
-                let mut ends = having(does, cut) & before_end;
-                if ends == 0 {
+            let mut cuts = find_bit(actions, DfaAction::CUT) & before_end;
+            for (cut, set) in DfaAction::CUT_AT_ACCEPT.into_iter().zip(DfaAction::SET_ACCEPT) {
+                let mut triggers = find_bit(actions, cut) & before_end;
+                if triggers == 0 {
                     continue;
                 }
-                let marks = having(does, set);
-                while ends != 0 {
-                    let here = ends.trailing_zeros();
-                    let before = marks & ((1 << here) - 1);
+                let accepts = find_bit(actions, set);
+                while triggers != 0 {
+                    let here = triggers.trailing_zeros();
+                    let before = accepts & ((1 << here) - 1);
                     if before != 0 {
                         cuts |= 1 << before.ilog2();
-                    } else if let Some(mark) = self.last_mark(first + here as usize, cut) {
-                        self.cuts[mark / BLOCK] |= 1 << (mark % BLOCK);
+                    } else if let Some(accept) = self.last_accept(first + here as usize, cut) {
+                        self.cuts[accept / BLOCK] |= 1 << (accept % BLOCK);
                     }
-                    ends &= ends - 1;
+                    triggers &= triggers - 1;
                 }
             }
             self.cuts[first / BLOCK] = cuts;
@@ -369,27 +423,27 @@ mod tests {
     use crate::testing::{OUTSIDE, PARTS, Random};
 
     #[test]
-    fn all_simd_levels_split_alike_with_what_others_left() {
+    fn all_simd_levels_split_alike_with_used_buffers() {
         let mut random = Random(7);
-        let mut windows: Vec<Window> = SimdLevel::detect_all()
+        let mut windows: Vec<ScanWindow> = SimdLevel::detect_all()
             .into_iter()
-            .map(|level| Window { level, ..Window::default() })
+            .map(|level| ScanWindow { level, ..ScanWindow::default() })
             .collect();
-        let mut split = 0;
+        let mut piece_count = 0;
         for round in 0..2000 {
-            let automaton = Dfa::of(OUTSIDE[round % OUTSIDE.len()]).unwrap();
+            let dfa = Dfa::try_from_pattern(OUTSIDE[round % OUTSIDE.len()]).unwrap();
             let parts = if round % 50 == 0 { 9000 } else { 1 + random.below(90) };
             let text: String = (0..parts).map(|_| PARTS[random.below(PARTS.len())]).collect();
             let mut found = windows.iter_mut().map(|window| {
                 let mut lengths = Vec::new();
-                let mut ends =
+                let mut sink =
                     Pieces::new(text.as_bytes(), |piece: &[u8], _| lengths.push(piece.len()));
-                (window.split(&automaton, text.as_bytes(), 0, &mut ends), lengths)
+                (window.split(&dfa, text.as_bytes(), 0, &mut sink), lengths)
             });
             let first = found.next().unwrap();
-            split += first.1.len();
+            piece_count += first.1.len();
             assert!(found.all(|other| other == first), "{text:?}");
         }
-        assert!(split > 10_000, "{split}");
+        assert!(piece_count > 10_000, "{piece_count}");
     }
 }
