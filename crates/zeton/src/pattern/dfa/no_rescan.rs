@@ -2,10 +2,10 @@
 //!
 //! A DFA that fails falls back to its last accepting position and rescans from there. For example,
 //! `\s+(?!\S)|\s|\S+` on `"   x"` reads three blanks, accepts two and rescans the third. So here
-//! the state of a second scan, started at that accepting position, is carried along. On failure the
-//! second scan becomes the current one, at the same character. A [`ScanChain`] is the list of these
-//! states, at most [`ACCEPT_SLOTS`] accepting positions deep, and a chain is one state of the new
-//! table:
+//! each state also carries the state of a scan that started at that accepting position. On failure
+//! that second scan becomes the current one, at the current character. A [`ScanChain`] is the list
+//! of these states, at most [`ACCEPT_SLOTS`] accepting positions deep, and a chain is one state of
+//! the new table:
 //!
 //! ```text
 //! DFA states:  0 start   1 text   2 one blank   3 blanks, which accept before their last one
@@ -18,10 +18,10 @@
 //! end                                                      pieces "  ", " ", "x"
 //! ```
 //!
-//! Cost: the DFA of Kimi's pattern has 34 states, and 100 chains. In source code each indented line
-//! was rescanned twice with that pattern; without rescanning, code is split at 415 instead of 310
-//! MB/s (`docs/notes/2026-11-16-encode.md`, 2026-11-18). A chain that would need a third accepting
-//! position stops there, and the scan falls back to [`DfaAction::RESCAN`].
+//! Cost: the DFA of Kimi's pattern has 34 states, and 100 chains. It rescanned each indented line
+//! of source code twice; without rescanning, encoding code runs at 415 instead of 310 MB/s
+//! (`docs/notes/splitting.md`, 2026-11-18). A chain that would need a third accepting position
+//! stops there, and a failure behind that point is a [`DfaAction::RESCAN`].
 
 use std::collections::HashMap;
 

@@ -2,8 +2,9 @@
 //!
 //! The row of a look-up is the result of the look-up before it, so that a scan is bound by the
 //! latency of a load, some eight cycles a byte. With a *stride* of two bytes there are half as many
-//! loads in that chain of dependencies. On Kimi's pattern that was 339 → 546 MB/s of English
-//! (`docs/notes/2026-11-16-encode.md`, 2026-11-17).
+//! loads in that chain of dependencies. With Kimi's pattern, English was split at 546
+//! instead of 339 MB/s
+//! (`docs/notes/splitting.md`, 2026-11-17).
 //!
 //! The input is a row of classes, one for each byte. The class of a character stands at its first
 //! byte, and each further byte of it has the *padding class*, which does nothing. For example, `é `
@@ -11,7 +12,7 @@
 //! is a pair of classes:
 //!
 //! ```text
-//! table[row + first * columns + second] = actions of the first byte, of the second, and the next row
+//! table[row + first * columns + second] = both bytes' actions and the next row
 //! ```
 //!
 //! Size: 4 bytes × (chains + 1) × classes², rows padded to a multiple of 64 entries. DeepSeek's

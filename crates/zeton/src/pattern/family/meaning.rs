@@ -9,12 +9,12 @@
 //! piece may turn out to end, and cuts there later. For example, cl100k on `"a  b"`:
 //!
 //! ```text
-//! character  state before      actions                     pieces
+//! character  state before      actions                    pieces
 //! a          Start
-//! ␣          Word              CUT_HERE                    a
+//! ␣          Word              CUT_HERE                   "a"
 //! ␣          Space, after: 1   SET_MARK_1 (before it)
-//! b          Space, after: 2   CUT_MARK_1                  ␣     `\s+(?!\S)` leaves one blank,
-//! end        Word              CUT_HERE                    ␣b    which the word takes as its prefix
+//! b          Space, after: 2   CUT_MARK_1                 " ", because `\s+(?!\S)` leaves one
+//! end        Word              CUT_HERE                   " b"  blank, the prefix of the word
 //! ```
 
 use super::char_set::CharSet;
@@ -22,7 +22,7 @@ use super::grammar::{ContractionPlace, Grammar, WordCase};
 use super::transducer::Actions;
 use crate::sys::unicode::Class;
 
-/// The characters of the current piece that were read, as far as they decide its end.
+/// The prefix of the current piece that was read, reduced to the properties that decide its end.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum PieceState {
     /// No character: the start of a text.

@@ -3,7 +3,7 @@
 //! For example, `{"rules":1,"keep":["a"],"keep_words":["a"]}` is refused with `keep_words[0]: "a"
 //! is also keep[0], which is wherever it stands`, because the first rule leaves the second nothing
 //! to match. `Rules::recognise` calls [`Rules::check`], so that the rest of the engine handles
-//! consistent rules only. `python/zeton/rules/check.py` makes the same checks on construction.
+//! consistent rules only. `python/zeton/rules/check.py` repeats the checks on construction.
 
 use std::collections::HashMap;
 
@@ -50,13 +50,13 @@ impl Rules {
         let mut known = HashMap::new();
         for (at, isolate) in self.isolate.iter().enumerate() {
             if let Some(first) = known.insert((&isolate.regex, isolate.whole_word), at) {
-                let what =
+                let fault =
                     format!("the same regex as isolate[{first}], which takes all its matches");
-                return Err(rules_error(&format!("isolate[{at}]"), what));
+                return Err(rules_error(&format!("isolate[{at}]"), fault));
             }
             if isolate.regex.len() > PATTERN_BYTES_MAX {
-                let what = format!("{} bytes, at most {PATTERN_BYTES_MAX}", isolate.regex.len());
-                return Err(rules_error(&format!("isolate[{at}]"), what));
+                let fault = format!("{} bytes, at most {PATTERN_BYTES_MAX}", isolate.regex.len());
+                return Err(rules_error(&format!("isolate[{at}]"), fault));
             }
             isolate.parse_regex().map_err(|why| rules_error(&format!("isolate[{at}]"), why))?;
         }
@@ -122,9 +122,9 @@ impl Rules {
             for (at, literal) in literals.iter().enumerate() {
                 check_literal(&format!("{list}[{at}]"), literal)?;
                 if let (Some(first), "keep_words") = (kept.get(literal.as_str()), list) {
-                    let what =
+                    let fault =
                         format!("{literal:?} is also keep[{first}], which is wherever it stands");
-                    return Err(rules_error(&format!("keep_words[{at}]"), what));
+                    return Err(rules_error(&format!("keep_words[{at}]"), fault));
                 }
             }
         }
@@ -156,9 +156,9 @@ impl Rules {
                 check_literal(&place, word)?;
                 if let Some(other) = word.chars().find(|c| !contains(&script, *c)) {
                     let name = &lexicon.script;
-                    let what =
+                    let fault =
                         format!("{word:?} holds {other:?}, which is not {name}: no run has it");
-                    return Err(rules_error(&place, what));
+                    return Err(rules_error(&place, fault));
                 }
             }
         }
@@ -169,10 +169,10 @@ impl Rules {
             }
             if !(1..=GROUP_MAX).contains(&group.size) || group.start >= group.size {
                 let (size, start) = (group.size, group.start);
-                let what = format!(
+                let fault = format!(
                     "size {size} and start {start}; a size is 1 to {GROUP_MAX}, a start below it"
                 );
-                return Err(rules_error(&place, what));
+                return Err(rules_error(&place, fault));
             }
         }
         let mut known_sets: Vec<(String, ClassUnicode)> = Vec::new();
@@ -181,9 +181,9 @@ impl Rules {
                 let mut both = known.clone();
                 both.intersect(&set);
                 if let Some(range) = both.ranges().first() {
-                    let what =
+                    let fault =
                         format!("{:?} is in {other} too; a run is cut by one rule", range.start());
-                    return Err(rules_error(&place, what));
+                    return Err(rules_error(&place, fault));
                 }
             }
             known_sets.push((place, set));

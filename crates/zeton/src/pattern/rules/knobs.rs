@@ -8,7 +8,7 @@
 //!  ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s+
 //! ```
 //!
-//! The table "What knobs compose to" of `docs/rules.md` specifies the composition.
+//! The table under "knobs compose to" in `docs/rules.md` specifies the composition.
 
 use super::{
     BaseGrammar, CaseStyle, ContractionStyle, Digits, DigitsFrom, LeadingSpace, NewlineStyle,

@@ -19,7 +19,7 @@
 //!                              └──────────▶ layers around it (`split/layers/`)
 //! ```
 //!
-//! The types are plain values: a field is `None`, or its default, where the base decides.
+//! The types are plain values. A knob that is `None` keeps the choice of the base.
 
 mod check;
 mod knobs;
@@ -34,21 +34,19 @@ use serde::{Deserialize, Serialize};
 use crate::sys::error::Error;
 use crate::sys::unicode::script;
 
-/// The first bytes of rules, which distinguish them from a pattern. As a regular expression they do
-/// not compile, because `{` has nothing to repeat.
+/// The first bytes of rules, which distinguish them from a pattern.
 const JSON_START: &str = r#"{"rules":"#;
 
 /// Maximum length of rules in bytes of JSON: 32 MiB. It is checked before the JSON is parsed.
 pub const RULES_BYTES_MAX: usize = 1 << 25;
 
-/// Maximum number of literals and words of rules in all, the same as in
-/// `python/zeton/rules/check.py`.
+/// Maximum number of literals and words of rules in all; `python/zeton/rules/check.py` has it too.
 pub const LITERALS_MAX: usize = 1 << 20;
 
-/// Maximum length in bytes of a literal or a word, the same as in `python/zeton/rules/parts.py`.
+/// Maximum length in bytes of a literal or a word; `python/zeton/rules/parts.py` has it too.
 pub const LITERAL_BYTES_MAX: usize = 1 << 10;
 
-/// Maximum number of regexes of rules, the same as in `python/zeton/rules/check.py`.
+/// Maximum number of regexes of rules; `python/zeton/rules/check.py` has it too.
 pub const ISOLATES_MAX: usize = 256;
 
 /// Maximum number of lexicons and groups of rules in all. Each has a class number in one table of
@@ -388,8 +386,7 @@ impl Rules {
     }
 }
 
-/// Returns the error for the rule at a path, such as `groups[1]`; `what` says what is wrong with
-/// it.
-pub(crate) fn rules_error(place: &str, what: impl Into<String>) -> Error {
-    Error::Rules { place: place.to_owned(), what: what.into() }
+/// Returns the error for the rule at a path, such as `groups[1]`, with a description of the fault.
+pub(crate) fn rules_error(place: &str, fault: impl Into<String>) -> Error {
+    Error::Rules { place: place.to_owned(), what: fault.into() }
 }

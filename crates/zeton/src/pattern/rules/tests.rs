@@ -1,7 +1,7 @@
 use crate::Splitter;
 use crate::testing::{PARTS, Random};
 
-/// The pieces of a text by rules, all but their first key being given.
+/// Returns the pieces of a text by rules, without the braces and the version.
 fn pieces(rules: &str, text: &str) -> Vec<String> {
     let splitter = Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
     let mut pieces = Vec::new();
@@ -49,7 +49,7 @@ fn literals_stay_whole_and_words_only_as_words() {
     assert_eq!(pieces(words, "New Yorker"), ["New", " Yorker"]);
     let space = r#","keep_words":["New York"],"keep_space":true"#;
     assert_eq!(pieces(space, "in New York"), ["in", " New York"]);
-    // The leftmost, then the longest, then the first.
+    // The leftmost match wins, then the longest, then the first of the list.
     let keep = r#","keep":["ab","abc","bcde"]"#;
     assert_eq!(pieces(keep, "xabcde"), ["x", "abc", "de"]);
     assert_eq!(pieces(r#","keep":["C++"]"#, "in C++."), ["in", " ", "C++", "."]);
@@ -61,7 +61,7 @@ fn regexes_are_cut_out() {
     assert_eq!(pieces(date, "on 2024-051"), ["on", " ", "2024-05", "1"]);
     let whole = r#","isolate":[{"regex":"\\d{4}-\\d\\d","whole_word":true}]"#;
     assert_eq!(pieces(whole, "2024-051 2024-05"), ["20", "24", "-", "05", "1", " ", "2024-05"]);
-    // The longest of two that begin together, whatever their order.
+    // The longer of two matches with one start wins, in any order of the list.
     let two = r#","isolate":[{"regex":"ab"},{"regex":"abc"}]"#;
     assert_eq!(pieces(two, "xabcd"), ["x", "abc", "d"]);
 }
@@ -79,7 +79,7 @@ fn runs_are_cut_by_a_lexicon_or_into_groups() {
 }
 
 #[test]
-fn says_where_rules_contradict_each_other() {
+fn names_the_path_of_a_contradiction() {
     let message =
         |rules: &str| Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap_err().to_string();
     for (rules, expected) in [
@@ -138,7 +138,7 @@ fn knobs_alone_run_as_published_patterns_do() {
             }
             let splitter = Splitter::new(&(rules.clone() + "}")).unwrap();
             assert!(splitter.is_plain() && splitter.has_rules());
-            // What follows an apostrophe that ends no word would need a third mark.
+            // The letters behind an apostrophe that ends no word would need a third mark.
             let joined =
                 rules.contains(r#""joined""#) || base == "o200k" && !rules.contains("contractions");
             let takes_sign =
@@ -198,7 +198,7 @@ fn parts_split_as_the_whole_and_joined_they_are_the_text() {
 }
 
 #[test]
-fn stops_where_it_is_told_to() {
+fn stops_when_the_callback_declines() {
     for rules in MIXED {
         let splitter = Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
         let text = "ab word 22-333 <a> 中文ไทย aBc_d ".repeat(100);

@@ -39,8 +39,8 @@ fn read_class(dfa: &Dfa, text: &[u8], at: usize) -> (u8, usize) {
 
 /// Reports to `sink` the end of every piece of `text`, until the sink declines more.
 ///
-/// A match that reads far and then ends far behind makes the scan read the same characters again.
-/// Once more bytes were rescanned than the text has, [`split_memoized`] splits the rest.
+/// A match that reads far and then ends far behind makes the scan read those characters twice.
+/// Once more bytes were rescanned than the text has, [`split_memoized`] splits the remaining text.
 ///
 /// # Errors
 ///
@@ -76,8 +76,8 @@ fn split_by_windows(
         start = split_stepwise(dfa, text, start, stepwise, &mut rescanned, sink);
         stepwise = (2 * stepwise).min(STEPWISE_BYTES_MAX);
         if rescanned > text.len() {
-            let rest = split_memoized(dfa, text, start, MEMO_BYTES_MAX, sink);
-            return rest.ok_or_else(|| Error::PatternBound {
+            let split = split_memoized(dfa, text, start, MEMO_BYTES_MAX, sink);
+            return split.ok_or_else(|| Error::PatternBound {
                 pattern: pattern.to_owned(),
                 reason: "too much of it is read in vain".to_owned(),
             });
@@ -89,7 +89,7 @@ fn split_by_windows(
 /// Splits one character a step from `start`, the start of a piece, to the first end of a piece that
 /// is at least `bytes` away; returns that end.
 ///
-/// Adds the bytes that it reads again to `rescanned`, and also stops once they exceed the text.
+/// Adds the rescanned bytes to `rescanned`, and also stops once they exceed the text.
 fn split_stepwise(
     dfa: &Dfa,
     text: &[u8],
@@ -132,8 +132,9 @@ fn split_stepwise(
 /// arrives there stops. Each state reads each position at most once without success. This is the
 /// algorithm of Reps, "Maximal-munch tokenization in linear time" (1998).
 ///
-/// For example, `a*b|a|(?s:.)` on a megabyte of `a` would read to the end of the text for each piece.
-/// The scan of each later piece stops after two characters, in a state that has failed there before.
+/// For example, `a*b|a|(?s:.)` on a megabyte of `a` would read to the end of the text for each
+/// piece. The scan of each later piece stops after two characters, in a state that has failed there
+/// before.
 fn split_memoized(
     dfa: &Dfa,
     text: &[u8],
@@ -360,8 +361,8 @@ mod tests {
         }
     }
 
-    /// Compares random patterns; returns the numbers of those with a DFA, of those that drop text,
-    /// and of those that need the backtracking engine.
+    /// Compares random patterns; counts the patterns that have a DFA, drop text, or need the
+    /// backtracking engine.
     fn compare_random_patterns(seed: u64, count: usize) -> [usize; 3] {
         let mut random = Random(seed);
         let mut outcomes = [0; 3];

@@ -9,7 +9,7 @@
 //! high     0   0   1   1     the mask of bytes beyond ASCII
 //! ```
 //!
-//! The plain functions define the result, and the tests compare the others with them.
+//! The plain functions define the result, and the tests compare the SIMD functions with them.
 
 use super::BLOCK;
 

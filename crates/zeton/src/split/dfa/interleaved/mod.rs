@@ -20,9 +20,9 @@
 //! 3. `scan`: the action at each byte, by the stride-2 table.
 //! 4. `collect_cuts`: the actions become bit masks of cuts, 64 bytes a mask.
 //!
-//! Cost: ten instructions for two bytes in the scan. Encoding cached English with Kimi's pattern
-//! runs 1.31 times as fast as with one stream, source code 1.37 times
-//! (`docs/notes/2026-11-16-encode.md`, 2026-11-18).
+//! Cost: ten instructions for two bytes in the scan. The streams alone made encoding with Kimi's
+//! pattern (ids, warm) 315 → 453 MB/s of English and 233 → 332 of source code
+//! (`docs/notes/splitting.md`, 2026-11-18, which also has the measurements of the constants below).
 
 mod block;
 
@@ -121,7 +121,7 @@ impl ScanWindow {
         if count == STREAMS {
             self.scan(table, &mut streams, &mut rescanned)?;
         }
-        // The streams differ in length, and what the turns did not reach is scanned one by one.
+        // The streams differ in length, so that their remaining bytes are scanned one by one.
         for stream in &mut streams[..count] {
             self.scan(table, std::array::from_mut(stream), &mut rescanned)?;
         }
@@ -212,8 +212,8 @@ impl ScanWindow {
                 high &= u64::MAX.checked_shl(end).unwrap_or(0);
             }
         }
-        // No stream reads the pair of the last byte. It is a pair of this table all the same, although an
-        // earlier text may have left the class of another DFA here.
+        // No stream reads the pair of the last byte. It is a pair of this table nevertheless,
+        // although an earlier text may have left the class of another DFA here.
         self.classes[bytes.next_multiple_of(BLOCK)] = table.padding_class();
         let blocks = self.pairs.as_chunks_mut::<BLOCK>().0.iter_mut();
         for (number, pairs) in blocks.enumerate().take(bytes.div_ceil(BLOCK)) {
@@ -386,7 +386,7 @@ impl ScanWindow {
     /// Collects the cuts by a kernel of `block`, which finds the bytes with a bit.
     ///
     /// A cut at an accepting position belongs to the last byte before it with `SET_ACCEPT`. That is
-    /// a bit of the same mask, or else is searched for in the blocks before.
+    /// a bit of the same mask, or else is searched for in the earlier blocks.
     #[inline(always)]
     fn collect_cuts_by(&mut self, end: usize, find_bit: impl Fn(&[u8; BLOCK], u8) -> u64) {
         for first in (0..end).step_by(BLOCK) {
