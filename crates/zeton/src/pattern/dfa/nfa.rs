@@ -120,9 +120,9 @@ fn unsupported_reason(expr: &Expr) -> UnsupportedReason {
 /// produce one of the trees above, however, so that a pattern with it and with three repetitions in
 /// a row is refused.
 fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
-    let unbounded =
+    let is_unbounded =
         |expr: &Expr| matches!(expr, Expr::Repeat { lo: 0 | 1, hi: usize::MAX, greedy: true, .. });
-    let (mut nested, mut triple, mut rewritten) = (false, false, false);
+    let (mut has_nested, mut has_triple, mut is_rewritten) = (false, false, false);
     let mut rest = vec![tree];
     while let Some(expr) = rest.pop() {
         rest.extend(expr.children_iter());
@@ -132,8 +132,8 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
                 inner = group;
             }
             if let Expr::Repeat { greedy: inner_greedy, .. } = inner {
-                nested = true;
-                rewritten |= !(*greedy && *inner_greedy);
+                has_nested = true;
+                is_rewritten |= !(*greedy && *inner_greedy);
             }
             if let Expr::Concat(parts) = &**child
                 && let [prefix, Expr::Repeat { child: tail, .. }] = parts.as_slice()
@@ -141,8 +141,8 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
                 && let [_, right] = tail.as_slice()
                 && let (Some(prefix), Some(right)) = (repeated_child(prefix), repeated_child(right))
             {
-                triple |= unbounded(expr);
-                rewritten |= unbounded(expr) && prefix == right;
+                has_triple |= is_unbounded(expr);
+                is_rewritten |= is_unbounded(expr) && prefix == right;
             }
         }
         let Expr::Concat(parts) = expr else { continue };
@@ -151,12 +151,13 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
                 && let (Some(left_child), Some(right_child)) =
                     (repeated_child(left), repeated_child(right))
             {
-                triple = true;
-                rewritten |= left_child == right_child && unbounded(left) && unbounded(right);
+                has_triple = true;
+                is_rewritten |=
+                    left_child == right_child && is_unbounded(left) && is_unbounded(right);
             }
         }
     }
-    match rewritten || nested && triple {
+    match is_rewritten || has_nested && has_triple {
         true => Err("it has repeats that the engine which defines patterns rewrites"),
         false => Ok(()),
     }
