@@ -22,10 +22,12 @@
 //! thread that reaches a match ends all threads behind it, because a backtracking engine would not
 //! try them.
 //!
-//! The whole table is built in advance, in 1 to 5 ms for the patterns that people use. So two
-//! properties are proved by walking it: every text has a match at every position (otherwise the
-//! pattern would drop text, and is refused), and the pairs of classes between which any text may be
-//! cut.
+//! The whole table is built in advance, in 1 to 5 ms for the patterns that people use. Walking it
+//! proves two properties:
+//!
+//! - Every text has a match at every position. Otherwise the pattern would drop text, and is
+//!   refused.
+//! - Between characters of certain two classes any text may be cut (*safe cuts*).
 
 use std::collections::HashMap;
 
@@ -341,10 +343,11 @@ impl TransitionTable {
 
     /// Finds the pairs of classes between which any text may be cut.
     ///
-    /// In each state that a character of the first class leads to, the match ends at once, both
-    /// before a character of the second class and at the end of the text. So a match that reaches
-    /// this position ends there, in the whole text and in the part before the cut. A match that
-    /// ends earlier is equal in both. The text behind the cut begins a match, as it does alone.
+    /// A character of the first class leads to some states. In each of them the match must end at
+    /// once, both before a character of the second class and at the end of the text. So a match
+    /// that reaches this position ends there, in the whole text and in the part before the cut. A
+    /// match that ends earlier is equal in both. The text behind the cut begins a match, as it does
+    /// alone.
     fn safe_cuts(&self) -> Vec<ClassSet> {
         let end = self.columns - 1;
         let mut safe = vec![ClassSet::ALL; self.columns];

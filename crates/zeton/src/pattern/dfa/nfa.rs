@@ -1,8 +1,8 @@
 //! Compiles a pattern to a Thompson NFA over classes of characters, with prioritised alternatives.
 //!
 //! The syntax tree comes from the parser of `fancy_regex`, the engine that defines the meaning of a
-//! pattern, and the NFA finds the match that this engine would find. For example, `\s+(?!\S)|\s`
-//! over the classes `x` (0), blank (1) and the end of the text (2):
+//! pattern. The NFA finds the match that this engine would find. For example, `\s+(?!\S)|\s` over
+//! the classes `x` (0), blank (1) and the end of the text (2):
 //!
 //! ```text
 //!            ┌──────◀──────┐

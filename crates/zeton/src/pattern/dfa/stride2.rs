@@ -1,9 +1,8 @@
 //! A table that advances the DFA by two bytes with one look-up.
 //!
-//! The row of a look-up is the result of the look-up before it, so that a scan is bound by the
-//! latency of a load, some eight cycles a byte. With a *stride* of two bytes there are half as many
-//! loads in that chain of dependencies. With Kimi's pattern, English was split at 546
-//! instead of 339 MB/s
+//! The row of a look-up is the result of the look-up before it. So a scan is bound by the latency
+//! of a load, some eight cycles a byte. With a *stride* of two bytes there are half as many loads
+//! in that chain of dependencies. With Kimi's pattern, English was split at 546 instead of 339 MB/s
 //! (`docs/notes/splitting.md`, 2026-11-17).
 //!
 //! The input is a row of classes, one for each byte. The class of a character stands at its first
@@ -141,9 +140,10 @@ impl Stride2Table {
     pub(crate) unsafe fn next_unchecked(&self, last: Stride2Entry, pair: u16) -> Stride2Entry {
         let place = last.row() + usize::from(pair);
         debug_assert!(place < self.table.len());
-        // SAFETY: the caller guarantees that `last` is `START` or an entry of this table, each of
-        // which `try_with_slots` gave the start of a row, and that `pair` is below `columns²`. A
-        // row has an entry for each pair of classes.
+        // SAFETY: the caller guarantees that `last` is `START` or an entry of this table. Each of
+        // them has the start of a row, which `try_with_slots` stored in it. The caller also
+        // guarantees that `pair` is below `columns²`, and a row has an entry for each pair of
+        // classes.
         unsafe { *self.table.get_unchecked(place) }
     }
 }

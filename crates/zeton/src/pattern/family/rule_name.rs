@@ -44,7 +44,8 @@ impl Grammar {
     /// ```
     /// use zeton::pattern::{Grammar, NANOCHAT};
     /// let grammar = Grammar::recognise(NANOCHAT).unwrap();
-    /// let rules = [" I", "'m", "42", " !\n", "  "].map(|piece| grammar.rule_of(piece.as_bytes()).name());
+    /// let pieces = [" I", "'m", "42", " !\n", "  "];
+    /// let rules = pieces.map(|piece| grammar.rule_of(piece.as_bytes()).name());
     /// assert_eq!(rules, ["word", "contraction", "number", "punctuation", "space"]);
     /// ```
     #[must_use]

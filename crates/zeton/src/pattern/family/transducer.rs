@@ -320,8 +320,8 @@ fn merge_columns(
 
 /// Finds the pairs of classes between which every text may be cut.
 ///
-/// In each state that a character of the first class leads to, a character of the second class must
-/// begin a piece, and the end of the text in its place must cut at equal positions.
+/// A character of the first class leads to some states. In each of them a character of the second
+/// class must begin a piece, and the end of the text in its place must cut at equal positions.
 fn safe_cuts(transducer: &Transducer) -> Vec<bool> {
     let columns = transducer.columns as u8;
     let states = transducer.names.len() as u8;

@@ -153,7 +153,7 @@ fn knobs_alone_run_as_published_patterns_do() {
     assert!(seen[0] > 4 * seen[1], "{seen:?}");
 }
 
-/// Rules of all kinds, for texts of `PARTS`.
+/// Rules of all kinds, for texts of `PARTS`. For example, the first keeps the literal `abc`.
 const MIXED: [&str; 9] = [
     r#","keep":["ab","abc","Word\n"],"keep_words":["word","a 1"]"#,
     r#","keep_words":["word","iPhone","a","é","中文"],"keep_space":true"#,

@@ -39,7 +39,7 @@ fn read_class(dfa: &Dfa, text: &[u8], at: usize) -> (u8, usize) {
 
 /// Reports to `sink` the end of every piece of `text`, until the sink declines more.
 ///
-/// A match that reads far and then ends far behind makes the scan read those characters twice.
+/// A match that reads far and then ends far behind makes the scan read the bytes between twice.
 /// Once more bytes were rescanned than the text has, [`split_memoized`] splits the remaining text.
 ///
 /// # Errors

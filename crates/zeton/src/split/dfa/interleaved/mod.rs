@@ -1,10 +1,10 @@
 //! Scans eight streams of a text in turns, to hide the latency of the table look-ups.
 //!
 //! The row of a look-up is the result of the look-up before it, so that one scan waits for a load
-//! most of the time. A window of 4 KiB is therefore divided into eight *streams*, at positions
-//! where the table proves that a piece ends (safe cuts), and the loads of the streams overlap. For
-//! example, with `\s+(?!\S)|\s|\S+`, where any text may be cut between text and a blank, and with
-//! four streams:
+//! most of the time. A window of 4 KiB is therefore divided into eight *streams*, whose loads
+//! overlap. A stream ends where the table proves that any text may be cut (a safe cut). For
+//! example, with `\s+(?!\S)|\s|\S+`, where a safe cut is between text and a blank, and with four
+//! streams:
 //!
 //! ```text
 //! text     "to be or not to be, that is"
@@ -20,9 +20,9 @@
 //! 3. `scan`: the action at each byte, by the stride-2 table.
 //! 4. `collect_cuts`: the actions become bit masks of cuts, 64 bytes a mask.
 //!
-//! Cost: ten instructions for two bytes in the scan. The streams alone made encoding with Kimi's
-//! pattern (ids, warm) 315 → 453 MB/s of English and 233 → 332 of source code
-//! (`docs/notes/splitting.md`, 2026-11-18, which also has the measurements of the constants below).
+//! Cost: ten instructions for two bytes in the scan. With Kimi's pattern the streams alone raised
+//! encoding (ids, warm) from 315 to 453 MB/s of English, and from 233 to 332 of source code. All
+//! measurements, also of the constants, are in `docs/notes/splitting.md`, 2026-11-18.
 
 mod block;
 
@@ -102,8 +102,11 @@ impl ScanWindow {
     /// Reports the ends of pieces in the window from `start`, the start of a piece; returns the
     /// last end.
     ///
-    /// Returns `None`, without a report, if the DFA has no stride-2 table, if the window has no
-    /// safe cut, or if more than two windows of bytes were rescanned.
+    /// Returns `None`, without a report, in three cases:
+    ///
+    /// - the DFA has no stride-2 table,
+    /// - the window has no safe cut,
+    /// - more than two windows of bytes were rescanned.
     pub(super) fn split(
         &mut self,
         dfa: &Dfa,
@@ -385,8 +388,8 @@ impl ScanWindow {
 
     /// Collects the cuts by a kernel of `block`, which finds the bytes with a bit.
     ///
-    /// A cut at an accepting position belongs to the last byte before it with `SET_ACCEPT`. That is
-    /// a bit of the same mask, or else is searched for in the earlier blocks.
+    /// A cut at an accepting position belongs to the last byte before it with `SET_ACCEPT`. This
+    /// byte has a bit in the current mask, or else it is in an earlier block.
     #[inline(always)]
     fn collect_cuts_by(&mut self, end: usize, find_bit: impl Fn(&[u8; BLOCK], u8) -> u64) {
         for first in (0..end).step_by(BLOCK) {
