@@ -27,7 +27,7 @@
 //!
 //! - Every text has a match at every position. Otherwise the pattern would drop text, and is
 //!   refused.
-//! - Between characters of certain two classes any text may be cut (*safe cuts*).
+//! - For certain pairs of classes, any text may be cut between their characters (*safe cuts*).
 
 use std::collections::HashMap;
 
