@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use zeton::train::count::{Budget, Storage, Totals, hold_out, is_counted};
-use zeton::train::learn::{Goal, HeldOut, learn};
+use zeton::train::learn::{LearnOptions, LearnedMerge, ValidationSet, learn};
 use zeton::{Id, Splitter};
 
 use crate::engine::TokenizerCore;
@@ -149,7 +149,7 @@ fn files_in(folder: PathBuf) -> Storage {
 /// Merges that were learned: as objects of Python's they would take more memory than the learner.
 #[pyclass(frozen, module = "zeton._engine", name = "RawMerges")]
 #[derive(Default)]
-pub(crate) struct Merges(pub(crate) Vec<zeton::train::learn::Merge>);
+pub(crate) struct Merges(pub(crate) Vec<LearnedMerge>);
 
 #[pymethods]
 impl Merges {
@@ -234,16 +234,17 @@ impl Counts {
     ) -> PyResult<(Merges, usize, (usize, u64))> {
         let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
         let held_out = held_out.as_ref().map(|(counts, merges)| (counts.get(), &merges[..]));
-        let goal = Goal {
+        let options = LearnOptions {
             piece_count_min,
             token_bytes_max: token_bytes_max.unwrap_or(usize::MAX),
             memory_max: memory,
             initial: initial.map(|(engine, first)| (engine.tokenizer.model(), first)),
-            held_out: held_out.map(|(counts, merges)| HeldOut { pieces: &counts.0, merges }),
-            ..Goal::merges(merges_max)
+            validation: held_out
+                .map(|(counts, measure_after)| ValidationSet { pieces: &counts.0, measure_after }),
+            ..LearnOptions::new(merges_max)
         };
         give_back(py);
-        let learned = watch(py, report, |progress| learn(&self.0, &goal, progress))?;
+        let learned = watch(py, report, |progress| learn(&self.0, &options, progress))?;
         Ok((Merges(learned.merges), learned.ties, learned.left_out))
     }
 }

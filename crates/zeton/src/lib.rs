@@ -15,7 +15,7 @@
 //! let mut counter = zeton::Counter::new(splitter.clone(), 1, None);
 //! counter.add(&[b"low lower lowest"], 1, &progress)?;
 //! let counts = counter.finish(1, &progress)?;
-//! let learned = zeton::train::learn::learn(&counts, &zeton::train::learn::Goal::merges(4), &progress)?;
+//! let learned = zeton::learn::learn(&counts, &zeton::learn::LearnOptions::new(4), &progress)?;
 //! let vocab = zeton::Vocab::try_from_merges(&learned.pairs())?;
 //! let tokenizer = zeton::Tokenizer::new(vocab, splitter, Vec::new())?;
 //!

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use support::{OUTSIDE, PARTS, Random, family, fuzzing};
-use zeton::learn::{Goal, learn};
+use zeton::learn::{LearnOptions, learn};
 use zeton::pattern::NANOCHAT;
 use zeton::{AllowedSpecials, Counter, Id, Progress, Splitter, Tokenizer, Vocab};
 
@@ -43,8 +43,8 @@ fn trained_vocab(random: &mut Random) -> Vocab {
     let mut counter = Counter::new(splitter, 1, None);
     counter.add(&corpus, 1, &progress).unwrap();
     let counts = counter.finish(1, &progress).unwrap();
-    let goal = Goal::merges(random.below(300));
-    let learned = learn(&counts, &goal, &progress).unwrap();
+    let options = LearnOptions::new(random.below(300));
+    let learned = learn(&counts, &options, &progress).unwrap();
     Vocab::try_from_merges(&learned.pairs()).unwrap()
 }
 

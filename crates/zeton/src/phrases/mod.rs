@@ -389,8 +389,8 @@ pub(crate) mod tests {
                 let mut counter = Counter::new(splitter.clone(), 1, None);
                 counter.add(&[&text], 1, &progress).unwrap();
                 let counts = counter.finish(1, &progress).unwrap();
-                let goal = learn::Goal::merges(20 + random.below(150));
-                let learned = learn::learn(&counts, &goal, &progress).unwrap();
+                let options = learn::LearnOptions::new(20 + random.below(150));
+                let learned = learn::learn(&counts, &options, &progress).unwrap();
                 Vocab::try_from_merges(&learned.pairs()).unwrap()
             };
             Tokenizer::new(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()

@@ -1,4 +1,12 @@
-//! A corpus becomes a vocabulary: `count` counts its pieces, `learn` learns merges from the counts.
+//! Training: a corpus becomes a list of merges.
+//!
+//! ```text
+//! texts --count--> pieces with counts --learn--> merges
+//! ```
+//!
+//! [`count`] splits texts and counts each distinct piece. [`learn`] needs these counts only: it
+//! replaces the most frequent pair of neighbouring tokens by a new token, again and again.
+//! For example, the counts `low` × 5 and `lot` × 2 give the merges `lo` (count 7) and `low` (5).
 
 pub mod count;
 pub mod learn;

@@ -28,7 +28,7 @@ use crate::split::Splitter;
 use crate::sys::error::Error;
 use crate::sys::progress::{Pace, Progress};
 use crate::sys::threads::THREADS_MAX;
-use crate::train::learn::Pieces;
+use crate::train::learn::PieceCounts;
 
 /// Long texts are counted in parts of this size, so that threads share them and a stop is heeded.
 const PART_BYTES: usize = 1 << 20;
@@ -471,7 +471,10 @@ impl Counts {
     /// # Errors
     ///
     /// Those of `take`, or when a file cannot be read.
-    pub fn each(&self, mut take: impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
+    pub fn for_each(
+        &self,
+        mut take: impl FnMut(&[u8], u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         match &mut *self.kept() {
             Kept::Tables(tables) => {
                 tables.iter().try_for_each(|(piece, count)| take(piece.bytes(), count))
@@ -528,7 +531,7 @@ impl Counts {
     ) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
         let mut pace = Pace::new(progress);
-        self.each(|piece, count| {
+        self.for_each(|piece, count| {
             let is_among = heap.len() < most
                 || heap.peek().is_some_and(|(least, last)| {
                     (Reverse(count), piece) < (*least, last.as_slice())
@@ -553,7 +556,7 @@ impl Counts {
     pub fn tokens(&self, model: &BpeModel, progress: &Progress) -> Result<u64, Error> {
         let (mut scratch, mut ids, mut tokens) = (Scratch::default(), Vec::new(), 0);
         let mut pace = Pace::new(progress);
-        self.each(|piece, count| {
+        self.for_each(|piece, count| {
             ids.clear();
             scratch.merge(model, piece, &mut ids);
             // Never more than the bytes, which fit.
@@ -568,8 +571,11 @@ impl Counts {
     }
 }
 
-impl Pieces for Counts {
-    fn each(&self, take: &mut dyn FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
-        Self::each(self, take)
+impl PieceCounts for Counts {
+    fn for_each_piece(
+        &self,
+        visit: &mut dyn FnMut(&[u8], u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.for_each(visit)
     }
 }

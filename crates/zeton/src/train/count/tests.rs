@@ -26,7 +26,7 @@ fn counted(texts: &[&[u8]], threads: usize, batch: usize, memory: Option<usize>)
 fn pieces(counts: &Counts) -> BTreeMap<Vec<u8>, u64> {
     let mut pieces = BTreeMap::new();
     counts
-        .each(|piece, count| {
+        .for_each(|piece, count| {
             assert_eq!(pieces.insert(piece.to_vec(), count), None, "a piece comes once");
             Ok(())
         })

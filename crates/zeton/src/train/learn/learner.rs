@@ -1,139 +1,155 @@
-//! The loop: take the best pair, join it wherever it occurs, list the pairs that come about.
+//! The training loop: take the best pair, replace it everywhere, update the index.
+//!
+//! ```text
+//! until enough merges:
+//!     measure the held-out corpus, if it is due
+//!     best = index.pop_best()          none: build the index anew with a lower least count, or end
+//!     add its token to the vocabulary
+//!     replace the pair in the corpus   at the positions of its list
+//!     update the index                 created pairs get lists, broken pairs fall
+//!     reclaim memory of the index
+//! ```
 
-use super::born::Born;
-use super::cells::{Cell, Cells};
-use super::floor::Floor;
-use super::growing::Growing;
-use super::listed::Listed;
-use super::listing::list;
-use super::lists::Lists;
-use super::pair::Join;
-use super::tokens::Tokens;
-use super::{Learned, Merge};
+use super::corpus_layout::{CorpusLayout, TokenCell};
+use super::min_count::MinCount;
+use super::new_pairs::{NewPairs, PairReplacement};
+use super::pair_index::{self, PairEntry, PairIndex};
+use super::tokens::TrainingTokens;
+use super::validation::HeldOutCorpus;
+use super::{LearnedMerge, LearnedMerges};
 use crate::sys::error::Error;
 use crate::sys::progress::{Pace, Progress};
 
-/// All that learning works on.
+/// The state of training: corpus, vocabulary and pair index.
 pub(super) struct Learner<'l, C> {
-    cells: Cells<C>,
-    tokens: Tokens<'l>,
-    lists: Lists,
-    born: Born,
-    floor: Floor,
-    /// Bytes that the lists may take, about.
-    room: usize,
+    corpus: CorpusLayout<C>,
+    tokens: TrainingTokens<'l>,
+    index: PairIndex,
+    new_pairs: NewPairs,
+    min_count: MinCount,
+    /// The soft bound of the index in bytes.
+    index_bytes_max: usize,
     pace: Pace<'l>,
     progress: &'l Progress,
 }
 
-/// Of so many merges, one is shown; not all of it, if it is long.
-const SHOWN_EVERY: usize = 16;
-const SHOWN_BYTES: usize = 256;
+/// Every 16th merge shows its token in the progress, up to its first 256 bytes. A display redraws
+/// far less often than merges are learned, and a token may have megabytes.
+const SHOW_EVERY: usize = 16;
+const SHOW_BYTES: usize = 256;
 
-impl<'l, C: Cell> Learner<'l, C> {
-    /// Begins with the lists of the pairs that are likely to be joined.
+impl<'l, C: TokenCell> Learner<'l, C> {
+    /// Builds the index of the pairs that are likely to be merged.
     ///
     /// # Errors
     ///
-    /// When somebody asked to stop.
-    pub(super) fn new(
-        cells: Cells<C>,
-        tokens: Tokens<'l>,
-        floor: Floor,
-        room: usize,
+    /// When a stop was requested.
+    pub(super) fn try_new(
+        corpus: CorpusLayout<C>,
+        tokens: TrainingTokens<'l>,
+        min_count: MinCount,
+        index_bytes_max: usize,
         progress: &'l Progress,
     ) -> Result<Self, Error> {
         let mut pace = Pace::new(progress);
-        let lists = list(&cells, &tokens, floor.count(), room, &mut pace)?;
-        let born = Born::new(tokens.len());
-        Ok(Self { cells, tokens, lists, born, floor, room, pace, progress })
+        let index =
+            pair_index::build(&corpus, &tokens, min_count.count(), index_bytes_max, &mut pace)?;
+        let new_pairs = NewPairs::new(tokens.len());
+        Ok(Self { corpus, tokens, index, new_pairs, min_count, index_bytes_max, pace, progress })
     }
 
-    /// Joins the best pair, over and over; what grows is measured after so many merges, and at the end.
+    /// Learns up to `merges_max` merges.
+    ///
+    /// `validation` is a held-out corpus and the rising numbers of merges after which it is
+    /// measured. It is measured at the end in any case.
     ///
     /// # Errors
     ///
-    /// When there are too many tokens, or somebody asked to stop.
+    /// When there are too many tokens or positions, or a stop was requested.
     pub(super) fn learn(
         mut self,
         merges_max: usize,
-        mut measure: Option<&mut (Growing, &[usize])>,
-    ) -> Result<Learned, Error> {
-        let mut learned = Learned::default();
+        mut validation: Option<&mut (HeldOutCorpus, &[usize])>,
+    ) -> Result<LearnedMerges, Error> {
+        let mut learned = LearnedMerges::default();
         while learned.merges.len() < merges_max {
-            if let Some((growing, merges)) = &mut measure
-                && let Some((first, rest)) = merges.split_first()
-                && *first <= learned.merges.len()
+            if let Some((held_out, measure_after)) = &mut validation
+                && let Some((due, rest)) = measure_after.split_first()
+                && *due <= learned.merges.len()
             {
-                self.measure(growing, learned.merges.len())?;
-                *merges = rest;
+                self.measure(held_out, learned.merges.len())?;
+                *measure_after = rest;
                 continue;
             }
-            let Some((best, is_tie)) = self.lists.best(&self.tokens, &mut self.pace)? else {
-                match self.lists.least() {
+            let Some((best, is_tie)) = self.index.pop_best(&self.tokens, &mut self.pace)? else {
+                match self.index.count_min() {
                     1 => break,
-                    _ => self.list_anew()?,
+                    _ => self.rebuild_index()?,
                 }
                 continue;
             };
-            let joined = self.name(&best, &mut learned)?;
+            let new_token = self.add_token(&best, &mut learned)?;
             learned.ties += usize::from(is_tie);
-            // Nobody looks at the cells after the last merge, whose token may be `END`.
+            // After the last merge the corpus is not read any more. The last token may equal `END`,
+            // so it must not be written.
             if learned.merges.len() < merges_max {
-                self.join(&best, joined)?;
-                self.tidy(&learned.merges)?;
+                self.replace(&best, new_token)?;
+                self.reclaim(&learned.merges)?;
             }
         }
-        if let Some((growing, _)) = measure {
-            self.measure(growing, learned.merges.len())?;
+        if let Some((held_out, _)) = validation {
+            self.measure(held_out, learned.merges.len())?;
         }
         Ok(learned)
     }
 
-    fn measure(&mut self, growing: &mut Growing, merges: usize) -> Result<(), Error> {
-        if self.progress.measured().last().is_some_and(|&(before, _)| before == merges) {
+    /// Counts the tokens of the held-out corpus, unless it was measured after this many merges.
+    fn measure(&mut self, held_out: &mut HeldOutCorpus, merges: usize) -> Result<(), Error> {
+        if self.progress.measured().last().is_some_and(|&(last, _)| last == merges) {
             return Ok(());
         }
-        let tokens = growing.count(&self.tokens, &mut self.pace)?;
+        let tokens = held_out.count_tokens(&self.tokens, &mut self.pace)?;
         self.progress.measure(merges, tokens);
         Ok(())
     }
 
-    /// Makes a token of the best pair.
-    fn name(&mut self, best: &Listed, learned: &mut Learned) -> Result<u32, Error> {
+    /// Records the merge of the best pair and adds its token to the vocabulary.
+    fn add_token(&mut self, best: &PairEntry, learned: &mut LearnedMerges) -> Result<u32, Error> {
         let [left, right] = [best.pair.left(), best.pair.right()].map(|part| self.tokens.id(part));
-        if learned.merges.len().is_multiple_of(SHOWN_EVERY) {
-            self.progress.show(&self.tokens.spell(best.pair, SHOWN_BYTES));
+        if learned.merges.len().is_multiple_of(SHOW_EVERY) {
+            self.progress.show(&self.tokens.spell(best.pair, SHOW_BYTES));
         }
-        learned.merges.push(Merge { left, right, count: best.count });
+        learned.merges.push(LearnedMerge { left, right, count: best.count });
         self.progress.advance(1)?;
-        self.tokens.join(best.pair)
+        self.tokens.add(best.pair)
     }
 
-    /// Joins a pair wherever it occurs, and lists the pairs that come about.
-    fn join(&mut self, best: &Listed, joined: u32) -> Result<(), Error> {
-        let Self { cells, tokens, lists, born, pace, .. } = self;
-        let join = Join { pair: best.pair, joined };
-        cells.join(join, tokens.lengths(), lists.places_mut(best), pace)?;
-        born.grow();
-        born.list((join, best), cells, tokens, lists, pace)
+    /// Replaces a pair by its new token in the corpus, and updates the index.
+    fn replace(&mut self, best: &PairEntry, new_token: u32) -> Result<(), Error> {
+        let Self { corpus, tokens, index, new_pairs, pace, .. } = self;
+        let replacement = PairReplacement { pair: best.pair, new_token };
+        corpus.replace_pair(replacement, tokens.lengths(), index.positions_mut(best), pace)?;
+        new_pairs.add_token();
+        new_pairs.update_index((replacement, best), corpus, tokens, index, pace)
     }
 
-    /// Gives back what is not needed any more, between two joins.
-    fn tidy(&mut self, merges: &[Merge]) -> Result<(), Error> {
-        if self.floor.raise(merges) {
-            self.lists.raise(self.floor.count(), &mut self.pace)?;
+    /// Reclaims memory of the index between two merges: of pairs that turned out too rare, and of
+    /// dead lists.
+    fn reclaim(&mut self, merges: &[LearnedMerge]) -> Result<(), Error> {
+        if self.min_count.raise(merges) {
+            self.index.raise_count_min(self.min_count.count(), &mut self.pace)?;
         }
-        self.lists.tidy(&mut self.pace)
+        self.index.reclaim(&mut self.pace)
     }
 
-    /// Lists pairs that are rarer than those that had lists.
-    fn list_anew(&mut self) -> Result<(), Error> {
-        let Self { cells, tokens, floor, room, pace, .. } = self;
-        floor.lower(self.lists.least());
-        // The old ones go first: there is not room for both.
-        self.lists = Lists::of(Vec::new(), Vec::new(), 1, *room, pace)?;
-        self.lists = list(cells, tokens, floor.count(), *room, pace)?;
+    /// Builds the index anew with rarer pairs, because no listed pair is left.
+    fn rebuild_index(&mut self) -> Result<(), Error> {
+        let Self { corpus, tokens, min_count, index_bytes_max, pace, .. } = self;
+        min_count.lower(self.index.count_min());
+        // The old index is freed first, because there may be no memory for both.
+        self.index =
+            PairIndex::try_from_entries(Vec::new(), Vec::new(), 1, *index_bytes_max, pace)?;
+        self.index = pair_index::build(corpus, tokens, min_count.count(), *index_bytes_max, pace)?;
         Ok(())
     }
 }

@@ -1,93 +1,135 @@
-//! The tokens that there are while learning: those of the start, then one a merge.
+//! The vocabulary while it grows: the initial tokens, then one token a merge.
+//!
+//! Inside the learner a token is an index without gaps: 0 to 255 are the bytes, or the tokens of
+//! the initial vocabulary in the order of their ids. New tokens follow. For example, after the
+//! merges `lo` and `low` the pairs are `[(108, 111), (256, 119)]` and the lengths
+//! `[1, 1, .., 1, 2, 3]`. [`TrainingTokens::id`] maps an index back to an id.
 
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::Goal;
-use super::pair::Pair;
+use super::LearnOptions;
 use crate::merge::BpeModel;
 use crate::piece_cache::Scratch;
 use crate::sys::error::Error;
 use crate::vocab::{ID_MAX, Id, TOKENS_MAX, VOCAB_BYTES_MAX};
 
-/// Tokens by their index. Indices rise as ids do, and have no gaps.
-pub(super) struct Tokens<'v> {
-    initial: Option<Initial<'v>>,
-    /// The bytes of each.
+/// Two neighbouring tokens by their indices.
+///
+/// ```text
+/// bit  63 ....... 32 31 ........ 0
+///      |   left    |    right    |
+/// ```
+///
+/// Pairs are ordered by the left token, then by the right one. The tie rule uses this order.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(super) struct TokenPair(u64);
+
+impl TokenPair {
+    #[inline]
+    pub(super) fn new(left: u32, right: u32) -> Self {
+        Self(u64::from(left) << 32 | u64::from(right))
+    }
+
+    #[inline]
+    pub(super) fn left(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    pub(super) fn right(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Returns both tokens in one number, to hash them.
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// All tokens by index: their lengths, and the pairs that became the new ones.
+pub(super) struct TrainingTokens<'v> {
+    initial: Option<InitialVocab<'v>>,
+    /// The number of bytes of each token.
     lengths: Vec<u32>,
-    /// What each of those that were learned joins.
-    parts: Vec<Pair>,
-    length_max: usize,
+    /// The pair of each new token, in the order of merges.
+    merged_pairs: Vec<TokenPair>,
+    token_bytes_max: usize,
 }
 
-/// A vocabulary to go on from.
-struct Initial<'v> {
+/// A vocabulary that training extends.
+struct InitialVocab<'v> {
     model: &'v BpeModel,
+    /// The id of the first new token.
     first_new: Id,
-    /// What was learned since, for no token is made twice.
-    learned: HashSet<Box<[u8]>, RandomState>,
-    learned_bytes: usize,
+    /// The bytes of all new tokens, so that no token is made twice.
+    new_tokens: HashSet<Box<[u8]>, RandomState>,
+    new_token_bytes: usize,
 }
 
-impl<'v> Tokens<'v> {
-    /// Makes the tokens to begin with.
+impl<'v> TrainingTokens<'v> {
+    /// Starts with the 256 bytes, or with the tokens of the initial vocabulary.
     ///
     /// # Errors
     ///
-    /// When the ids of new tokens would run into those of the vocabulary.
-    pub(super) fn new(goal: &Goal<'v>) -> Result<Self, Error> {
+    /// When the first new id is not above all ids of the initial vocabulary.
+    pub(super) fn try_from_options(options: &LearnOptions<'v>) -> Result<Self, Error> {
         let (mut lengths, mut initial) = (vec![1; 256], None);
-        if let Some((model, first_new)) = goal.initial {
+        if let Some((model, first_new)) = options.initial {
             let vocab = model.vocab();
             if vocab.id_max() >= first_new {
                 return Err(Error::FirstIdTaken { first: first_new, taken: vocab.id_max() });
             }
             lengths = vocab.iter().map(|(_, token)| token.len() as u32).collect();
-            let learned = HashSet::default();
-            initial = Some(Initial { model, first_new, learned, learned_bytes: 0 });
+            let new_tokens = HashSet::default();
+            initial = Some(InitialVocab { model, first_new, new_tokens, new_token_bytes: 0 });
         }
-        Ok(Self { initial, lengths, parts: Vec::new(), length_max: goal.token_bytes_max })
+        let token_bytes_max = options.token_bytes_max;
+        Ok(Self { initial, lengths, merged_pairs: Vec::new(), token_bytes_max })
     }
 
-    /// Returns how many there are.
+    /// Returns the number of tokens, initial and new ones.
     pub(super) fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Returns what was learned: the pairs that became the last tokens.
-    pub(super) fn learned(&self) -> &[Pair] {
-        &self.parts
+    /// Returns the pairs that became the new tokens, in the order of merges.
+    pub(super) fn merged_pairs(&self) -> &[TokenPair] {
+        &self.merged_pairs
     }
 
-    /// Returns the bytes of each.
+    /// Returns the number of bytes of each token, by index.
     #[inline]
     pub(super) fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// Returns the id of an index.
+    /// Returns the id of the token with an index.
     pub(super) fn id(&self, token: u32) -> Id {
-        let first = self.len() - self.parts.len();
+        let first_new = self.len() - self.merged_pairs.len();
         match &self.initial {
             None => token,
-            Some(initial) if (token as usize) < first => {
+            Some(initial) if (token as usize) < first_new => {
                 initial.model.vocab().id_at(token as usize)
             }
-            Some(initial) => initial.first_new + (token - first as u32),
+            Some(initial) => initial.first_new + (token - first_new as u32),
         }
     }
 
-    /// Calls `put` with the tokens that a piece begins as: where each has its first and last byte.
+    /// Calls `visit` with the first byte, the last byte and the index of each token of a piece.
+    ///
+    /// The tokens are the piece's bytes, or the tokens that the initial vocabulary merges it to.
     #[inline]
-    pub(super) fn parts_of(
+    pub(super) fn for_each_initial_token(
         &self,
         piece: &[u8],
         buffers: &mut (Scratch, Vec<Id>),
-        mut put: impl FnMut(usize, usize, u32),
+        mut visit: impl FnMut(usize, usize, u32),
     ) {
-        let Some(Initial { model, .. }) = &self.initial else {
-            piece.iter().enumerate().for_each(|(at, &byte)| put(at, at, byte.into()));
+        let Some(InitialVocab { model, .. }) = &self.initial else {
+            piece.iter().enumerate().for_each(|(at, &byte)| visit(at, at, byte.into()));
             return;
         };
         let (scratch, ids) = buffers;
@@ -97,13 +139,13 @@ impl<'v> Tokens<'v> {
         for &id in &*ids {
             let token = model.vocab().index_of(id).expect("merging gives ids of the vocabulary");
             let next = at + self.lengths[token] as usize;
-            put(at, next - 1, token as u32);
+            visit(at, next - 1, token as u32);
             at = next;
         }
     }
 
-    /// Returns whether a piece is one token to begin with, so that there is nothing to learn from it.
-    pub(super) fn holds(&self, piece: &[u8]) -> bool {
+    /// Returns whether a piece starts as one token or none, so that it has no pair.
+    pub(super) fn is_single_token(&self, piece: &[u8]) -> bool {
         piece.len() < 2
             || self
                 .initial
@@ -111,41 +153,43 @@ impl<'v> Tokens<'v> {
                 .is_some_and(|initial| initial.model.vocab().find(piece).is_some())
     }
 
-    /// Returns whether a pair would make a token that is not too long.
+    /// Returns whether a pair's token would have at most `token_bytes_max` bytes.
     #[inline]
-    pub(super) fn fit(&self, pair: Pair) -> bool {
+    pub(super) fn is_short_enough(&self, pair: TokenPair) -> bool {
         let [left, right] = [pair.left(), pair.right()].map(|token| self.lengths[token as usize]);
-        left as usize + right as usize <= self.length_max
+        left as usize + right as usize <= self.token_bytes_max
     }
 
-    /// Returns whether a pair would make a token that may be made.
+    /// Returns whether a pair may be merged: its token is short enough and, with an initial
+    /// vocabulary, does not exist yet.
     ///
-    /// Without a vocabulary to go on from, one that is there already may: so rustbpe learns.
-    pub(super) fn allow(&self, pair: Pair) -> bool {
-        self.fit(pair)
+    /// Without an initial vocabulary two tokens may have equal bytes, because rustbpe allows it:
+    /// for example (`a`, `bc`) after (`ab`, `c`).
+    pub(super) fn is_allowed(&self, pair: TokenPair) -> bool {
+        self.is_short_enough(pair)
             && self.initial.as_ref().is_none_or(|initial| {
                 let token = self.spell(pair, usize::MAX);
                 initial.model.vocab().find(&token).is_none()
-                    && !initial.learned.contains(&token[..])
+                    && !initial.new_tokens.contains(&token[..])
             })
     }
 
-    /// Makes a token of a pair.
+    /// Adds the token of a pair and returns its index.
     ///
     /// # Errors
     ///
-    /// When there are more tokens than a vocabulary can have.
-    pub(super) fn join(&mut self, pair: Pair) -> Result<u32, Error> {
-        let joined = self.len();
-        if joined == TOKENS_MAX {
-            return Err(Error::TooManyTokens { tokens: joined + 1 });
+    /// When the vocabulary would exceed its bounds on tokens, bytes or ids.
+    pub(super) fn add(&mut self, pair: TokenPair) -> Result<u32, Error> {
+        let index = self.len();
+        if index == TOKENS_MAX {
+            return Err(Error::TooManyTokens { tokens: index + 1 });
         }
         let token = self.initial.is_some().then(|| self.spell(pair, usize::MAX));
         if let (Some(token), Some(initial)) = (token, &mut self.initial) {
-            initial.learned_bytes += token.len();
-            initial.learned.insert(token.into());
-            let id = i128::from(initial.first_new) + self.parts.len() as i128;
-            if initial.learned_bytes > VOCAB_BYTES_MAX {
+            initial.new_token_bytes += token.len();
+            initial.new_tokens.insert(token.into());
+            let id = i128::from(initial.first_new) + self.merged_pairs.len() as i128;
+            if initial.new_token_bytes > VOCAB_BYTES_MAX {
                 return Err(Error::VocabTooLarge);
             }
             if id > i128::from(ID_MAX) {
@@ -154,19 +198,19 @@ impl<'v> Tokens<'v> {
         }
         let [left, right] = [pair.left(), pair.right()].map(|token| self.lengths[token as usize]);
         self.lengths.push(left + right);
-        self.parts.push(pair);
-        Ok(joined as u32)
+        self.merged_pairs.push(pair);
+        Ok(index as u32)
     }
 
-    /// Returns the bytes of a pair, at least so many if it has more.
-    pub(super) fn spell(&self, pair: Pair, most: usize) -> Vec<u8> {
-        let first = self.len() - self.parts.len();
-        let (mut bytes, mut ahead) = (Vec::new(), vec![pair.right(), pair.left()]);
-        while let Some(token) = ahead.pop().filter(|_| bytes.len() < most) {
-            match ((token as usize).checked_sub(first), &self.initial) {
-                (Some(learned), _) => {
-                    let pair = self.parts[learned];
-                    ahead.extend([pair.right(), pair.left()]);
+    /// Returns the bytes of a pair; of a longer pair, the first `bytes_min` or a few more.
+    pub(super) fn spell(&self, pair: TokenPair, bytes_min: usize) -> Vec<u8> {
+        let first_new = self.len() - self.merged_pairs.len();
+        let (mut bytes, mut stack) = (Vec::new(), vec![pair.right(), pair.left()]);
+        while let Some(token) = stack.pop().filter(|_| bytes.len() < bytes_min) {
+            match ((token as usize).checked_sub(first_new), &self.initial) {
+                (Some(new), _) => {
+                    let pair = self.merged_pairs[new];
+                    stack.extend([pair.right(), pair.left()]);
                 }
                 (None, None) => bytes.push(token as u8),
                 (None, Some(initial)) => {
