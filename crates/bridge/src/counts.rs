@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use zeton::train::count::{Budget, Storage, Totals, hold_out, is_counted};
+use zeton::train::count::{CorpusTotals, MemoryBudget, TempFileFactory, hold_out, is_counted};
 use zeton::train::learn::{LearnOptions, LearnedMerge, ValidationSet, learn};
 use zeton::{Id, Splitter};
 
@@ -54,9 +54,9 @@ impl Counter {
     ) -> PyResult<Self> {
         let splitter = splitter(pattern, by_function).map_err(|error| raise(py, &error))?;
         let make = |threads, share: f64| {
-            let budget = memory.map(|memory| Budget {
+            let budget = memory.map(|memory| MemoryBudget {
                 memory_max: (memory as f64 * share) as usize,
-                storage: files_in(folder.clone()),
+                temp_file: files_in(folder.clone()),
             });
             zeton::Counter::new(splitter.clone(), threads, budget)
         };
@@ -106,7 +106,7 @@ impl Counter {
     /// Returns how many pieces are in memory, some perhaps once for each thread, and their bytes.
     fn held(&self) -> (usize, usize) {
         let counters = self.counters.lock().expect("no holder panics");
-        counters.as_ref().map_or((0, 0), |[corpus, _]| corpus.held())
+        counters.as_ref().map_or((0, 0), |[corpus, _]| corpus.buffered())
     }
 
     /// Returns how much of a text may be counted on its own, whatever follows it.
@@ -142,7 +142,7 @@ fn ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
 }
 
 /// Makes files that nobody else sees, and that are gone when they are closed.
-fn files_in(folder: PathBuf) -> Storage {
+fn files_in(folder: PathBuf) -> TempFileFactory {
     Box::new(move || tempfile::tempfile_in(&folder))
 }
 
@@ -178,9 +178,9 @@ impl Counts {
     /// Reads counts files and merges them; `folder` has room for the merged one.
     #[staticmethod]
     fn read(py: Python<'_>, paths: Vec<PathBuf>, folder: PathBuf) -> PyResult<Self> {
-        let storage = files_in(folder);
+        let temp_file = files_in(folder);
         let read =
-            |progress: &_| zeton::Counts::read(paths.iter().map(File::open), &storage, progress);
+            |progress: &_| zeton::Counts::read(paths.iter().map(File::open), &temp_file, progress);
         watch(py, None, read).map(Self)
     }
 
@@ -199,7 +199,7 @@ impl Counts {
     /// Returns how many distinct pieces, bytes and texts there are.
     #[getter]
     fn totals(&self) -> (u64, u64, u64) {
-        let Totals { pieces, bytes, texts } = self.0.totals();
+        let CorpusTotals { pieces, bytes, texts } = self.0.totals();
         (pieces, bytes, texts)
     }
 

@@ -1,25 +1,52 @@
-//! Counts as a file: the pieces in the order of their bytes, so that files merge as they stream.
+//! Counts as a sorted file, so that files merge as streams: of counts that exceed memory, and
+//! saved.
 //!
-//! `docs/format.md` specifies it. What does not fit into memory while counting is such a file too.
+//! `docs/format.md` specifies the format. For example, ` low` × 2 and `low` × 1 of one text with
+//! the pattern `P` (numbers are LEB128 unless a width is stated):
+//!
+//! ```text
+//! 63 6f 75 6e 74 73 0d 0a   magic `counts\r\n`
+//! 01 00                     version, 2 bytes
+//! 01 50                     pattern: length, bytes
+//! 04 02 20 6c 6f 77         piece: length, count, bytes
+//! 03 01 6c 6f 77            the next piece in the order of bytes
+//! 00                        end of the pieces
+//! 02 00 .. 0b 00 .. 01 00 ..  3 × 8 bytes: pieces 2, bytes 4 × 2 + 3 = 11, texts 1
+//! 32 bytes                  SHA-256 of everything before
+//! ```
+//!
+//! - [`SpillWriter`] and [`SpillReader`] stream one file; the reader checks all that it reads.
+//! - [`merge`] merges any number of sorted streams.
+//! - [`SpillFiles`] are the files of one thread, few at any time.
+//!
+//! Cost: a merge holds 64 KiB a file, or its longest piece. Sorting takes 0.15 s for 600,000
+//! pieces; partitions by hash were slower to join and need a second format (`docs/notes/`, on
+//! training).
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 
 use sha2::{Digest, Sha256};
 
+use super::TempFileFactory;
+use super::tables::CountTables;
 use crate::sys::error::Error;
 use crate::sys::progress::{Pace, Progress};
 
-/// `counts`, then a line end that shows damage by transfers which take the file for text.
+/// `counts` and a line end: a transfer in text mode changes the line end, which the reader detects.
 const MAGIC: &[u8; 8] = b"counts\r\n";
 const VERSION: u16 = 1;
 
-/// Bytes that are read or written at once.
+/// Bytes that are read or written by one system call.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Bytes that a number takes at most.
+/// The most bytes of a LEB128 number: 64 bits at 7 bits a byte.
 const NUMBER_BYTES_MAX: usize = 10;
 
-/// Appends a number, seven bits a byte, the lowest first; all bytes but the last have the top bit.
+/// Appends a number in LEB128: seven bits a byte, the lowest first, the top bit in all but the
+/// last.
+///
+/// For example, 300 becomes `ac 02`.
 pub(super) fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
     while number > 0x7F {
         bytes.push(number as u8 | 0x80);
@@ -28,7 +55,9 @@ pub(super) fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Reads such a number; returns it and what follows, unless it does not end or is too large.
+/// Reads a LEB128 number; returns it and the bytes after it.
+///
+/// Returns `None` if the number does not end within `bytes`, or exceeds 64 bits.
 #[inline]
 pub(super) fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
@@ -45,18 +74,19 @@ pub(super) fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// What is said of all pieces together.
+/// The totals of a counted corpus.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Totals {
-    /// Distinct pieces.
+pub struct CorpusTotals {
+    /// The number of distinct pieces.
     pub pieces: u64,
-    /// Bytes of all pieces, as often as they occur.
+    /// The bytes of all pieces, each as often as it occurs.
     pub bytes: u64,
-    /// Texts, as whoever counted them says.
+    /// The number of texts, as the caller of [`super::Counter::finish`] stated it.
     pub texts: u64,
 }
 
-impl Totals {
+impl CorpusTotals {
+    /// Adds a distinct piece with its count.
     fn add(&mut self, piece: &[u8], count: u64) -> Result<(), Error> {
         self.pieces += 1;
         let bytes = (piece.len() as u64).checked_mul(count);
@@ -66,26 +96,27 @@ impl Totals {
     }
 }
 
-/// Writes counts to a file.
-pub(super) struct Writer<W: Write> {
+/// Writes a counts file: [`SpillWriter::add`] for each piece in order, then
+/// [`SpillWriter::finish`].
+pub(super) struct SpillWriter<W: Write> {
     out: W,
     buffer: Vec<u8>,
     sha: Sha256,
-    totals: Totals,
+    totals: CorpusTotals,
 }
 
-impl<W: Write> Writer<W> {
-    /// Begins a file of pieces that this pattern made.
+impl<W: Write> SpillWriter<W> {
+    /// Begins a file of pieces that `pattern` split; the header is only buffered yet.
     pub(super) fn new(out: W, pattern: &str) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER_BYTES);
         buffer.extend_from_slice(MAGIC);
         buffer.extend_from_slice(&VERSION.to_le_bytes());
         write_number(pattern.len() as u64, &mut buffer);
         buffer.extend_from_slice(pattern.as_bytes());
-        Self { out, buffer, sha: Sha256::new(), totals: Totals::default() }
+        Self { out, buffer, sha: Sha256::new(), totals: CorpusTotals::default() }
     }
 
-    /// Adds a piece, which comes after all before it in the order of their bytes.
+    /// Adds a piece, which must be greater than the piece before it in the order of bytes.
     pub(super) fn add(&mut self, piece: &[u8], count: u64) -> Result<(), Error> {
         self.totals.add(piece, count)?;
         write_number(piece.len() as u64, &mut self.buffer);
@@ -97,99 +128,104 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Hashes and writes the buffer.
     fn flush(&mut self) -> Result<(), Error> {
         self.sha.update(&self.buffer);
-        self.out.write_all(&self.buffer).map_err(|error| failed("written", &error))?;
+        self.out.write_all(&self.buffer).map_err(|error| io_error("written", &error))?;
         self.buffer.clear();
         Ok(())
     }
 
-    /// BoundarySink the file; returns what was written to, and what is said of all pieces together.
-    pub(super) fn finish(mut self, texts: u64) -> Result<(W, Totals), Error> {
+    /// Writes totals and checksum; returns the output and the totals.
+    pub(super) fn finish(mut self, texts: u64) -> Result<(W, CorpusTotals), Error> {
         self.totals.texts = texts;
         write_number(0, &mut self.buffer);
-        let Totals { pieces, bytes, texts } = self.totals;
+        let CorpusTotals { pieces, bytes, texts } = self.totals;
         for total in [pieces, bytes, texts] {
             self.buffer.extend_from_slice(&total.to_le_bytes());
         }
         self.flush()?;
         let checksum = self.sha.finalize();
         let written = self.out.write_all(&checksum).and_then(|()| self.out.flush());
-        written.map_err(|error| failed("written", &error))?;
+        written.map_err(|error| io_error("written", &error))?;
         Ok((self.out, self.totals))
     }
 }
 
-/// Reads counts from a file, checking all that it says.
-pub(super) struct Reader<R: Read> {
+/// Reads a counts file piece by piece, and checks order, totals and checksum.
+pub(super) struct SpillReader<R: Read> {
     input: R,
-    /// What was read: up to `start` it was used and is not yet hashed, from there on it is to come.
+    /// Bytes of the file: up to `start` they are consumed but not hashed yet, from there on unread.
     buffer: Vec<u8>,
     start: usize,
     sha: Sha256,
     pattern: String,
-    totals: Totals,
+    totals: CorpusTotals,
     piece: Vec<u8>,
+    /// The piece before, to check the order.
     before: Vec<u8>,
     count: u64,
 }
 
-impl<R: Read> Reader<R> {
-    /// Begins to read a file.
-    pub(super) fn new(input: R) -> Result<Self, Error> {
+impl<R: Read> SpillReader<R> {
+    /// Reads the header of a counts file.
+    pub(super) fn try_new(input: R) -> Result<Self, Error> {
         let mut reader = Self {
             input,
             buffer: Vec::with_capacity(BUFFER_BYTES),
             start: 0,
             sha: Sha256::new(),
             pattern: String::new(),
-            totals: Totals::default(),
+            totals: CorpusTotals::default(),
             piece: Vec::new(),
             before: Vec::new(),
             count: 0,
         };
-        if reader.bytes(MAGIC.len() as u64).ok() != Some(MAGIC) {
+        if reader.read_bytes(MAGIC.len() as u64).ok() != Some(MAGIC) {
             return Err(Error::NotCounts);
         }
-        let version = reader.bytes(2)?.try_into().expect("that many were asked for");
+        let version = reader.read_bytes(2)?.try_into().expect("read_bytes(2) returns two bytes");
         match u16::from_le_bytes(version) {
             VERSION => {}
             version => return Err(Error::CountsVersion { version }),
         }
-        let length = reader.number()?;
-        let pattern = String::from_utf8(reader.bytes(length)?.to_vec());
+        let length = reader.read_number()?;
+        let pattern = String::from_utf8(reader.read_bytes(length)?.to_vec());
         reader.pattern = pattern.map_err(|_| malformed("has a pattern that is not UTF-8"))?;
         Ok(reader)
     }
 
+    /// Returns the pattern that split the pieces.
     pub(super) fn pattern(&self) -> &str {
         &self.pattern
     }
 
-    /// Returns what is said of all pieces together, once the last has been read.
-    pub(super) fn totals(&self) -> Totals {
+    /// Returns the totals; they are complete once [`SpillReader::advance`] has returned `false`.
+    pub(super) fn totals(&self) -> CorpusTotals {
         self.totals
     }
 
+    /// Returns the current piece.
     pub(super) fn piece(&self) -> &[u8] {
         &self.piece
     }
 
+    /// Returns the count of the current piece.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Goes to the next piece; says whether there is one. If not, the whole file has been checked.
+    /// Reads the next piece; returns `false` at the end, when the whole file has been checked.
     pub(super) fn advance(&mut self) -> Result<bool, Error> {
-        let length = self.number()?;
+        let length = self.read_number()?;
         if length == 0 {
-            return self.end().map(|()| false);
+            return self.check_end().map(|()| false);
         }
-        self.count = self.number()?;
+        self.count = self.read_number()?;
         std::mem::swap(&mut self.before, &mut self.piece);
         let mut piece = std::mem::take(&mut self.piece);
         piece.clear();
-        piece.extend_from_slice(self.bytes(length)?);
+        piece.extend_from_slice(self.read_bytes(length)?);
         self.piece = piece;
         if self.count == 0 || self.before >= self.piece {
             return Err(malformed("has pieces that are not in order"));
@@ -198,20 +234,20 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
-    /// Checks what follows the last piece.
-    fn end(&mut self) -> Result<(), Error> {
-        let mut total = || -> Result<u64, Error> {
-            let bytes = self.bytes(8)?.try_into().expect("that many were asked for");
-            Ok(u64::from_le_bytes(bytes))
+    /// Checks totals and checksum after the last piece, and that the file ends there.
+    fn check_end(&mut self) -> Result<(), Error> {
+        let mut read_total = || -> Result<u64, Error> {
+            let bytes = self.read_bytes(8)?;
+            Ok(u64::from_le_bytes(bytes.try_into().expect("read_bytes(8) returns eight bytes")))
         };
-        let (pieces, bytes, texts) = (total()?, total()?, total()?);
+        let (pieces, bytes, texts) = (read_total()?, read_total()?, read_total()?);
         if (pieces, bytes) != (self.totals.pieces, self.totals.bytes) {
             return Err(malformed("has other totals than its pieces"));
         }
         self.totals.texts = texts;
-        self.hash();
+        self.hash_consumed();
         let checksum = self.sha.finalize_reset();
-        if self.bytes(32)? != checksum.as_slice() {
+        if self.read_bytes(32)? != checksum.as_slice() {
             return Err(malformed("does not have the checksum that it names"));
         }
         match self.fill(1)? {
@@ -220,7 +256,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn number(&mut self) -> Result<u64, Error> {
+    /// Consumes a LEB128 number.
+    fn read_number(&mut self) -> Result<u64, Error> {
         self.fill(NUMBER_BYTES_MAX)?;
         let bytes = &self.buffer[self.start..];
         let (number, rest) =
@@ -229,8 +266,11 @@ impl<R: Read> Reader<R> {
         Ok(number)
     }
 
-    /// Uses so many bytes. A file that announces more than it has takes no memory for them.
-    fn bytes(&mut self, length: u64) -> Result<&[u8], Error> {
+    /// Consumes `length` bytes.
+    ///
+    /// Memory grows with the bytes that are read, not with `length`, so that a damaged length
+    /// cannot exhaust it.
+    fn read_bytes(&mut self, length: u64) -> Result<&[u8], Error> {
         let length =
             usize::try_from(length).map_err(|_| malformed("has a piece without an end"))?;
         if self.fill(length)? < length {
@@ -240,44 +280,46 @@ impl<R: Read> Reader<R> {
         Ok(&self.buffer[self.start - length..self.start])
     }
 
-    /// Reads on until there are so many bytes to come, if the file has them; returns how many.
+    /// Reads until `length` unread bytes are buffered or the file ends; returns how many are.
     fn fill(&mut self, length: usize) -> Result<usize, Error> {
         while self.buffer.len() - self.start < length {
-            self.hash();
+            self.hash_consumed();
             let more = self.buffer.len().max(BUFFER_BYTES) as u64;
             let read = (&mut self.input).take(more).read_to_end(&mut self.buffer);
-            if read.map_err(|error| failed("read", &error))? == 0 {
+            if read.map_err(|error| io_error("read", &error))? == 0 {
                 break;
             }
         }
         Ok(self.buffer.len() - self.start)
     }
 
-    /// Adds to the checksum what was used, and forgets it.
-    fn hash(&mut self) {
+    /// Adds the consumed bytes to the checksum and drops them.
+    fn hash_consumed(&mut self) {
         self.sha.update(&self.buffer[..self.start]);
         self.buffer.drain(..self.start);
         self.start = 0;
     }
 }
 
-/// Hands over the pieces of several files in the order of their bytes, each once; returns how many
-/// texts they are of.
+/// Merges sorted files: calls `visit` with each distinct piece and the sum of its counts, in the
+/// order of bytes. Returns the sum of the files' numbers of texts.
+///
+/// For example, files with ` a` × 1, `b` × 2 and with ` a` × 3 give ` a` × 4, `b` × 2.
 pub(super) fn merge<R: Read>(
-    mut readers: Vec<Reader<R>>,
+    mut readers: Vec<SpillReader<R>>,
     progress: &Progress,
-    mut take: impl FnMut(&[u8], u64) -> Result<(), Error>,
+    mut visit: impl FnMut(&[u8], u64) -> Result<(), Error>,
 ) -> Result<u64, Error> {
-    // Those with a piece left, that with the first one last.
+    // The readers that are not at their end, by falling piece: the last one has the next piece.
     let mut order: Vec<usize> = Vec::new();
-    let put = |order: &mut Vec<usize>, readers: &[Reader<R>], reader: usize| {
+    let insert = |order: &mut Vec<usize>, readers: &[SpillReader<R>], reader: usize| {
         let piece = readers[reader].piece();
         let at = order.partition_point(|&other| readers[other].piece() > piece);
         order.insert(at, reader);
     };
     for at in 0..readers.len() {
         if readers[at].advance()? {
-            put(&mut order, &readers, at);
+            insert(&mut order, &readers, at);
         }
     }
     let (mut piece, mut pace) = (Vec::new(), Pace::new(progress));
@@ -285,24 +327,129 @@ pub(super) fn merge<R: Read>(
         piece.clear();
         piece.extend_from_slice(readers[first].piece());
         let mut count = 0_u64;
-        while let Some(&same) = order.last().filter(|&&reader| readers[reader].piece() == piece) {
+        while let Some(&equal) = order.last().filter(|&&reader| readers[reader].piece() == piece) {
             order.pop();
-            count = count.checked_add(readers[same].count()).ok_or(Error::CountsTooLarge)?;
-            if readers[same].advance()? {
-                put(&mut order, &readers, same);
+            count = count.checked_add(readers[equal].count()).ok_or(Error::CountsTooLarge)?;
+            if readers[equal].advance()? {
+                insert(&mut order, &readers, equal);
             }
         }
-        take(&piece, count)?;
+        visit(&piece, count)?;
         pace.work(1 + piece.len() / 64)?;
     }
     let texts = readers.iter().map(|reader| reader.totals().texts);
     Ok(texts.fold(0, u64::saturating_add))
 }
 
+/// Merges counts files of one pattern into a new temporary file; returns it and its totals.
+///
+/// `texts` is the number of texts to record; `None` takes the sum of the files' numbers.
+pub(super) fn merge_files(
+    files: Vec<File>,
+    pattern: &str,
+    texts: Option<u64>,
+    temp_file: &TempFileFactory,
+    progress: &Progress,
+) -> Result<(File, CorpusTotals), Error> {
+    let mut readers = Vec::new();
+    for mut file in files {
+        file.rewind().map_err(|error| io_error("read", &error))?;
+        let reader = SpillReader::try_new(file)?;
+        if reader.pattern() != pattern {
+            let [one, other] = [pattern, reader.pattern()].map(str::to_owned);
+            return Err(Error::CountsPatterns { one, other });
+        }
+        readers.push(reader);
+    }
+    let mut writer = SpillWriter::new(create(temp_file)?, pattern);
+    let texts_of_files = merge(readers, progress, |piece, count| writer.add(piece, count))?;
+    writer.finish(texts.unwrap_or(texts_of_files))
+}
+
+/// Writes all pieces of tables in order. The tables are sorted in place, see [`CountTables::sort`].
+pub(super) fn write_sorted<W: Write>(
+    tables: &mut CountTables,
+    mut writer: SpillWriter<W>,
+    progress: &Progress,
+) -> Result<SpillWriter<W>, Error> {
+    let mut pace = Pace::new(progress);
+    for (piece, count) in tables.sort() {
+        writer.add(piece.bytes(), count)?;
+        pace.work(1 + piece.bytes().len() / 64)?;
+    }
+    Ok(writer)
+}
+
+/// [`FILES_MAX`] files of one level are merged into one of the next level.
+///
+/// So at most 16 files a level are open, and a piece is merged once a level: 1,000 spills make
+/// three levels.
+pub(super) const FILES_MAX: usize = 16;
+
+/// Sorted files, each with its level: how often its content was merged. Levels fall.
+///
+/// For example, after 35 spills there are 2 files of level 1 and 3 of level 0.
+#[derive(Debug, Default)]
+pub(super) struct SpillFiles(pub(super) Vec<(usize, File)>);
+
+impl SpillFiles {
+    /// Returns whether there is no file.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the files.
+    pub(super) fn into_files(self) -> Vec<File> {
+        self.0.into_iter().map(|(_, file)| file).collect()
+    }
+
+    /// Writes tables to a new file and empties them, even if writing fails.
+    pub(super) fn spill(
+        &mut self,
+        tables: &mut CountTables,
+        pattern: &str,
+        temp_file: &TempFileFactory,
+        progress: &Progress,
+    ) -> Result<(), Error> {
+        let written = create(temp_file).and_then(|file| {
+            let writer = SpillWriter::new(file, pattern);
+            Ok(write_sorted(tables, writer, progress)?.finish(0)?.0)
+        });
+        tables.clear();
+        self.add(written?, pattern, temp_file, progress)
+    }
+
+    /// Adds a file of level 0, and merges files of one level while there are [`FILES_MAX`].
+    pub(super) fn add(
+        &mut self,
+        file: File,
+        pattern: &str,
+        temp_file: &TempFileFactory,
+        progress: &Progress,
+    ) -> Result<(), Error> {
+        self.0.push((0, file));
+        while let Some(&(level, _)) = self.0.last()
+            && let from = self.0.partition_point(|&(other, _)| other > level)
+            && self.0.len() - from == FILES_MAX
+        {
+            let equal_level = self.0.drain(from..).map(|(_, file)| file).collect();
+            let file = merge_files(equal_level, pattern, None, temp_file, progress)?.0;
+            self.0.push((level + 1, file));
+        }
+        Ok(())
+    }
+}
+
+/// Makes a temporary file.
+fn create(temp_file: &TempFileFactory) -> Result<File, Error> {
+    temp_file().map_err(|error| io_error("written", &error))
+}
+
 fn malformed(what: &str) -> Error {
     Error::CountsMalformed { what: what.to_owned() }
 }
 
-pub(super) fn failed(doing: &'static str, error: &io::Error) -> Error {
+/// Makes the error of a counts file that cannot be `doing`: "read" or "written".
+pub(super) fn io_error(doing: &'static str, error: &io::Error) -> Error {
     Error::CountsUnusable { doing, reason: error.to_string() }
 }

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::io::{Seek, Write};
 
 use super::*;
 use crate::Vocab;
@@ -6,15 +7,15 @@ use crate::merge::BpeModel;
 use crate::pattern::NANOCHAT;
 use crate::testing::Random;
 
-fn storage() -> Storage {
+fn temp_file() -> TempFileFactory {
     Box::new(tempfile::tempfile)
 }
 
-fn budget(memory_max: usize) -> Option<Budget> {
-    Some(Budget { memory_max, storage: storage() })
+fn budget(memory_max: usize) -> Option<MemoryBudget> {
+    Some(MemoryBudget { memory_max, temp_file: temp_file() })
 }
 
-fn counted(texts: &[&[u8]], threads: usize, batch: usize, memory: Option<usize>) -> Counts {
+fn count(texts: &[&[u8]], threads: usize, batch: usize, memory: Option<usize>) -> Counts {
     let splitter = Splitter::new(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, threads, memory.and_then(budget));
     for texts in texts.chunks(batch) {
@@ -23,7 +24,7 @@ fn counted(texts: &[&[u8]], threads: usize, batch: usize, memory: Option<usize>)
     counter.finish(texts.len() as u64, &Progress::default()).unwrap()
 }
 
-fn pieces(counts: &Counts) -> BTreeMap<Vec<u8>, u64> {
+fn map_of(counts: &Counts) -> BTreeMap<Vec<u8>, u64> {
     let mut pieces = BTreeMap::new();
     counts
         .for_each(|piece, count| {
@@ -34,7 +35,7 @@ fn pieces(counts: &Counts) -> BTreeMap<Vec<u8>, u64> {
     pieces
 }
 
-fn written(counts: &Counts) -> Vec<u8> {
+fn bytes_of(counts: &Counts) -> Vec<u8> {
     let mut bytes = Vec::new();
     counts.write(&mut bytes, &Progress::default()).unwrap();
     bytes
@@ -47,7 +48,7 @@ fn file_of(bytes: &[u8]) -> File {
     file
 }
 
-/// Words of all lengths around those that decide where a piece is kept.
+/// Returns words of many lengths, around the limits of the three tables and far above.
 fn random_text(random: &mut Random, words: usize) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..words {
@@ -62,13 +63,13 @@ fn random_text(random: &mut Random, words: usize) -> Vec<u8> {
     text
 }
 
-/// The rule itself.
-fn counted_plainly(texts: &[&[u8]], weight: u64) -> BTreeMap<Vec<u8>, u64> {
+/// The specification: counts the pieces of each text in a map.
+fn count_by_map(texts: &[&[u8]], weight: u64) -> BTreeMap<Vec<u8>, u64> {
     let splitter = Splitter::new(NANOCHAT).unwrap();
     let mut pieces = BTreeMap::new();
     for text in texts {
-        let each = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_default() += weight;
-        splitter.split(text, each).unwrap();
+        let count_piece = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_default() += weight;
+        splitter.split(text, count_piece).unwrap();
     }
     pieces
 }
@@ -80,9 +81,9 @@ fn counts_do_not_depend_on_threads_batches_order_or_memory() {
     let other = random_text(&mut random, 60_000);
     let texts: Vec<&[u8]> = vec![b"a b a", long.as_bytes(), b"", b"b\xFF a", &other, b"two"];
     let reversed: Vec<&[u8]> = texts.iter().rev().copied().collect();
-    let expected = counted_plainly(&texts, 1);
+    let expected = count_by_map(&texts, 1);
     assert!(expected[&b" two"[..]] >= 200_000 && expected.len() > 30_000);
-    let file = written(&counted(&texts, 1, 6, None));
+    let file = bytes_of(&count(&texts, 1, 6, None));
     for (threads, batch, memory) in [
         (1, 6, None),
         (2, 1, None),
@@ -92,29 +93,29 @@ fn counts_do_not_depend_on_threads_batches_order_or_memory() {
         (2, 6, Some(1 << 23)),
         (8, 1, Some(1)),
     ] {
-        let found = counted(&reversed, threads, batch, memory);
-        assert!(pieces(&found) == expected, "{threads} threads, memory {memory:?}");
+        let found = count(&reversed, threads, batch, memory);
+        assert!(map_of(&found) == expected, "{threads} threads, memory {memory:?}");
         assert_eq!(found.len(), expected.len());
-        assert!(written(&found) == file, "{threads} threads, memory {memory:?}");
-        assert!(pieces(&found) == expected, "written counts are still there");
+        assert!(bytes_of(&found) == file, "{threads} threads, memory {memory:?}");
+        assert!(map_of(&found) == expected, "written counts can still be read");
     }
-    assert_ne!(written(&counted(&texts[1..], 1, 1, None)), file);
+    assert_ne!(bytes_of(&count(&texts[1..], 1, 1, None)), file);
 }
 
 #[test]
-fn a_budget_bounds_what_is_held() {
+fn a_budget_bounds_the_tables() {
     let mut random = Random(5);
     let text = random_text(&mut random, 300_000);
     let splitter = Splitter::new(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, 1, budget(1 << 20));
     for part in text.chunks(100_000) {
         counter.add(&[part], 1, &Progress::default()).unwrap();
-        let (_, bytes) = counter.held();
+        let (_, bytes) = counter.buffered();
         assert!(bytes <= 2 << 20, "{bytes} bytes");
     }
-    let written: usize = counter.shares.iter().map(|share| share.files.0.len()).sum();
-    assert!((2..2 * FILES_MAX).contains(&written), "{written} files");
-    assert!(counter.shares[0].files.0[0].0 > 0, "files were merged");
+    let files: usize = counter.workers.iter().map(|worker| worker.files.0.len()).sum();
+    assert!((2..2 * spill_file::FILES_MAX).contains(&files), "{files} files");
+    assert!(counter.workers[0].files.0[0].0 > 0, "files were merged");
 }
 
 #[test]
@@ -125,12 +126,12 @@ fn weights_multiply_and_counts_go_beyond_32_bits() {
     counter.add(&[b"a a b", b"a"], 3_000_000_000, &progress).unwrap();
     counter.add(&[b"a"], 1, &progress).unwrap();
     let counts = counter.finish(3, &progress).unwrap();
-    let found = pieces(&counts);
+    let found = map_of(&counts);
     assert_eq!(found[&b"a"[..]], 6_000_000_001);
     assert_eq!(found[&b" a"[..]], 3_000_000_000);
-    assert_eq!(counts.totals(), Totals { pieces: 3, bytes: 18_000_000_001, texts: 3 });
-    let again = Counts::read([Ok(file_of(&written(&counts)))], &storage(), &progress).unwrap();
-    assert_eq!((pieces(&again), again.totals()), (found, counts.totals()));
+    assert_eq!(counts.totals(), CorpusTotals { pieces: 3, bytes: 18_000_000_001, texts: 3 });
+    let reread = Counts::read([Ok(file_of(&bytes_of(&counts)))], &temp_file(), &progress).unwrap();
+    assert_eq!((map_of(&reread), reread.totals()), (found, counts.totals()));
 }
 
 #[test]
@@ -147,18 +148,18 @@ fn files_merge_to_the_counts_of_all_texts() {
     let mut random = Random(7);
     let texts: Vec<Vec<u8>> = (0..40).map(|_| random_text(&mut random, 400)).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-    let files = texts.iter().map(|text| Ok(file_of(&written(&counted(&[text], 1, 1, None)))));
-    let merged = Counts::read(files, &storage(), &Progress::default()).unwrap();
+    let files = texts.iter().map(|text| Ok(file_of(&bytes_of(&count(&[text], 1, 1, None)))));
+    let merged = Counts::read(files, &temp_file(), &Progress::default()).unwrap();
     assert_eq!(merged.pattern(), NANOCHAT);
-    assert!(written(&merged) == written(&counted(&texts, 1, 1, None)));
+    assert!(bytes_of(&merged) == bytes_of(&count(&texts, 1, 1, None)));
 }
 
 #[test]
 fn a_damaged_file_is_refused_wherever_the_damage_is() {
     let progress = Progress::default();
     let whole =
-        written(&counted(&[b"some words, some more words, and a_longer_one_than_15"], 1, 1, None));
-    let read = |bytes: &[u8]| Counts::read([Ok(file_of(bytes))], &storage(), &progress).map(drop);
+        bytes_of(&count(&[b"some words, some more words, and a_longer_one_than_15"], 1, 1, None));
+    let read = |bytes: &[u8]| Counts::read([Ok(file_of(bytes))], &temp_file(), &progress).map(drop);
     assert_eq!(read(&whole), Ok(()));
     for at in 0..whole.len() {
         read(&whole[..at]).unwrap_err();
@@ -174,95 +175,97 @@ fn a_damaged_file_is_refused_wherever_the_damage_is() {
 }
 
 #[test]
-fn a_file_that_announces_more_than_it_has_takes_no_memory() {
+fn a_damaged_length_does_not_exhaust_memory() {
     let mut bytes = b"counts\r\n\x01\x00\x01a".to_vec();
     for number in [u64::MAX >> 1, 1] {
         spill_file::write_number(number, &mut bytes);
     }
-    let error = Counts::read([Ok(file_of(&bytes))], &storage(), &Progress::default()).unwrap_err();
+    let error =
+        Counts::read([Ok(file_of(&bytes))], &temp_file(), &Progress::default()).unwrap_err();
     assert!(matches!(error, Error::CountsMalformed { .. }), "{error}");
 }
 
 #[test]
 fn files_of_two_patterns_are_not_merged() {
     let progress = Progress::default();
-    let one = counted(&[b"a b"], 1, 1, None);
+    let one = count(&[b"a b"], 1, 1, None);
     let splitter = Splitter::new(r"\w+|\W").unwrap();
     let mut counter = Counter::new(splitter, 1, None);
     counter.add(&[b"a b"], 1, &progress).unwrap();
     let other = counter.finish(1, &progress).unwrap();
-    let files = [one, other].map(|counts| Ok(file_of(&written(&counts))));
-    let error = Counts::read(files, &storage(), &progress).unwrap_err();
+    let files = [one, other].map(|counts| Ok(file_of(&bytes_of(&counts))));
+    let error = Counts::read(files, &temp_file(), &progress).unwrap_err();
     assert!(matches!(error, Error::CountsPatterns { .. }), "{error}");
 }
 
 #[test]
-fn a_disk_without_room_is_said() {
+fn a_full_disk_is_reported() {
     let splitter = Splitter::new(NANOCHAT).unwrap();
-    let full: Storage = Box::new(|| Err(io::Error::other("no space")));
-    let mut counter = Counter::new(splitter, 1, Some(Budget { memory_max: 1, storage: full }));
+    let full_disk: TempFileFactory = Box::new(|| Err(io::Error::other("no space")));
+    let mut counter =
+        Counter::new(splitter, 1, Some(MemoryBudget { memory_max: 1, temp_file: full_disk }));
     let text = random_text(&mut Random(1), 50_000);
     let error = counter.add(&[&text], 1, &Progress::default()).unwrap_err();
     assert!(error.to_string().contains("no space"), "{error}");
 }
 
 #[test]
-fn tokens_of_the_corpus_are_those_of_its_pieces() {
+fn the_tokens_of_a_corpus_are_summed_over_its_pieces() {
     let progress = Progress::default();
-    let counts = counted(&[b"ab ab abc"], 1, 1, None);
+    let counts = count(&[b"ab ab abc"], 1, 1, None);
     let model = BpeModel::new(Vocab::try_from_merges(&[(97, 98), (32, 256)]).unwrap());
     assert_eq!(counts.tokens(&model, &progress), Ok(4));
 }
 
 #[test]
 fn the_most_common_pieces_come_in_order() {
-    let counts = counted(&[b"b b b a a c c c"], 1, 1, None);
+    let counts = count(&[b"b b b a a c c c"], 1, 1, None);
     let found = counts.most_common(3, &Progress::default()).unwrap();
     assert_eq!(found, [(b" c".to_vec(), 3), (b" a".to_vec(), 2), (b" b".to_vec(), 2)]);
     assert_eq!(counts.most_common(0, &Progress::default()), Ok(Vec::new()));
 }
 
 #[test]
-fn what_is_held_out_depends_on_the_texts_alone() {
+fn the_held_out_parts_depend_on_the_texts_alone() {
     let progress = Progress::default();
     let splitter = Splitter::new(NANOCHAT).unwrap();
     let mut random = Random(9);
     let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 5_000)).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
     let bytes = |parts: &[&[u8]]| parts.iter().map(|part| part.len()).sum::<usize>();
-    let [mut counted, mut held] = hold_out(&splitter, texts.clone(), 0.1, &progress).unwrap();
-    assert_eq!(bytes(&counted) + bytes(&held), bytes(&texts));
-    let share = bytes(&held) as f64 / bytes(&texts) as f64;
+    let [mut counted, mut held_out] = hold_out(&splitter, texts.clone(), 0.1, &progress).unwrap();
+    assert_eq!(bytes(&counted) + bytes(&held_out), bytes(&texts));
+    let share = bytes(&held_out) as f64 / bytes(&texts) as f64;
     assert!((0.07..0.13).contains(&share), "{share}");
     let reversed = texts.iter().rev().copied().collect();
-    let [mut counted_again, mut held_again] =
+    let [mut counted_reversed, mut held_out_reversed] =
         hold_out(&splitter, reversed, 0.1, &progress).unwrap();
-    for parts in [&mut counted, &mut held, &mut counted_again, &mut held_again] {
+    for parts in [&mut counted, &mut held_out, &mut counted_reversed, &mut held_out_reversed] {
         parts.sort_unstable();
     }
-    assert!(counted == counted_again && held == held_again);
+    assert!(counted == counted_reversed && held_out == held_out_reversed);
     let all = hold_out(&splitter, texts.clone(), 0.0, &progress);
     assert_eq!(all, Ok([texts, Vec::new()]));
 }
 
-/// Threads whose pieces all differ: joined, they are many times as many as each may hold.
+/// All threads count different pieces, so that together they exceed the bound of one by far.
 #[test]
-fn tables_of_many_threads_are_joined_beyond_the_share_of_one() {
+fn tables_of_many_threads_are_combined_beyond_the_bound_of_one() {
     let word = |number: usize| [17_576, 676, 26, 1].map(|step| b'a' + (number / step % 26) as u8);
     let text =
         |at: usize| (at * 2000..(at + 1) * 2000).flat_map(|n| [&b" "[..], &word(n)].concat());
     let texts: Vec<Vec<u8>> = (0..64).map(|at| text(at).collect()).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-    let expected = counted_plainly(&texts, 1);
+    let expected = count_by_map(&texts, 1);
     assert_eq!(expected.len(), 128_000);
     for megabytes in [1, 8, 18, 19, 20, 24, 32] {
-        let found = counted(&texts, 8, 64, Some(megabytes << 20));
-        assert!(pieces(&found) == expected, "{megabytes} MB");
+        let found = count(&texts, 8, 64, Some(megabytes << 20));
+        assert!(map_of(&found) == expected, "{megabytes} MB");
     }
 }
 
 #[test]
-fn a_stop_is_heard_within_a_text_that_cannot_be_cut() {
+fn a_stop_takes_effect_within_a_text_that_cannot_be_cut() {
     let progress = Progress::default();
     progress.stop();
     let text = b"ab ".repeat(1 << 20);
@@ -270,16 +273,16 @@ fn a_stop_is_heard_within_a_text_that_cannot_be_cut() {
         let splitter = Splitter::new(pattern).unwrap();
         let held_out = hold_out(&splitter, vec![&text], 0.1, &progress);
         assert_eq!(held_out, Err(Error::Stopped), "{pattern}");
-        let mut share = Share::new(usize::MAX);
-        let added = share.add(&text, 1, Cuts::By(&splitter), None, &progress);
+        let mut worker = CountWorker::new(usize::MAX);
+        let added = worker.add(&text, 1, PieceEnds::BySplitter(&splitter), None, &progress);
         assert_eq!(added, Err(Error::Stopped), "{pattern}");
-        let counted: u64 = share.tables.iter().map(|(_, count)| count).sum();
+        let counted: u64 = worker.tables.iter().map(|(_, count)| count).sum();
         assert!(pattern == NANOCHAT || counted < 1 << 18, "{counted} pieces of {pattern}");
     }
 }
 
 #[test]
-fn pieces_that_somebody_else_has_split_count_alike() {
+fn pieces_that_the_caller_has_split_count_equally() {
     let mut random = Random(11);
     let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 300)).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
@@ -288,14 +291,14 @@ fn pieces_that_somebody_else_has_split_count_alike() {
         let mut counter = Counter::new(splitter.clone(), 1, memory.and_then(budget));
         for text in &texts {
             let (mut ends, mut end) = (Vec::new(), 0);
-            let mut take = |piece: &[u8]| {
+            let mut push_end = |piece: &[u8]| {
                 end += piece.len();
                 ends.push(end);
             };
-            splitter.split(text, &mut take).unwrap();
+            splitter.split(text, &mut push_end).unwrap();
             counter.add_pieces(text, &ends, 1, &Progress::default()).unwrap();
         }
         let found = counter.finish(texts.len() as u64, &Progress::default()).unwrap();
-        assert!(written(&found) == written(&counted(&texts, 1, 3, memory)), "{memory:?}");
+        assert!(bytes_of(&found) == bytes_of(&count(&texts, 1, 3, memory)), "{memory:?}");
     }
 }

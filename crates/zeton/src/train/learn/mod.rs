@@ -79,7 +79,8 @@ use crate::vocab::Id;
 
 /// Distinct pieces and how often each occurs.
 ///
-/// [`learn`] reads all pieces twice, so both visits must yield them in one order.
+/// [`learn`] visits all pieces twice. Both visits must yield equal pieces and counts, in any order:
+/// the order does not influence the merges.
 pub trait PieceCounts: Debug {
     /// Calls `visit` with every distinct piece and its count.
     ///
