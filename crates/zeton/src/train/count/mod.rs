@@ -17,7 +17,7 @@
 //! - Counts are exact and do not depend on threads, memory, batches or the order of the texts.
 //!
 //! Cost: 100 MB of enwik8 take 0.55 CPU seconds, most of it to find 20 million pieces in the tables
-//! (`docs/notes/`, on training).
+//! (`docs/notes/training.md`).
 
 mod counts;
 mod spill_file;
@@ -48,7 +48,7 @@ const PART_BYTES: usize = 1 << 20;
 
 /// The largest tables of one thread: 256 MiB. Writing tables sorts them, and a stop waits for the
 /// sort. Smaller tables are faster too, because they stay near the CPU's cache: 1 GB of text counts
-/// in 7.9 s with 64 MB of tables and in 9.2 s without a bound (`docs/notes/`, on training).
+/// in 7.9 s with 64 MB of tables and in 9.2 s without a bound (`docs/notes/training.md`).
 const TABLES_BYTES_MAX: usize = 1 << 28;
 
 /// Texts of up to this size are counted without checks for a stop, because a check after every

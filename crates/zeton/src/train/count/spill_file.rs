@@ -20,8 +20,8 @@
 //! - [`SpillFiles`] are the files of one thread, few at any time.
 //!
 //! Cost: a merge holds 64 KiB a file, or its longest piece. Sorting takes 0.15 s for 600,000
-//! pieces; partitions by hash were slower to join and need a second format (`docs/notes/`, on
-//! training).
+//! pieces. Partitions by hash would avoid the sort, but not serve as a format of saved counts
+//! (`docs/notes/training.md`).
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

@@ -234,8 +234,8 @@ impl CountTables {
 ///
 /// A slot is rarely in the CPU's cache when its piece arrives, and 60 % of counting was cache
 /// misses. So a piece's slot is prefetched and the piece queued; it is counted when 16 more pieces
-/// of its table have arrived. Counting takes two thirds of the time thereby (`docs/notes/`, on
-/// training).
+/// of its table have arrived. Counting takes two thirds of the time thereby
+/// (`docs/notes/training.md`).
 pub(crate) struct PieceInserter<'a, 't> {
     tables: &'a mut CountTables,
     text: &'t [u8],

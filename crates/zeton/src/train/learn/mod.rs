@@ -243,7 +243,7 @@ const INDEX_BYTES_MAX: usize = (u32::MAX / 2) as usize * size_of::<u32>();
 /// corpus' cells.
 ///
 /// With less, learning would recount all pairs too often. The index of a 1 GB corpus within 128 MB
-/// instead of 192 MB took 49 s instead of 15 s in an early version (`docs/notes/`, on training).
+/// instead of 192 MB took 49 s instead of 15 s in an early version (`docs/notes/training.md`).
 const INDEX_BYTES_MIN: usize = 1 << 22;
 const INDEX_CORPUS_SHARE: usize = 8;
 
