@@ -31,8 +31,8 @@ use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::vocab::short_key::{draw_seeds, mix};
 
 /// The longest pieces that are packed into one integer and into two: all bytes but the length's.
-const SHORT_MAX: usize = 7;
-const MIDDLE_MAX: usize = 15;
+const SHORT_BYTES_MAX: usize = 7;
+const MIDDLE_BYTES_MAX: usize = 15;
 
 /// Slots of another table whose pieces are prefetched, then added.
 ///
@@ -253,13 +253,13 @@ impl PieceInserter<'_, '_> {
     #[inline]
     pub(crate) fn insert(&mut self, range: Range<usize>) -> bool {
         let (text, seeds, length) = (self.text, self.tables.seeds, range.len());
-        if length <= SHORT_MAX {
+        if length <= SHORT_BYTES_MAX {
             let key = read_word(text, range.start) & leading_bytes_mask(length) | length as u64;
             let hash = hash_one(key, seeds);
             self.tables.short.prefetch(hash);
             let oldest = self.short.replace_oldest([key], hash);
             self.add_short(oldest)
-        } else if length <= MIDDLE_MAX {
+        } else if length <= MIDDLE_BYTES_MAX {
             let second = read_word(text, range.start + 8) & leading_bytes_mask(length - 8);
             let key = [read_word(text, range.start), second | length as u64];
             let hash = hash_two(key, seeds);
@@ -335,7 +335,7 @@ impl<const N: usize> PrefetchQueue<N> {
 /// The bytes of a piece in the tables.
 pub(crate) enum PieceBytes<'a> {
     /// Up to 15 bytes, and in the last place their number.
-    Packed([u8; MIDDLE_MAX + 1]),
+    Packed([u8; MIDDLE_BYTES_MAX + 1]),
     /// A long piece in the arena.
     Borrowed(&'a [u8]),
 }
@@ -343,7 +343,7 @@ pub(crate) enum PieceBytes<'a> {
 impl PieceBytes<'_> {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Self::Packed(bytes) => &bytes[..usize::from(bytes[MIDDLE_MAX])],
+            Self::Packed(bytes) => &bytes[..usize::from(bytes[MIDDLE_BYTES_MAX])],
             Self::Borrowed(bytes) => bytes,
         }
     }

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The tallies of byte pairs are an array of 65,536; for example, (108, 111) has entry 27,759. With
-//! an initial vocabulary, or when the index is rebuilt, pairs are many and the tallies a hash
-//! table. A table that exceeds its memory keeps half of the pairs, by a bit of their hash, and the
-//! other half is counted in another pass. The partition decides the pass that counts a pair,
-//! nothing else.
+//! an initial vocabulary, or when the index is rebuilt after merges, pairs are many and the tallies
+//! a hash table. A table that exceeds its memory keeps half of the pairs, by a bit of their hash,
+//! and the other half is counted in another pass. The partition decides the pass that counts a
+//! pair, nothing else.
 //!
 //! Cost: two passes over the corpus while all tallies fit into half of `bytes_max`; each halving
 //! adds a pass.
