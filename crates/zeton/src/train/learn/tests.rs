@@ -289,7 +289,8 @@ fn the_vocabulary_recovers_the_learned_pairs() {
     let pieces: Vec<(&str, u64)> = text.split_inclusive(' ').map(|piece| (piece, 1)).collect();
     let learned =
         learn(&pieces_of(&pieces), &LearnOptions::new(200), &Progress::default()).unwrap();
-    let pairs = BpeModel::new(Vocab::try_from_merges(&learned.pairs()).unwrap()).pairs().collect_by_rank();
+    let pairs =
+        BpeModel::new(Vocab::try_from_merges(&learned.pairs()).unwrap()).pairs().collect_by_rank();
     assert_eq!(pairs.into_iter().map(|(pair, _)| pair).collect::<Vec<_>>(), learned.pairs());
 }
 
