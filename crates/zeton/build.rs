@@ -1,4 +1,7 @@
-//! Names this engine by its sources: an image that another one made is none of ours.
+//! Hashes the sources of this crate into `ZETON_SOURCES`, a part of the engine's name.
+//!
+//! A mapped image stores that name, so that an engine built from changed sources rejects it: see
+//! `src/storage/mapped_image.rs`.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +15,7 @@ fn main() -> io::Result<()> {
         std::env::var(name).unwrap_or_default().hash(&mut hasher);
     }
     let mut files = Vec::new();
-    list(Path::new("src"), &mut files)?;
+    list_files(Path::new("src"), &mut files)?;
     files.sort();
     for file in files {
         fs::read(file)?.hash(&mut hasher);
@@ -21,11 +24,12 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Appends all files under `folder` to `files`.
+fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         match path.is_dir() {
-            true => list(&path, files)?,
+            true => list_files(&path, files)?,
             false => files.push(path),
         }
     }

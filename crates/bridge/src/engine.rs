@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use zeton::pattern::{ContractionPlace, WordCase};
 use zeton::split::EnginePath;
 use zeton::storage::tokenizer_file::Notes;
-use zeton::{AllowedSpecials, Batch, Error, Id, Tokenizer};
+use zeton::{AllowedSpecials, EncodedBatch, Error, Id, Tokenizer};
 
 use crate::errors::raise;
 use crate::ids::{self, Array, Lists};
@@ -71,7 +71,7 @@ impl TokenizerCore {
     ) -> PyResult<Bound<'py, PyList>> {
         let source: Source<'_> = text.extract()?;
         let allowed = self.allowed(py, specials)?;
-        ids::with_spare(source.bytes_most(), |ids| {
+        ids::with_spare(source.bytes_max(), |ids| {
             ids.extend(self.end(prepend)?);
             self.encode_into(text, &source, &allowed, ids)?;
             ids.extend(self.end(append)?);
@@ -90,14 +90,14 @@ impl TokenizerCore {
     ) -> PyResult<Array<'py, Id>> {
         let source: Source<'_> = text.extract()?;
         let allowed = self.allowed(py, specials)?;
-        let threads = threads_or_all(threads, source.bytes_most());
+        let threads = threads_or_all(threads, source.bytes_max());
         if threads > 1 {
             let text: Text<'_> = text.extract()?;
             let bytes = text.bytes();
             let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
             return ids::array(py, &mut ids.map_err(|error| raise(py, &error))?);
         }
-        ids::with_spare(source.bytes_most(), |ids| {
+        ids::with_spare(source.bytes_max(), |ids| {
             self.encode_into(text, &source, &allowed, ids)?;
             ids::array(py, ids)
         })
@@ -481,7 +481,7 @@ impl TokenizerCore {
         texts: &Bound<'_, PyAny>,
         threads: Option<i128>,
         specials: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Batch> {
+    ) -> PyResult<EncodedBatch> {
         self.with_texts(py, texts, threads, specials, |tokenizer, texts, allowed, threads| {
             tokenizer.encode_batch(texts, allowed, threads)
         })
@@ -503,7 +503,7 @@ impl TokenizerCore {
         let allowed = self.allowed(py, specials)?;
         let texts: Vec<Bound<'_, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
         let with = |sources: Vec<Source<'_>>| {
-            let threads = threads_or_all(threads, sources.iter().map(Source::bytes_most).sum());
+            let threads = threads_or_all(threads, sources.iter().map(Source::bytes_max).sum());
             let done = py.detach(|| work(&self.tokenizer, &sources, &allowed, threads));
             done.map_err(|error| raise(py, &error))
         };
@@ -521,7 +521,7 @@ impl TokenizerCore {
         let mut bytes = Vec::new();
         let decode = |ids: &[Id], left: usize| {
             if bytes.is_empty() {
-                bytes = zeton::sys::huge_buffer::vec(left * TOKEN_BYTES);
+                bytes = zeton::sys::huge_buffer::vec_with_capacity(left * TOKEN_BYTES);
             }
             self.tokenizer.decode_into(ids, &mut bytes)
         };

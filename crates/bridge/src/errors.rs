@@ -1,20 +1,20 @@
 //! A refusal of the engine becomes an exception of `zeton.errors`.
 
 use pyo3::prelude::*;
-use zeton::{Error, Kind};
+use zeton::{Error, ErrorKind};
 
 /// Makes the exception for a refusal.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
-        Kind::Vocab => "VocabError",
-        Kind::Special => "SpecialError",
-        Kind::Pattern => "PatternError",
-        Kind::Rules => "RulesError",
-        Kind::Text => "TextError",
-        Kind::Id => "IdError",
-        Kind::Search => "SearchError",
-        Kind::Train | Kind::Stopped => "TrainError",
-        Kind::File => "FormatError",
+        ErrorKind::Vocab => "VocabError",
+        ErrorKind::Special => "SpecialError",
+        ErrorKind::Pattern => "PatternError",
+        ErrorKind::Rules => "RulesError",
+        ErrorKind::Text => "TextError",
+        ErrorKind::Id => "IdError",
+        ErrorKind::Search => "SearchError",
+        ErrorKind::Train | ErrorKind::Stopped => "TrainError",
+        ErrorKind::File => "FormatError",
     };
     let exception = py
         .import("zeton.errors")

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeton::Id;
-use zeton::encode::explain::Merged;
+use zeton::encode::explain::MergeTrace;
 use zeton::encode::offsets;
 
 use crate::engine::TokenizerCore;
@@ -35,14 +35,14 @@ pub(crate) fn explain<'py>(
         let pieces = engine.tokenizer.explain(text, &allowed)?;
         let mut places: Vec<_> = pieces.iter().map(|piece| piece.place.clone()).collect();
         if characters {
-            offsets::in_characters(text, &mut places);
+            offsets::convert_to_char_ranges(text, &mut places);
         }
         Ok((pieces, places))
     });
     let (pieces, places) = explained.map_err(|error| raise(py, &error))?;
     let pieces = pieces.into_iter().zip(places).map(|(piece, place)| {
         let content = PyBytes::new(py, &text[piece.place]);
-        (content, place.start, place.end, piece.rule, told(piece.merged))
+        (content, place.start, place.end, piece.rule, told(piece.trace))
     });
     Ok(pieces.collect())
 }
@@ -59,9 +59,9 @@ pub(crate) fn explain_piece(
     merged.map(told).map_err(|error| raise(py, &error))
 }
 
-fn told(merged: Merged) -> Told {
+fn told(merged: MergeTrace) -> Told {
     let joins = merged.joins.into_iter();
     let joins =
         joins.map(|join| (join.start, join.middle, join.end, join.left, join.right, join.id));
-    (merged.ids, merged.whole, joins.collect())
+    (merged.ids, merged.is_whole, joins.collect())
 }

@@ -148,7 +148,7 @@ pub(crate) fn with_spare<R>(bytes: usize, work: impl FnOnce(&mut Vec<Id>) -> R) 
     let room = bytes / 3 + 2;
     let mut ids = match room <= SPARE_MAX {
         true => SPARE.try_with(Cell::take).unwrap_or_default(),
-        false => zeton::sys::huge_buffer::vec(room),
+        false => zeton::sys::huge_buffer::vec_with_capacity(room),
     };
     ids.clear();
     let result = work(&mut ids);

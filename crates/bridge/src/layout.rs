@@ -13,7 +13,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyType};
-use zeton::sys::unicode::{Unit, Width, measure, widen};
+use zeton::sys::unicode::{CharWidth, CodeUnit, measure, widen};
 use zeton::{AllowedSpecials, Error, Id, Tokenizer};
 
 /// A layout that this interpreter was found to have.
@@ -168,7 +168,7 @@ impl Layout {
             let items = (*list.as_ptr().cast::<List>()).items.cast::<MaybeUninit<_>>();
             std::slice::from_raw_parts_mut(items, ids.len())
         };
-        zeton::sys::huge_buffer::ask_for_huge_pages(items);
+        zeton::sys::huge_buffer::advise_huge_pages(items);
         for (at, (place, &id)) in items.iter_mut().zip(ids).enumerate() {
             #[cfg(target_arch = "x86_64")]
             if let Some(later) = ids.get(at + AHEAD).and_then(|&later| ready.get(later as usize)) {
@@ -347,15 +347,15 @@ impl StrLayout {
     pub(crate) fn make<'py>(self, py: Python<'py>, text: &str) -> Option<Bound<'py, PyString>> {
         let (characters, width) = measure(text);
         match width {
-            Width::Ascii => self.make_of::<u8>(py, text, "aa", characters),
-            Width::One => self.make_of::<u8>(py, text, "éé", characters),
-            Width::Two => self.make_of::<u16>(py, text, "ĀĀ", characters),
-            Width::Four => self.make_of::<u32>(py, text, "😀😀", characters),
+            CharWidth::Ascii => self.make_of::<u8>(py, text, "aa", characters),
+            CharWidth::One => self.make_of::<u8>(py, text, "éé", characters),
+            CharWidth::Two => self.make_of::<u16>(py, text, "ĀĀ", characters),
+            CharWidth::Four => self.make_of::<u32>(py, text, "😀😀", characters),
         }
     }
 
     /// Makes it by drawing out a str as wide: the characters that are new are not written yet.
-    fn make_of<'py, U: Unit>(
+    fn make_of<'py, U: CodeUnit>(
         self,
         py: Python<'py>,
         text: &str,
@@ -385,7 +385,7 @@ impl StrLayout {
             let first = made.as_ptr().cast::<u8>().add(start).cast::<MaybeUninit<U>>();
             std::slice::from_raw_parts_mut(first, characters)
         };
-        zeton::sys::huge_buffer::ask_for_huge_pages(units);
+        zeton::sys::huge_buffer::advise_huge_pages(units);
         assert_eq!(widen(text, units), characters, "each has been counted");
         Some(made)
     }

@@ -53,9 +53,9 @@ fn places_of(
     ids: &[Id],
     characters: bool,
 ) -> Result<Places, Error> {
-    let mut places = tokenizer.places_in_bytes(ids)?;
+    let mut places = tokenizer.byte_ranges(ids)?;
     if characters {
-        offsets::in_characters(text, &mut places);
+        offsets::convert_to_char_ranges(text, &mut places);
     }
     Ok(places.into_iter().map(|place| (place.start, place.end)).collect())
 }

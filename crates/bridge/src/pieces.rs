@@ -40,7 +40,7 @@ pub(crate) fn find_specials(
     let (mut places, ids): (Vec<_>, Vec<_>) =
         py.detach(|| allowed.find_all(text)).into_iter().unzip();
     if characters {
-        offsets::in_characters(text, &mut places);
+        offsets::convert_to_char_ranges(text, &mut places);
     }
     Ok(places.into_iter().zip(ids).map(|(place, id)| (place.start, place.end, id)).collect())
 }

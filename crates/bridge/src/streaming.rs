@@ -106,7 +106,7 @@ impl Encoder {
     fn take(&self, py: Python<'_>, text: &[u8], threads: usize) -> PyResult<Vec<Id>> {
         let mut lent = lend(&self.stream)?;
         let (stream, tokenizer) = (&mut *lent, &self.engine.tokenizer);
-        let mut ids = zeton::sys::huge_buffer::vec(text.len() / 3);
+        let mut ids = zeton::sys::huge_buffer::vec_with_capacity(text.len() / 3);
         let taken = match text.len() < DETACH_BYTES {
             true => stream.push(tokenizer, text, threads, &mut ids),
             false => py.detach(|| stream.push(tokenizer, text, threads, &mut ids)),

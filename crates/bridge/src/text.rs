@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
 
     /// Returns how many bytes the text has; of one that is read where it lies, as many as most have at most.
     #[inline]
-    pub(crate) fn bytes_most(&self) -> usize {
+    pub(crate) fn bytes_max(&self) -> usize {
         match self {
             Self::Text(text) => text.bytes().len(),
             Self::Units(units) => units.len() * 3,
@@ -98,8 +98,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Source<'a> {
 }
 
 impl TextSource for Source<'_> {
-    fn bytes_most(&self) -> usize {
-        self.bytes_most()
+    fn bytes_max(&self) -> usize {
+        self.bytes_max()
     }
 
     fn read<'t>(&'t self, room: &'t mut Vec<u8>) -> Option<&'t [u8]> {

@@ -36,8 +36,8 @@ pub(crate) fn watch<T: Send>(
     let report = report.map(|report| report.clone().unbind());
     let tell = |py: Python<'_>| match &report {
         Some(report) => {
-            let latest = PyBytes::new(py, &progress.latest());
-            report.call1(py, (progress.done(), latest, progress.measured())).map(drop)
+            let latest = PyBytes::new(py, &progress.latest_token());
+            report.call1(py, (progress.done(), latest, progress.validation())).map(drop)
         }
         None => Ok(()),
     };

@@ -1,13 +1,36 @@
-//! Byte pair encoding, exact, in the order the data flows.
+//! Exact byte pair encoding (BPE), fast.
 //!
 //! ```text
 //! text   --split-->  pieces  --merge-->  ids  --decode-->  bytes
-//! corpus --count-->  counts  --learn-->  Vocab  --file-->  bytes
+//! corpus --count-->  counts  --learn-->  Vocab  --write-->  .zeton file
 //! ```
 //!
-//! A [`Tokenizer`] is a [`Vocab`], a [`Splitter`] and [`Specials`]; each is valid once it exists and
-//! never changes. This crate knows nothing of Python and does no I/O that it was not handed;
-//! `python/zeton/reference.py` is its specification.
+//! For example, with cl100k_base `"Hello, world"` splits (pre-tokenizes) into `"Hello"`, `","` and
+//! `" world"`, and merges to the ids 9906, 11 and 1917.
+//!
+//! A [`Tokenizer`] consists of a [`Vocab`], a [`Splitter`] and [`Specials`]. Each of them is
+//! validated by its constructor and immutable afterwards. The crate knows nothing of Python, and
+//! reads and writes only through the slices and writers that it is passed.
+//! `python/zeton/reference.py` is the specification: the tests compare every fast path with it.
+//!
+//! # Layers
+//!
+//! A module imports only from the layers below its own. `layers.txt` has the allowed imports as
+//! data, and a test checks them:
+//!
+//! ```text
+//! limits  continuation  streaming  phrases  storage  train
+//! encode                           specials, batches, threads, offsets
+//! decode  piece_cache              ids → bytes; a thread's cache from piece to ids
+//! split  merge                     text → pieces; piece → ids
+//! vocab  pattern                   tokens and specials; pattern → transducer or DFA
+//! search                           needles in bytes
+//! sys                              errors, memory, SIMD level, threads, Unicode
+//! ```
+//!
+//! # Example
+//!
+//! Train a tokenizer of four merges, encode a word that was not in the corpus, and decode it:
 //!
 //! ```
 //! let splitter = zeton::Splitter::new(zeton::pattern::NANOCHAT)?;
@@ -25,14 +48,13 @@
 //! # Ok::<(), zeton::Error>(())
 //! ```
 
-// The tests of this crate and those of `tests/` share one file; it names the crate from outside.
+// Unit tests and the tests in `tests/` share `tests/support`, which names the crate as `zeton`.
 #[cfg(test)]
 extern crate self as zeton;
 #[cfg(test)]
 #[path = "../tests/support/mod.rs"]
 mod testing;
 
-// Each layer imports only from layers above it in this list: `layers.txt` is the whole table.
 pub mod continuation;
 pub mod decode;
 pub mod encode;
@@ -50,9 +72,9 @@ pub mod train;
 pub mod vocab;
 
 pub use encode::Tokenizer;
-pub use encode::batch::{Batch, TextSource};
+pub use encode::batch::{EncodedBatch, TextSource};
 pub use split::Splitter;
-pub use sys::error::{Error, Kind};
+pub use sys::error::{Error, ErrorKind};
 pub use sys::progress::Progress;
 pub use train::count::{Counter, Counts};
 pub use train::learn;

@@ -1,4 +1,24 @@
-//! Text becomes ids: specials are cut out, the rest is split and each piece is merged.
+//! Encoding: text → ids. Allowed specials are cut out, the rest is split, each piece is merged.
+//!
+//! ```text
+//! "Hello, world<|endoftext|>"
+//!    │ find specials               AllowedSpecials::find
+//!    ├─ "Hello, world"             ordinary text
+//!    │     │ split                 Splitter::split_ends
+//!    │     ├─ "Hello" "," " world" pieces
+//!    │     │ look up, merge        piece_cache::BatchEncoder
+//!    │     └─ 9906  11  1917
+//!    └─ "<|endoftext|>"            special
+//!          └─ 100257
+//! ⇒ [9906, 11, 1917, 100257]       (cl100k_base), emitted to an IdSink
+//! ```
+//!
+//! [`Tokenizer`] is the type that callers hold. This file encodes one text on one thread;
+//! `parallel` encodes one text on many threads, and [`batch`] many texts. [`segments`] cuts a text
+//! into independent ranges, [`offsets`] locates ids in their text, and [`explain`] records each
+//! step.
+//!
+//! Invariant: any bytes can be encoded, valid UTF-8 or not, and decoding the ids gives them back.
 
 pub mod batch;
 pub mod explain;
@@ -8,34 +28,34 @@ pub mod segments;
 
 use std::sync::OnceLock;
 
-use crate::decode::{DecodeTable, TokenSlots};
+use crate::decode::{DecodeTable, PaddedTokenTable};
 use crate::merge::BpeModel;
 use crate::piece_cache::{BatchEncoder, IdSink, ScratchGuard, ScratchPool};
 use crate::split::Splitter;
 use crate::sys::error::Error;
-use crate::sys::threads::in_parallel;
+use crate::sys::threads::map_in_parallel;
 use crate::vocab::specials::{AllowedSpecials, Specials};
 use crate::vocab::{Id, Vocab};
 
-/// A vocabulary, a splitter and specials that fit each other. It never changes.
+/// A vocabulary, a splitter and specials that fit together. It is immutable and can be shared.
 ///
-/// Two are equal when they encode and decode alike: the same pattern, tokens and specials.
+/// Two tokenizers are equal if pattern, tokens and specials are equal; caches do not count.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tokenizer {
     model: BpeModel,
     splitter: Splitter,
     specials: Specials,
     pool: ScratchPool,
-    rows: TokenSlots,
-    longest: Longest,
+    padded_tokens: PaddedTokenTable,
+    token_bytes_max: TokenBytesMax,
 }
 
 impl Tokenizer {
-    /// Puts the parts together; specials are ids and names.
+    /// Builds a tokenizer. Merge tables are derived from `vocab`; `specials` are ids and names.
     ///
     /// # Errors
     ///
-    /// When the specials do not fit the vocabulary.
+    /// If the specials do not fit the vocabulary, for example if one has the id of a token.
     pub fn new(
         vocab: Vocab,
         splitter: Splitter,
@@ -44,28 +64,28 @@ impl Tokenizer {
         Self::from_model(BpeModel::new(vocab), splitter, specials)
     }
 
-    /// Puts the parts together, with a model that exists already.
+    /// Builds a tokenizer from a model, whose merge tables exist already.
     ///
     /// # Errors
     ///
-    /// When the specials do not fit the vocabulary.
+    /// If the specials do not fit the vocabulary.
     pub fn from_model(
         model: BpeModel,
         splitter: Splitter,
         specials: Vec<(Id, String)>,
     ) -> Result<Self, Error> {
         let specials = Specials::try_from_entries(specials, model.vocab())?;
-        let (pool, rows, longest) = Default::default();
-        Ok(Self { model, splitter, specials, pool, rows, longest })
+        let (pool, padded_tokens, token_bytes_max) = Default::default();
+        Ok(Self { model, splitter, specials, pool, padded_tokens, token_bytes_max })
     }
 
-    /// Returns the tokens with the tables of merging.
+    /// Returns the vocabulary with its merge tables.
     #[must_use]
     pub fn model(&self) -> &BpeModel {
         &self.model
     }
 
-    /// Returns the tokens.
+    /// Returns the vocabulary.
     #[must_use]
     pub fn vocab(&self) -> &Vocab {
         self.model.vocab()
@@ -83,37 +103,42 @@ impl Tokenizer {
         &self.specials
     }
 
-    /// Lends what encoding reuses from call to call.
-    pub(crate) fn lend(&self) -> ScratchGuard<'_> {
+    /// Borrows scratch memory, the piece cache included, from the pool of this tokenizer.
+    pub(crate) fn borrow_scratch(&self) -> ScratchGuard<'_> {
         self.pool.lend()
     }
 
-    /// Returns the table that decoding reads.
+    /// Returns a view of the parts that decoding reads.
     #[inline]
     fn decode_table(&self) -> DecodeTable<'_> {
-        DecodeTable { vocab: self.vocab(), specials: &self.specials, rows: &self.rows }
+        DecodeTable {
+            vocab: self.vocab(),
+            specials: &self.specials,
+            padded_tokens: &self.padded_tokens,
+        }
     }
 
-    /// Returns one more than the highest id: the rows that an embedding needs.
+    /// Returns one more than the highest id: the rows of an embedding matrix.
     #[must_use]
     pub fn vocab_size(&self) -> usize {
         self.decode_table().vocab_size()
     }
 
-    /// Returns the most bytes that an id stands for, a token's or a special's.
+    /// Returns the length of the longest token or special in bytes. The first call computes it.
     pub(crate) fn token_bytes_max(&self) -> usize {
-        *self.longest.0.get_or_init(|| {
+        *self.token_bytes_max.0.get_or_init(|| {
             let tokens = self.vocab().iter().map(|(_, token)| token.len());
             let specials = self.specials.entries().iter().map(|(_, name)| name.len());
             tokens.chain(specials).max().unwrap_or(1)
         })
     }
 
-    /// Appends the ids of a text to `ids`. Any bytes may be given, UTF-8 or not.
+    /// Appends the ids of `text` to `ids`. The text may be any bytes, UTF-8 or not.
     ///
     /// # Errors
     ///
-    /// When the text has 4 GiB or more, or as [`Splitter::split`] for a pattern outside the family.
+    /// If the text has 4 GiB or more, and the errors of [`Splitter::split`] for patterns that need
+    /// backtracking.
     #[inline]
     pub fn encode(
         &self,
@@ -124,61 +149,64 @@ impl Tokenizer {
         self.encode_with(text, allowed, &mut self.pool.lend(), ids)
     }
 
-    /// Returns how many ids a text has.
+    /// Counts the ids of a text without storing them.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`].
+    /// The errors of [`Tokenizer::encode`].
     pub fn count(&self, text: &[u8], allowed: &AllowedSpecials) -> Result<usize, Error> {
         let mut count = 0;
         self.encode_with(text, allowed, &mut self.pool.lend(), &mut count)?;
         Ok(count)
     }
 
+    /// Emits the ids of a text to `sink`, with scratch memory that the caller borrowed.
     #[inline]
     pub(crate) fn encode_with(
         &self,
         text: &[u8],
         allowed: &AllowedSpecials,
         scratch: &mut ScratchGuard<'_>,
-        taker: &mut impl IdSink,
+        sink: &mut impl IdSink,
     ) -> Result<(), Error> {
         refuse_too_long(text)?;
         let mut start = 0;
         while let Some((place, id)) = allowed.find(text, start) {
-            self.encode_ordinary(&text[start..place.start], scratch, taker)?;
-            taker.take_one(id);
+            self.encode_ordinary(&text[start..place.start], scratch, sink)?;
+            sink.take_one(id);
             start = place.end;
         }
-        self.encode_ordinary(&text[start..], scratch, taker)
+        self.encode_ordinary(&text[start..], scratch, sink)
     }
 
-    /// A segment without specials: the end of the segment is the end of the text for the pattern.
+    /// Emits the ids of ordinary text, in which no special is looked for.
+    ///
+    /// For lookaheads of the pattern, the end of `text` is the end of the whole text.
     pub(crate) fn encode_ordinary(
         &self,
         text: &[u8],
         scratch: &mut ScratchGuard<'_>,
-        taker: &mut impl IdSink,
+        sink: &mut impl IdSink,
     ) -> Result<(), Error> {
-        if text.len() < CHUNKED_BYTES {
+        if text.len() < BATCH_BYTES_MIN {
             return self.splitter.split(text, |piece| match self.model.vocab().find(piece) {
-                Some(id) => taker.take_one(id),
-                None => taker.take_new(|ids| {
+                Some(id) => sink.take_one(id),
+                None => sink.take_new(|ids| {
                     scratch.get().merge_non_token(&self.model, piece, ids);
                 }),
             });
         }
-        let mut chunks = BatchEncoder::new(&self.model, text, scratch.get(), taker);
-        self.splitter.split_ends(text, &mut chunks)?;
-        chunks.finish();
+        let mut batches = BatchEncoder::new(&self.model, text, scratch.get(), sink);
+        self.splitter.split_ends(text, &mut batches)?;
+        batches.finish();
         Ok(())
     }
 
-    /// Appends the ids of pieces that somebody else has split, to `ids`.
+    /// Appends the ids of pieces to `ids`, for callers that split the text themselves.
     ///
     /// # Errors
     ///
-    /// When a piece has 4 GiB or more.
+    /// If a piece has 4 GiB or more.
     pub fn encode_pieces<'p>(
         &self,
         pieces: impl IntoIterator<Item = &'p [u8]>,
@@ -192,63 +220,69 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Returns the bytes of an id, a token's or a special's.
+    /// Returns the bytes of an id, of a token or a special.
     ///
     /// # Errors
     ///
-    /// When the id stands for nothing.
+    /// [`Error::UnknownId`].
     #[inline]
     pub fn token(&self, id: Id) -> Result<&[u8], Error> {
         self.decode_table().token(id)
     }
 
-    /// Returns the bytes of many ids. They may end in the middle of a character.
+    /// Decodes `ids`. The bytes may end in the middle of a character.
     ///
     /// # Errors
     ///
-    /// When an id stands for nothing.
+    /// [`Error::UnknownId`].
     pub fn decode(&self, ids: &[Id]) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         self.decode_into(ids, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Appends the bytes of many ids to `bytes`.
+    /// Decodes `ids`, appending to `bytes`.
     ///
     /// # Errors
     ///
-    /// When an id stands for nothing; `bytes` then holds those of some ids before it.
+    /// [`Error::UnknownId`]; `bytes` then ends with the bytes of some ids before it.
     pub fn decode_into(&self, ids: &[Id], bytes: &mut Vec<u8>) -> Result<(), Error> {
         self.decode_table().decode_into(ids, bytes)
     }
 
-    /// Decodes many lists of ids on so many threads; the bytes of each are in its place.
+    /// Decodes many lists of ids on up to `threads` threads; results are in the order of the lists.
     ///
     /// # Errors
     ///
-    /// When an id stands for nothing.
+    /// [`Error::UnknownId`].
     pub fn decode_batch(&self, batch: &[Vec<Id>], threads: usize) -> Result<Vec<Vec<u8>>, Error> {
+        // A token has about four bytes.
         let size = |ids: &Vec<Id>| ids.len() * 4;
-        in_parallel(batch, size, threads, || (), |ids, ()| self.decode(ids))
+        map_in_parallel(batch, size, threads, || (), |ids, ()| self.decode(ids))
     }
 }
 
-/// The most bytes of a token, once somebody has asked. Two tokenizers do not differ by it.
+/// The length of the longest token, computed lazily. Any two compare equal, as it is a cache.
 #[derive(Clone, Debug, Default)]
-struct Longest(OnceLock<usize>);
+struct TokenBytesMax(OnceLock<usize>);
 
-impl PartialEq for Longest {
+impl PartialEq for TokenBytesMax {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Longest {}
+impl Eq for TokenBytesMax {}
 
-/// Texts from this size on are looked up by chunks; for shorter ones, making a chunk costs more.
-const CHUNKED_BYTES: usize = 24;
+/// The least bytes for which pieces are looked up in batches. Preparing a batch pays off from here:
+/// 32 bytes of English take 346 ns in a batch and 445 piece by piece (`docs/notes/latency.md`).
+const BATCH_BYTES_MIN: usize = 24;
 
-/// Places in a text are 32-bit numbers.
+/// Refuses a text of 4 GiB or more, because the engine stores positions as 32-bit numbers.
+///
+/// # Errors
+///
+/// [`Error::TextTooLong`].
 pub(crate) fn refuse_too_long(text: &[u8]) -> Result<(), Error> {
     match u32::try_from(text.len()) {
         Ok(_) => Ok(()),

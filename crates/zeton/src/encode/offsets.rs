@@ -1,4 +1,12 @@
-//! Which bytes, or which characters, each id of a text stands for.
+//! Offsets: the range of bytes, or of characters, that each id covers in its text.
+//!
+//! For example, `abé中a` with tokens `ab` and `é`; the three bytes of `中` are one id each:
+//!
+//! ```text
+//! ids          ab    é     E4    B8    AD    a
+//! bytes        0..2  2..4  4..5  5..6  6..7  7..8
+//! characters   0..2  2..3  3..4  3..4  3..4  4..5
+//! ```
 
 use std::ops::Range;
 
@@ -8,12 +16,12 @@ use crate::sys::unicode::read_char;
 use crate::vocab::Id;
 
 impl Tokenizer {
-    /// Returns where in its text each id is, in bytes.
+    /// Returns the range of bytes that each id covers in the decoded text.
     ///
     /// # Errors
     ///
-    /// When an id stands for nothing.
-    pub fn places_in_bytes(&self, ids: &[Id]) -> Result<Vec<Range<usize>>, Error> {
+    /// [`Error::UnknownId`].
+    pub fn byte_ranges(&self, ids: &[Id]) -> Result<Vec<Range<usize>>, Error> {
         let mut end = 0;
         ids.iter()
             .map(|&id| {
@@ -25,13 +33,13 @@ impl Tokenizer {
     }
 }
 
-/// Makes places in characters of places in the bytes of a text.
+/// Converts ranges of bytes to ranges of characters, in place. The ranges are in ascending order.
 ///
-/// A token that has only some bytes of a character has all of it: such tokens share their character.
-/// A byte that is not UTF-8 is a character.
-pub fn in_characters(text: &[u8], places: &mut [Range<usize>]) {
+/// A range that covers a part of a character gets the whole character, so that several ranges may
+/// share one. A byte that is not UTF-8 counts as one character.
+pub fn convert_to_char_ranges(text: &[u8], ranges: &mut [Range<usize>]) {
     let (mut at, mut number) = (0, 0);
-    // The characters before a byte: those that are whole, and those that have begun.
+    // Characters that end at or before a byte, and characters that start before it.
     let mut before = |byte: usize| {
         while at < byte {
             let length = read_char(&text[at..]).map_or(1, |(_, length)| length);
@@ -42,8 +50,8 @@ pub fn in_characters(text: &[u8], places: &mut [Range<usize>]) {
         }
         (number, number)
     };
-    for place in places {
-        *place = before(place.start).0..before(place.end).1;
+    for range in ranges {
+        *range = before(range.start).0..before(range.end).1;
     }
 }
 
@@ -60,12 +68,12 @@ mod tests {
         let text = "abé中a".as_bytes();
         let mut ids = Vec::new();
         tokenizer.encode(text, &AllowedSpecials::none(), &mut ids).unwrap();
-        let mut places = tokenizer.places_in_bytes(&ids).unwrap();
-        assert_eq!(places, [0..2, 2..4, 4..5, 5..6, 6..7, 7..8]);
-        in_characters(text, &mut places);
-        assert_eq!(places, [0..2, 2..3, 3..4, 3..4, 3..4, 4..5]);
-        let mut places = [0..1, 1..3, 3..4];
-        in_characters(b"\xFF\xE4\xB8a", &mut places);
-        assert_eq!(places, [0..1, 1..3, 3..4]);
+        let mut ranges = tokenizer.byte_ranges(&ids).unwrap();
+        assert_eq!(ranges, [0..2, 2..4, 4..5, 5..6, 6..7, 7..8]);
+        convert_to_char_ranges(text, &mut ranges);
+        assert_eq!(ranges, [0..2, 2..3, 3..4, 3..4, 3..4, 4..5]);
+        let mut ranges = [0..1, 1..3, 3..4];
+        convert_to_char_ranges(b"\xFF\xE4\xB8a", &mut ranges);
+        assert_eq!(ranges, [0..1, 1..3, 3..4]);
     }
 }

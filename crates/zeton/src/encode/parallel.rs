@@ -1,4 +1,15 @@
-//! One text on many threads.
+//! Encodes one large text on many threads.
+//!
+//! The text is cut at safe cuts, places where the pattern splits in any context, so each part has
+//! the ids that it has within the whole text. Specials are parts of their own. For example:
+//!
+//! ```text
+//! text     ordinary ……………………………………………  <|endoftext|>  ordinary ……………
+//! parts    Ok(part 0) │ Ok(part 1) │ …   Err(100257)    Ok(part 7) │ …
+//! threads  take the next free part; ids are concatenated in order
+//! ```
+//!
+//! Two threads encode 20 MB of English 1.9 times as fast as one.
 
 use std::sync::Mutex;
 
@@ -6,45 +17,47 @@ use super::{Tokenizer, refuse_too_long};
 use crate::piece_cache::IdSink;
 use crate::sys::error::Error;
 use crate::sys::huge_buffer;
-use crate::sys::threads::{BYTES_PER_THREAD, THREADS_MAX, by_threads, in_parallel};
+use crate::sys::threads::{BYTES_PER_THREAD, THREADS_MAX, map_in_parallel, run_on_threads};
 use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
 
 impl Tokenizer {
-    /// Encodes one text on so many threads: it is cut where its pieces stay what they are.
+    /// Encodes one text on up to `threads` threads.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`].
+    /// The errors of [`Tokenizer::encode`].
     pub fn encode_parallel(
         &self,
         text: &[u8],
         allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<Vec<Id>, Error> {
-        let parts: Vec<Vec<Id>> = self.take_parallel(text, allowed, threads)?;
+        let parts: Vec<Vec<Id>> = self.encode_parts(text, allowed, threads)?;
         Ok(match <[Vec<Id>; 1]>::try_from(parts) {
             Ok([whole]) => whole,
-            Err(parts) => in_one_row(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), threads),
+            Err(parts) => {
+                concatenate(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), threads)
+            }
         })
     }
 
-    /// Counts the ids of one text on so many threads.
+    /// Counts the ids of one text on up to `threads` threads.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`].
+    /// The errors of [`Tokenizer::encode`].
     pub fn count_parallel(
         &self,
         text: &[u8],
         allowed: &AllowedSpecials,
         threads: usize,
     ) -> Result<usize, Error> {
-        Ok(self.take_parallel::<usize>(text, allowed, threads)?.into_iter().sum())
+        Ok(self.encode_parts::<usize>(text, allowed, threads)?.into_iter().sum())
     }
 
-    /// Cuts one text into parts that have the ids that they have within the whole.
-    fn take_parallel<T: IdSink + Send>(
+    /// Cuts a text into independent parts and encodes each into a sink of its own, in text order.
+    fn encode_parts<T: IdSink + Send>(
         &self,
         text: &[u8],
         allowed: &AllowedSpecials,
@@ -53,11 +66,11 @@ impl Tokenizer {
         refuse_too_long(text)?;
         let threads = threads.clamp(1, THREADS_MAX).min(text.len() / BYTES_PER_THREAD);
         if threads < 2 {
-            let mut taken = T::with_room(text.len());
-            self.encode_with(text, allowed, &mut self.pool.lend(), &mut taken)?;
-            return Ok(vec![taken]);
+            let mut sink = T::with_room(text.len());
+            self.encode_with(text, allowed, &mut self.pool.lend(), &mut sink)?;
+            return Ok(vec![sink]);
         }
-        // A few parts a thread, so that none waits long for the last.
+        // Four parts per thread, so that no thread idles long while another one finishes.
         let bytes = (text.len() / (threads * 4)).max(BYTES_PER_THREAD);
         let (mut parts, mut start) = (Vec::new(), 0);
         while let Some((place, id)) = allowed.find(text, start) {
@@ -66,46 +79,50 @@ impl Tokenizer {
             start = place.end;
         }
         parts.extend(self.splitter.parts(&text[start..], bytes).into_iter().map(Ok));
-        in_parallel(
+        map_in_parallel(
             &parts,
             |part| part.map_or(0, <[u8]>::len),
             threads,
             || self.pool.lend(),
             |part, scratch| {
-                let mut taken = T::with_room(part.map_or(0, <[u8]>::len));
+                let mut sink = T::with_room(part.map_or(0, <[u8]>::len));
                 match *part {
-                    Ok(text) => self.encode_ordinary(text, scratch, &mut taken)?,
-                    Err(special) => taken.take_one(special),
+                    Ok(text) => self.encode_ordinary(text, scratch, &mut sink)?,
+                    Err(special) => sink.take_one(special),
                 }
-                Ok(taken)
+                Ok(sink)
             },
         )
     }
 }
 
-/// Puts ids into one row, on so many threads: memory that is written for the first time takes longer than
-/// what is written to it.
-pub(crate) fn in_one_row(parts: &[&[Id]], threads: usize) -> Vec<Id> {
+/// Concatenates arrays of ids on up to `threads` threads.
+///
+/// One thread would spend most of its time in page faults of the new memory. With two threads
+/// copying, warm English went from 1.05 to 1.35 times the speed of one (`docs/notes/threads.md`).
+pub(crate) fn concatenate(parts: &[&[Id]], threads: usize) -> Vec<Id> {
     let count = parts.iter().map(|part| part.len()).sum();
-    let mut ids = huge_buffer::vec(count);
-    let mut places = Vec::new();
+    let mut ids = huge_buffer::vec_with_capacity(count);
+    let mut targets = Vec::new();
     let mut rest = &mut ids.spare_capacity_mut()[..count];
     for part in parts {
-        let (place, after) = rest.split_at_mut(part.len());
-        places.push((place, *part));
+        let (target, after) = rest.split_at_mut(part.len());
+        targets.push((target, *part));
         rest = after;
     }
-    let places = Mutex::new(places.into_iter());
-    let next = || places.lock().expect("nobody panics with the lock").next();
-    by_threads(threads.min(THREADS_MAX).min(count / IDS_PER_THREAD), || {
-        while let Some((place, part)) = next() {
-            for (to, id) in place.iter_mut().zip(part) {
+    let targets = Mutex::new(targets.into_iter());
+    let next = || targets.lock().expect("no thread panics while it holds the lock").next();
+    run_on_threads(threads.min(THREADS_MAX).min(count / IDS_PER_THREAD), || {
+        while let Some((target, part)) = next() {
+            for (to, id) in target.iter_mut().zip(part) {
                 to.write(*id);
             }
         }
     });
-    // SAFETY: the places are so many values of the row, one after the other, and each was written: there is
-    // one thread at least, and none ends before all places are taken and filled.
+    // SAFETY: the targets are consecutive and disjoint, and together they are the first `count`
+    // values of the spare capacity. All of them are initialised: `run_on_threads` runs the closure
+    // at least on this thread, each run ends only when the queue of targets is empty, and
+    // `run_on_threads` returns only after every thread has filled the targets that it took.
     #[allow(unsafe_code)]
     unsafe {
         ids.set_len(count);
@@ -113,7 +130,7 @@ pub(crate) fn in_one_row(parts: &[&[Id]], threads: usize) -> Vec<Id> {
     ids
 }
 
-/// Ids that are worth a thread's while where they are only copied.
+/// The least number of ids per thread when ids are only copied: 1 MiB.
 const IDS_PER_THREAD: usize = 1 << 18;
 
 #[cfg(test)]
@@ -121,13 +138,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_in_one_row_are_those_of_all_parts() {
+    fn concatenates_all_parts_in_order() {
         for threads in [0, 1, 2, 5] {
             for count in [0, 1, 7, 40] {
                 let parts: Vec<Vec<Id>> =
                     (0..count).map(|part| (0..part * 3000).map(|id| part ^ id).collect()).collect();
                 let parts: Vec<&[Id]> = parts.iter().map(Vec::as_slice).collect();
-                assert_eq!(in_one_row(&parts, threads), parts.concat());
+                assert_eq!(concatenate(&parts, threads), parts.concat());
             }
         }
     }

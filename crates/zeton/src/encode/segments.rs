@@ -1,8 +1,19 @@
-//! A text a segment at a time, from either end: each segment has the ids that it has within the whole.
+//! Segments: consecutive ranges of a text that can be encoded independently.
 //!
-//! Who needs the first thousand ids of a text reads that much of it; who is handed a text bit by bit
-//! learns what no later text can change. A segment ends at a special, or where the pattern cuts
-//! whatever stands around it.
+//! The ids of a segment alone equal its ids within the whole text. A segment ends at a special, or
+//! at a safe cut, a place where the pattern splits in any context. For example, with an
+//! allowed special `<|end|>` = 300:
+//!
+//! ```text
+//! "one two three …… <|end|>more"
+//!  └ Ordinary(0..1021) ┘ …  Ordinary(…)  Special(…, 300)  Ordinary("more")
+//! ```
+//!
+//! Two kinds of callers need this:
+//!
+//! - `limits` (count up to 1,000 ids, truncate) reads only as much of a text as it needs;
+//! - `limits` on a text that arrives in parts, and token healing, read a *partial* text: they get
+//!   the segments that further text cannot change.
 
 use std::ops::Range;
 
@@ -11,22 +22,25 @@ use crate::sys::error::Error;
 use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
 
-/// Bytes that the first segment is looked for in; where there is no cut, and for each segment that
-/// follows, twice as many, up to the other number.
-const BYTES_MIN: usize = 1 << 10;
-const BYTES_MAX: usize = 1 << 13;
+/// The bytes that are searched for the first segment's end. The window doubles while it contains no
+/// safe cut, and after each segment up to [`WINDOW_BYTES_MAX`]: small limits read little, and long
+/// texts have few segments.
+const WINDOW_BYTES_MIN: usize = 1 << 10;
 
-/// A part of a text.
+/// The largest window after a segment.
+const WINDOW_BYTES_MAX: usize = 1 << 13;
+
+/// A range of a text that is encoded independently.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
-    /// Text that is encoded on its own.
+    /// Text without specials.
     Ordinary(Range<usize>),
-    /// The name of a special, which has this id.
+    /// The name of a special, and its id.
     Special(Range<usize>, Id),
 }
 
 impl Segment {
-    /// Returns where in the text it is.
+    /// Returns the range of bytes of the segment.
     #[must_use]
     pub fn place(&self) -> &Range<usize> {
         match self {
@@ -35,65 +49,73 @@ impl Segment {
     }
 }
 
-/// The segments of a text from its beginning on.
+/// An iterator over the segments of a text, from its beginning.
 #[derive(Debug)]
 pub struct Segments<'a> {
     tokenizer: &'a Tokenizer,
     allowed: &'a AllowedSpecials,
     text: &'a [u8],
-    /// Where no special can begin that is not there yet.
-    settled: usize,
+    /// The end of the bytes that more text cannot change: a special may be incomplete after it.
+    settled_end: usize,
     /// Whether more text may follow.
-    goes_on: bool,
-    at: usize,
-    bytes: usize,
+    is_partial: bool,
+    /// The start of the next segment.
+    next_start: usize,
+    /// The bytes searched for the end of the next segment.
+    window_bytes: usize,
+    /// The special that follows the segment returned last.
     special: Option<(Range<usize>, Id)>,
 }
 
 impl Tokenizer {
-    /// Reads a text segment by segment. If it `goes_on`, what more text may change is left out.
+    /// Iterates over the segments of a text.
+    ///
+    /// If the text `is_partial`, the iterator stops before the first byte whose segment more text
+    /// could change.
     ///
     /// # Errors
     ///
-    /// When the text has 4 GiB or more.
+    /// If the text has 4 GiB or more.
     pub fn segments<'a>(
         &'a self,
         text: &'a [u8],
         allowed: &'a AllowedSpecials,
-        goes_on: bool,
+        is_partial: bool,
     ) -> Result<Segments<'a>, Error> {
         refuse_too_long(text)?;
-        let settled = if goes_on { allowed.find_incomplete_end(text) } else { text.len() };
-        let bytes = BYTES_MIN;
+        let settled_end = if is_partial { allowed.find_incomplete_end(text) } else { text.len() };
+        let window_bytes = WINDOW_BYTES_MIN;
         Ok(Segments {
             tokenizer: self,
             allowed,
             text,
-            settled,
-            goes_on,
-            at: 0,
-            bytes,
+            settled_end,
+            is_partial,
+            next_start: 0,
+            window_bytes,
             special: None,
         })
     }
 }
 
 impl Segments<'_> {
-    /// Returns where the next segment begins: all before has been handed out.
+    /// Returns the byte at which the next segment starts.
     #[must_use]
-    pub fn at(&self) -> usize {
-        self.at
+    pub fn next_start(&self) -> usize {
+        self.next_start
     }
 
-    /// Tells whether the next segment is a special; cut inside its name, it would be ordinary text.
+    /// Returns whether the next segment is a special. A cut inside
+    /// its name would turn it into ordinary text.
     #[must_use]
     pub fn is_before_special(&self) -> bool {
         self.special.is_some()
     }
 
-    fn take(&mut self, segment: Segment) -> Option<Segment> {
-        self.at = segment.place().end;
-        self.bytes = (self.bytes * 2).min(BYTES_MAX);
+    /// Moves past `segment`, widens the window, and returns the segment.
+    fn advance(&mut self, segment: Segment) -> Option<Segment> {
+        self.next_start = segment.place().end;
+        self.window_bytes = (self.window_bytes * 2).min(WINDOW_BYTES_MAX);
         Some(segment)
     }
 }
@@ -103,29 +125,33 @@ impl Iterator for Segments<'_> {
 
     fn next(&mut self) -> Option<Segment> {
         if let Some((place, id)) = self.special.take() {
-            return self.take(Segment::Special(place, id));
+            return self.advance(Segment::Special(place, id));
         }
-        let mut bytes = self.bytes;
-        while self.at < self.settled {
-            let end = self.settled.min(self.at.saturating_add(bytes));
-            if let Some((place, id)) = self.allowed.find_starting_before(self.text, self.at, end) {
-                if place.start == self.at {
-                    return self.take(Segment::Special(place, id));
+        let mut window_bytes = self.window_bytes;
+        while self.next_start < self.settled_end {
+            let end = self.settled_end.min(self.next_start.saturating_add(window_bytes));
+            if let Some((place, id)) =
+                self.allowed.find_starting_before(self.text, self.next_start, end)
+            {
+                if place.start == self.next_start {
+                    return self.advance(Segment::Special(place, id));
                 }
-                let ordinary = Segment::Ordinary(self.at..place.start);
+                let ordinary = Segment::Ordinary(self.next_start..place.start);
                 self.special = Some((place, id));
-                return self.take(ordinary);
+                return self.advance(ordinary);
             }
-            if end == self.text.len() && !self.goes_on {
-                return self.take(Segment::Ordinary(self.at..end));
+            if end == self.text.len() && !self.is_partial {
+                return self.advance(Segment::Ordinary(self.next_start..end));
             }
-            if let Some(cut) = self.tokenizer.splitter().last_safe_cut(&self.text[self.at..end]) {
-                return self.take(Segment::Ordinary(self.at..self.at + cut));
+            if let Some(cut) =
+                self.tokenizer.splitter().last_safe_cut(&self.text[self.next_start..end])
+            {
+                return self.advance(Segment::Ordinary(self.next_start..self.next_start + cut));
             }
-            if end == self.settled && self.goes_on {
+            if end == self.settled_end && self.is_partial {
                 return None;
             }
-            bytes = bytes.saturating_mul(2);
+            window_bytes = window_bytes.saturating_mul(2);
         }
         None
     }

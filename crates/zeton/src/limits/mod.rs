@@ -95,7 +95,7 @@ impl Tokenizer {
         if text.len() > ASKED_BYTES && text.len() / self.token_bytes_max() >= limit {
             return Ok(Some(limit));
         }
-        let (mut scratch, mut ids) = (self.lend(), 0);
+        let (mut scratch, mut ids) = (self.borrow_scratch(), 0);
         if limit > 0 {
             for segment in self.segments(text, allowed, goes_on)? {
                 match segment {

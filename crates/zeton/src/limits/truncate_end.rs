@@ -51,7 +51,7 @@ impl Fit<'_> {
                 Segment::Special(..) => ids += 1,
             }
             if !segments.is_before_special() {
-                return Ok(Some(Anchor { at: segments.at(), ids }));
+                return Ok(Some(Anchor { at: segments.next_start(), ids }));
             }
         }
         Ok(None)

@@ -122,17 +122,17 @@ impl CharBridges {
 
     /// Appends the tables to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
-        image.number(self.every_token_reachable.into());
-        image.row(&self.partial_min_ids);
-        image.row(&self.bridged_pairs);
-        image.row(&self.char_ids);
+        image.put_number(self.every_token_reachable.into());
+        image.put_array(&self.partial_min_ids);
+        image.put_array(&self.bridged_pairs);
+        image.put_array(&self.char_ids);
     }
 
     /// Reads the tables from an image. Returns `None` if their sizes are impossible.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
-        let every_token_reachable = image.number()? == 1;
+        let every_token_reachable = image.next_number()? == 1;
         let (partial_min_ids, bridged_pairs, char_ids) =
-            (image.table()?, image.table()?, image.row()?);
+            (image.next_table()?, image.next_table()?, image.next_array()?);
         (partial_min_ids.len() == 1 << 16).then_some(Self {
             partial_min_ids,
             bridged_pairs,

@@ -83,11 +83,11 @@ impl PairTable {
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         match &self.0 {
             PackedPairs::U64(table) => {
-                image.number(0);
+                image.put_number(0);
                 table.write_image(image);
             }
             PackedPairs::U128(table) => {
-                image.number(1);
+                image.put_number(1);
                 table.write_image(image);
             }
         }
@@ -95,7 +95,7 @@ impl PairTable {
 
     /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
-        Some(Self(match image.number()? {
+        Some(Self(match image.next_number()? {
             0 => PackedPairs::U64(CuckooTable::try_from_image(image)?),
             _ => PackedPairs::U128(CuckooTable::try_from_image(image)?),
         }))
@@ -342,16 +342,16 @@ impl<E: PackedPair> CuckooTable<E> {
 
     /// Appends the table to an image.
     fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
-        image.number(self.seed);
-        image.number(self.len as u64);
-        image.row(&self.buckets);
-        image.row(&self.byte_pairs);
+        image.put_number(self.seed);
+        image.put_number(self.len as u64);
+        image.put_array(&self.buckets);
+        image.put_array(&self.byte_pairs);
     }
 
     /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
     fn try_from_image(image: &mut SectionReader) -> Option<Self> {
-        let (seed, len) = (image.number()?, usize::try_from(image.number()?).ok()?);
-        let (buckets, byte_pairs) = (image.table()?, image.table()?);
+        let (seed, len) = (image.next_number()?, usize::try_from(image.next_number()?).ok()?);
+        let (buckets, byte_pairs) = (image.next_table()?, image.next_table()?);
         let is_valid = buckets.len() >= 4 && byte_pairs.len() == 1 << 16;
         is_valid.then_some(Self { buckets, byte_pairs, seed, len })
     }

@@ -1,7 +1,33 @@
-//! A tokenizer becomes bytes and back: the `.zeton` format, specified in `docs/format.md`.
+//! The `.zeton` file: a tokenizer as portable bytes. `docs/format.md` specifies the format.
 //!
-//! The form is canonical: equal tokenizers with equal notes have equal bytes. Reading trusts nothing:
-//! every length is held against the bytes that are there before anything is allocated.
+//! All numbers are little-endian; *text* is a `u32` length and that many bytes of UTF-8.
+//!
+//! ```text
+//! ┌──────────────────────────┬─────────┬────────────────┐
+//! │ "zeton" 0D 0A 1A       8 │ version │ file length  8 │   header
+//! │                          │       2 │                │
+//! ├──────────────────────────┴─────────┴────────────────┤
+//! │ pattern, or rules as JSON                      text │
+//! ├─────────────────────────────────────────────────────┤
+//! │ number of tokens 4 │ number of runs of ids 4        │
+//! │ per run: first id 4, number of ids 4                │   "ids 0 to 257" is one run: 0, 258
+//! │ per token: length 4                                 │
+//! │ bytes of all tokens, without separators             │
+//! ├─────────────────────────────────────────────────────┤
+//! │ number of specials 4 │ per special: id 4, name text │
+//! ├─────────────────────────────────────────────────────┤
+//! │ number of notes 4 │ per note: name text, value text │
+//! ├─────────────────────────────────────────────────────┤
+//! │ SHA-256 of all bytes before                      32 │
+//! └─────────────────────────────────────────────────────┘
+//! ```
+//!
+//! For example, a vocabulary of the 256 bytes and `ab` = 256, with one special `<|end|>` = 300 and
+//! the default pattern, has 1,508 bytes.
+//!
+//! - **Canonical**: a tokenizer and its notes have exactly one file, so the checksum is a name.
+//! - **Untrusted**: each length is compared with the bytes that remain before any allocation.
+//! - **Merges are not stored**, because they follow from the tokens.
 
 use std::collections::BTreeMap;
 
@@ -16,32 +42,32 @@ use crate::sys::huge_buffer::SharedBytes;
 use crate::vocab::specials::SPECIALS_MAX;
 use crate::vocab::{Id, TOKENS_MAX, TokenArrays, Vocab};
 
-/// The highest version that is read. Files with rules or functions have it; a file with a pattern has
-/// the first, so that older readers know it.
+/// The highest version that is read. A file with rules or a Python function as its split has it.
 pub use crate::sys::bounds::FILE_VERSION as VERSION;
+/// The version of a file with a pattern: the first, so that older readers accept it.
 const VERSION_OF_PATTERNS: u16 = 1;
 
-/// Bytes that a file has at most.
+/// The most bytes of a file: 1 GiB.
 pub const FILE_BYTES_MAX: usize = 1 << 30;
 
-/// As in PNG, the line ends show damage by transfers that take the file for text.
+/// The first bytes. As in PNG, the line ends reveal a transfer that treated the file as text.
 const MAGIC: &[u8; 8] = b"zeton\r\n\x1A";
 const CHECKSUM_BYTES: usize = 32;
 const HEADER_BYTES: usize = MAGIC.len() + 2 + 8;
 
-/// Who made a tokenizer and how, as names and values.
+/// Provenance of a tokenizer as names and values, for example `version` → `0.1.0`.
 pub type Notes = BTreeMap<String, String>;
 
-/// Returns the bytes of a file.
+/// Serializes a tokenizer and its notes.
 ///
 /// # Errors
 ///
-/// When it would be larger than a file may be.
+/// If the file would be larger than [`FILE_BYTES_MAX`].
 pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&version_of(tokenizer.splitter()).to_le_bytes());
-    out.extend_from_slice(&[0; 8]); // The length, known at the end.
+    out.extend_from_slice(&[0; 8]); // The file length, filled in at the end.
 
     let text = |out: &mut Vec<u8>, text: &str| {
         out.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -86,20 +112,20 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// Reads the bytes of a file.
+/// Parses a file.
 ///
 /// # Errors
 ///
-/// When they are not a whole, undamaged, valid file of a version that this crate knows.
+/// If the bytes are not a whole, undamaged and valid file of a known version.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     read_with(bytes, Splitter::new)
 }
 
-/// Reads the bytes of a file whose split is a function, which the caller has.
+/// Parses a file whose split is a Python function, which the caller supplies.
 ///
 /// # Errors
 ///
-/// As [`read`], and when the file has a pattern.
+/// The errors of [`read`], and [`Error::SplitIsPattern`] if the file has a pattern.
 pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     read_with(bytes, |pattern| {
         let has_pattern = || Error::SplitIsPattern { pattern: pattern.to_owned() };
@@ -107,21 +133,22 @@ pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     })
 }
 
+/// Parses a file, compiling its pattern by `splitter`.
 fn read_with(
     bytes: &[u8],
     splitter: impl FnOnce(&str) -> Result<Splitter, Error>,
 ) -> Result<(Tokenizer, Notes), Error> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(Error::NotAFile)?;
-    let mut reader = Fields { rest };
-    let cut = |_| Error::FileLength {
+    let mut reader = FieldReader { rest };
+    let too_short = |_| Error::FileLength {
         found: bytes.len(),
         expected: (HEADER_BYTES + CHECKSUM_BYTES) as u64,
     };
-    let version = reader.u16().map_err(cut)?;
+    let version = reader.u16().map_err(too_short)?;
     if !(VERSION_OF_PATTERNS..=VERSION).contains(&version) {
         return Err(Error::FileVersion { version });
     }
-    let expected = reader.u64().map_err(cut)?;
+    let expected = reader.u64().map_err(too_short)?;
     if expected != bytes.len() as u64 || bytes.len() < HEADER_BYTES + CHECKSUM_BYTES {
         return Err(Error::FileLength { found: bytes.len(), expected });
     }
@@ -130,7 +157,7 @@ fn read_with(
         return Err(Error::FileChecksum);
     }
 
-    let mut reader = Fields { rest: &content[HEADER_BYTES..] };
+    let mut reader = FieldReader { rest: &content[HEADER_BYTES..] };
     let pattern = reader.text()?;
     let splitter = splitter(pattern)?;
     if version_of(&splitter) != version || splitter.pattern() != pattern {
@@ -140,6 +167,7 @@ fn read_with(
     reader.finish(BpeModel::new(vocab), splitter)
 }
 
+/// Returns the version of a file with this splitter.
 fn version_of(splitter: &Splitter) -> u16 {
     match splitter.has_rules() || splitter.is_function() {
         true => VERSION,
@@ -147,12 +175,15 @@ fn version_of(splitter: &Splitter) -> u16 {
     }
 }
 
-/// Reads the bytes of a file with the [image](crate::storage::mapped_image) that was made of it; nothing if that is
-/// damaged, or was made by another engine or of another file.
+/// Parses a file, taking its tables from its [image](crate::storage::mapped_image).
+///
+/// Returns `None` if the image is damaged, or belongs to another engine or another file; then
+/// [`read`] does the work. The tokens are skipped and the SHA-256 is not computed, because the
+/// image carries a hash of the whole file.
 ///
 /// # Errors
 ///
-/// As [`read`], though a file that has an image is one that was read before.
+/// The errors of [`read`]. They are unlikely, because the file was read when its image was written.
 pub fn read_with_image(
     bytes: &[u8],
     image: &SharedBytes,
@@ -162,24 +193,25 @@ pub fn read_with_image(
     let model = mapped_image::read(image, bytes)
         .and_then(|mut sections| BpeModel::try_from_image(&mut sections));
     let (Some(rest), Some(model)) = (content, model) else { return Ok(None) };
-    let mut reader = Fields { rest };
+    let mut reader = FieldReader { rest };
     let splitter = Splitter::new(reader.text()?)?;
     reader.skip_tokens(model.vocab())?;
     reader.finish(model, splitter).map(Some)
 }
 
-fn malformed(what: impl Into<String>) -> Error {
-    Error::FileMalformed { what: what.into() }
+fn malformed(reason: impl Into<String>) -> Error {
+    Error::FileMalformed { reason: reason.into() }
 }
 
-struct Fields<'b> {
+/// A cursor over the fields of a file. Each method consumes the bytes that it returns.
+struct FieldReader<'b> {
     rest: &'b [u8],
 }
 
-impl<'b> Fields<'b> {
+impl<'b> FieldReader<'b> {
     fn bytes(&mut self, count: usize) -> Result<&'b [u8], Error> {
-        let taken = self.rest.split_at_checked(count);
-        let (bytes, rest) = taken.ok_or_else(|| {
+        let split = self.rest.split_at_checked(count);
+        let (bytes, rest) = split.ok_or_else(|| {
             malformed(format!("{count} bytes are announced where {} are left", self.rest.len()))
         })?;
         self.rest = rest;
@@ -202,11 +234,16 @@ impl<'b> Fields<'b> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number of things that take at least so many bytes each.
-    fn count(&mut self, what: &str, most: usize, bytes_each: usize) -> Result<usize, Error> {
+    /// Reads the number of `items`, each of which takes at least `bytes_each` bytes.
+    ///
+    /// Refuses a number above `most`, or one whose items cannot fit the remaining bytes, so that
+    /// the caller can allocate for it.
+    fn count(&mut self, items: &str, most: usize, bytes_each: usize) -> Result<usize, Error> {
         let count = self.u32()? as usize;
         if count > most || count.saturating_mul(bytes_each) > self.rest.len() {
-            return Err(malformed(format!("{count} {what} are announced, more than can be there")));
+            return Err(malformed(format!(
+                "{count} {items} are announced, more than can be there"
+            )));
         }
         Ok(count)
     }
@@ -223,7 +260,7 @@ impl<'b> Fields<'b> {
         let mut ids = Vec::with_capacity(count);
         for _ in 0..runs {
             let (first, length) = (self.u32()?, self.u32()? as usize);
-            // Canonical: every run begins after a gap, and no run is empty.
+            // Canonical: each run starts after a gap, and no run is empty.
             let after_gap =
                 ids.last().is_none_or(|&last: &Id| u64::from(first) > u64::from(last) + 1);
             let fits = length > 0 && length <= count - ids.len();
@@ -242,7 +279,7 @@ impl<'b> Fields<'b> {
         TokenArrays::try_from_parts(ids, lengths, bytes.to_vec())
     }
 
-    /// Passes over tokens that are known.
+    /// Skips the tokens, which come from the image.
     fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
         let count = self.count("tokens", TOKENS_MAX, 4)?;
         let runs = self.count("runs of ids", count, 8)?;
@@ -250,7 +287,7 @@ impl<'b> Fields<'b> {
         Ok(())
     }
 
-    /// Reads what follows the tokens, and puts all together.
+    /// Reads specials and notes, checks that no bytes follow, and builds the tokenizer.
     fn finish(&mut self, model: BpeModel, splitter: Splitter) -> Result<(Tokenizer, Notes), Error> {
         let (specials, notes) = (self.specials()?, self.notes()?);
         if !self.rest.is_empty() {
@@ -301,7 +338,7 @@ mod tests {
         write(&tokenizer, &Notes::from([("made by".to_owned(), "a test".to_owned())])).unwrap()
     }
 
-    /// Gives changed content the length and checksum it would have if it were meant.
+    /// Sets the length and the checksum that belong to changed content.
     fn sealed(mut content: Vec<u8>) -> Vec<u8> {
         let length = (content.len() + CHECKSUM_BYTES) as u64;
         content[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
@@ -311,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_wrote_and_writes_it_again() {
+    fn a_file_survives_reading_and_writing() {
         let bytes = sample();
         let (tokenizer, notes) = read(&bytes).unwrap();
         assert_eq!(tokenizer.vocab().find(b"abc"), Some(257));
@@ -334,7 +371,7 @@ mod tests {
             content.truncate(content.len() - CHECKSUM_BYTES);
             assert!(matches!(read(&sealed(content)), Err(Error::FileMalformed { .. })));
         }
-        // Two knobs in the other order mean the same, and are not what is written.
+        // Two knobs in reverse order have an equal meaning but not the canonical spelling.
         let spelled =
             String::from_utf8_lossy(&rules[..]).find(r#""digits":3,"digits_from":"right""#);
         let mut content = rules[..rules.len() - CHECKSUM_BYTES].to_vec();
@@ -374,7 +411,7 @@ mod tests {
         );
     }
 
-    /// Content that was changed on purpose and sealed anew is refused or valid, never more.
+    /// A forged file with a valid checksum is refused, or it is a valid canonical file.
     #[test]
     fn survives_every_changed_byte_under_a_valid_checksum() {
         survives_every_changed_byte(&sample());

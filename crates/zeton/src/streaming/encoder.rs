@@ -4,7 +4,7 @@ use std::mem::take;
 
 use crate::encode::{Tokenizer, refuse_too_long};
 use crate::sys::error::Error;
-use crate::sys::unicode::{CHARACTER_BYTES_MAX, Unit, transcode_into};
+use crate::sys::unicode::{CHARACTER_BYTES_MAX, CodeUnit, transcode_into};
 use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
 
@@ -57,7 +57,7 @@ impl Encoder {
             (take(&mut self.held), take(&mut self.searched), take(&mut self.uncut));
         refuse_too_long(&held)?;
         let settled = self.allowed.find_incomplete_end(&held);
-        let (mut scratch, mut at) = (tokenizer.lend(), 0);
+        let (mut scratch, mut at) = (tokenizer.borrow_scratch(), 0);
         while let Some((place, id)) =
             self.allowed.find_starting_before(&held, searched.max(at), settled)
         {
@@ -115,7 +115,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// As [`Tokenizer::encode`].
-    pub fn encode_units<U: Unit>(
+    pub fn encode_units<U: CodeUnit>(
         &self,
         units: &[U],
         allowed: &AllowedSpecials,

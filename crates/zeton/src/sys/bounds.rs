@@ -1,33 +1,36 @@
-//! The bounds on input whose refusals name them. The module that enforces a bound re-exports it.
+//! Limits on input that error messages quote.
+//!
+//! [`super::error::Error`] formats these numbers, so they lie below the layers that enforce them.
+//! Each enforcing module re-exports its own limit: for example `vocab` re-exports [`TOKENS_MAX`].
 
-/// The highest id, of a token or a special: ids fit the 32-bit signed integers of tensors.
+/// The highest id of a token or a special. Ids fit the signed 32-bit integers of tensors.
 pub const ID_MAX: u32 = i32::MAX as u32;
 
-/// Tokens that a vocabulary has at most.
+/// The most tokens of a vocabulary.
 pub const TOKENS_MAX: usize = 1 << 24;
 
-/// Bytes that all tokens together have at most.
+/// The most bytes of all tokens of a vocabulary together.
 pub const VOCAB_BYTES_MAX: usize = 1 << 30;
 
-/// Specials that a tokenizer has at most.
+/// The most specials of a tokenizer.
 pub const SPECIALS_MAX: usize = 1 << 16;
 
-/// Bytes that the name of a special has at most.
+/// The most bytes of one special's name.
 pub const SPECIAL_BYTES_MAX: usize = 1 << 10;
 
-/// Bytes that all names of specials together have at most: the automaton that finds them takes some
-/// fifty times as many.
+/// The most bytes of all names of specials together. The Aho-Corasick automaton that finds them
+/// takes about fifty times their bytes.
 pub const SPECIALS_BYTES_MAX: usize = 1 << 20;
 
-/// The longest pattern that is accepted, in bytes.
+/// The most bytes of a pattern.
 pub const PATTERN_BYTES_MAX: usize = 1 << 16;
 
-/// Needles that one search looks for together at most.
+/// The most needles of one search.
 pub const NEEDLES_MAX: usize = 1 << 20;
 
-/// Bytes that the needles of one search have together at most: their automaton takes some fifty
-/// times as many.
+/// The most bytes of all needles of one search together. Their Aho-Corasick automaton takes about
+/// fifty times their bytes.
 pub const NEEDLES_BYTES_MAX: usize = 1 << 24;
 
-/// The highest version of the `.zeton` format that is read.
+/// The highest version of the `.zeton` format that this crate reads.
 pub const FILE_VERSION: u16 = 2;

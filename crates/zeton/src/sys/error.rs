@@ -1,15 +1,22 @@
-//! Everything that the engine refuses.
+//! The one error type of the crate.
+//!
+//! Every error is a refusal of some input, not a failure inside the engine. Its message is one line
+//! that names the input found, the input expected and the next step. For example,
+//! [`Error::SharedBytes`] prints
+//! ``ids 256 and 257 are both b"ab"; every id must stand for its own bytes``.
+//!
+//! [`Error::kind`] groups the variants; the bridge maps each [`ErrorKind`] to a Python exception.
 
 use std::fmt;
 
 use super::bounds;
 
-/// Why something was refused: what was found, what was expected, what to do.
+/// The reason why some input was refused. `Display` gives the message for the user.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "each message, below, says what the variant and its fields are")]
+#[allow(missing_docs, reason = "the message of each variant, below, documents it")]
 pub enum Error {
-    // The tokens given do not make a vocabulary.
+    // Tokens that do not form a vocabulary.
     MissingByte { byte: u8 },
     EmptyToken { id: u32 },
     VocabTooLarge,
@@ -18,7 +25,7 @@ pub enum Error {
     SharedBytes { token: Vec<u8>, first: u32, second: u32 },
     SharedId { id: u32, first: Vec<u8>, second: Vec<u8> },
     UnknownPart { id: u32, part: u32 },
-    // The specials do not fit the vocabulary, or a name is not among them.
+    // Specials that do not fit the vocabulary, and unknown names of specials.
     EmptySpecial { id: u32 },
     SpecialTooLong { bytes: usize },
     SpecialsTooLong { bytes: usize },
@@ -26,7 +33,7 @@ pub enum Error {
     DoubledSpecial { name: String },
     SpecialClash { name: String, id: u32, token: Vec<u8> },
     UnknownSpecial { name: String },
-    // The pattern cannot be used.
+    // Patterns and rules that cannot be used.
     PatternTooLong { bytes: usize },
     PatternSyntax { pattern: String, reason: String },
     PatternBound { pattern: String, reason: String },
@@ -34,8 +41,8 @@ pub enum Error {
     SplitNotGiven { name: String },
     SplitIsFunction { name: String },
     SplitIsPattern { pattern: String },
-    Rules { place: String, what: String },
-    // The text cannot be encoded.
+    Rules { place: String, reason: String },
+    // Texts that cannot be encoded or cut.
     TextTooLong { bytes: usize },
     EndTooLong { bytes: usize },
     UnknownBorder { name: String, known: String },
@@ -44,9 +51,9 @@ pub enum Error {
     OverlapTooLong { overlap: usize, ids_max: usize },
     NotUtf8 { bytes: Vec<u8> },
     RewindTooFar { ids: usize, remembered: usize },
-    // An id stands for nothing.
+    // Ids outside the vocabulary.
     UnknownId { id: i128, vocab_size: usize },
-    // A needle cannot be looked for.
+    // Needles that cannot be searched for.
     EmptyNeedle,
     NeedleTooLong { length: usize, most: usize },
     NeedlesTooLong { bytes: usize },
@@ -54,7 +61,7 @@ pub enum Error {
     NeedleNotUtf8,
     PhraseSpellings { phrase: Vec<u8>, most: usize },
     PhrasesTooMany,
-    // Training cannot do what it was asked.
+    // Training requests that cannot be fulfilled.
     CorpusTooLarge,
     CountsTooLarge,
     FirstIdTaken { first: u32, taken: u32 },
@@ -62,47 +69,47 @@ pub enum Error {
     CountsUnusable { doing: &'static str, reason: String },
     NoThread,
     Stopped,
-    // The bytes are not a counts file.
+    // Bytes that are not a counts file.
     NotCounts,
     CountsVersion { version: u16 },
-    CountsMalformed { what: String },
-    // The bytes are not a `.zeton` file.
+    CountsMalformed { reason: String },
+    // Bytes that are not a `.zeton` file.
     NotAFile,
     FileVersion { version: u16 },
     FileLength { found: usize, expected: u64 },
     FileChecksum,
-    FileMalformed { what: String },
+    FileMalformed { reason: String },
 }
 
-/// The family of a refusal.
+/// The group of an [`Error`]. The bridge raises one Python exception type per group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Kind {
-    /// The tokens do not make a vocabulary.
+pub enum ErrorKind {
+    /// The tokens do not form a vocabulary.
     Vocab,
-    /// The specials do not fit, or a name is not a special.
+    /// The specials do not fit the vocabulary, or a name is unknown.
     Special,
     /// The pattern cannot be used.
     Pattern,
-    /// The rules cannot be used.
+    /// The split rules cannot be used.
     Rules,
     /// The text cannot be encoded.
     Text,
-    /// An id stands for nothing.
+    /// An id is outside the vocabulary.
     Id,
-    /// A needle cannot be looked for.
+    /// A needle cannot be searched for.
     Search,
-    /// Training cannot do what it was asked.
+    /// The training request cannot be fulfilled.
     Train,
-    /// Somebody asked to stop.
+    /// The caller cancelled the work.
     Stopped,
     /// The bytes are not a `.zeton` file.
     File,
 }
 
 impl Error {
-    /// Returns the family of this refusal.
+    /// Returns the group of this error.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         use Error::*;
         match self {
             MissingByte { .. }
@@ -112,44 +119,44 @@ impl Error {
             | IdOutOfRange { .. }
             | SharedBytes { .. }
             | SharedId { .. }
-            | UnknownPart { .. } => Kind::Vocab,
+            | UnknownPart { .. } => ErrorKind::Vocab,
             EmptySpecial { .. }
             | SpecialTooLong { .. }
             | SpecialsTooLong { .. }
             | TooManySpecials { .. }
             | DoubledSpecial { .. }
             | SpecialClash { .. }
-            | UnknownSpecial { .. } => Kind::Special,
+            | UnknownSpecial { .. } => ErrorKind::Special,
             PatternTooLong { .. }
             | PatternSyntax { .. }
             | PatternBound { .. }
             | PatternDrops { .. }
             | SplitNotGiven { .. }
             | SplitIsFunction { .. }
-            | SplitIsPattern { .. } => Kind::Pattern,
-            Rules { .. } => Kind::Rules,
+            | SplitIsPattern { .. } => ErrorKind::Pattern,
+            Rules { .. } => ErrorKind::Rules,
             TextTooLong { .. }
             | EndTooLong { .. }
             | UnknownBorder { .. }
             | CharacterTooLong { .. }
             | NegativeIds { .. }
             | OverlapTooLong { .. }
-            | NotUtf8 { .. } => Kind::Text,
-            UnknownId { .. } | RewindTooFar { .. } => Kind::Id,
+            | NotUtf8 { .. } => ErrorKind::Text,
+            UnknownId { .. } | RewindTooFar { .. } => ErrorKind::Id,
             EmptyNeedle
             | NeedleTooLong { .. }
             | NeedlesTooLong { .. }
             | TooManyNeedles { .. }
             | NeedleNotUtf8
             | PhraseSpellings { .. }
-            | PhrasesTooMany => Kind::Search,
+            | PhrasesTooMany => ErrorKind::Search,
             CorpusTooLarge
             | CountsTooLarge
             | FirstIdTaken { .. }
             | CountsPatterns { .. }
             | CountsUnusable { .. }
-            | NoThread => Kind::Train,
-            Stopped => Kind::Stopped,
+            | NoThread => ErrorKind::Train,
+            Stopped => ErrorKind::Stopped,
             NotCounts
             | CountsVersion { .. }
             | CountsMalformed { .. }
@@ -157,30 +164,30 @@ impl Error {
             | FileVersion { .. }
             | FileLength { .. }
             | FileChecksum
-            | FileMalformed { .. } => Kind::File,
+            | FileMalformed { .. } => ErrorKind::File,
         }
     }
 }
 
-/// Bytes as they would stand in a program, cut where they are long.
-struct Quoted<'b>(&'b [u8]);
+/// Formats bytes as a Rust byte-string literal, cut after 40 bytes to keep the message short.
+struct QuotedBytes<'b>(&'b [u8]);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedBytes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = &self.0[..self.0.len().min(40)];
-        let more = if shown.len() < self.0.len() { "…" } else { "" };
-        write!(f, "b\"{}{more}\"", shown.escape_ascii())
+        let excerpt = &self.0[..self.0.len().min(40)];
+        let more = if excerpt.len() < self.0.len() { "…" } else { "" };
+        write!(f, "b\"{}{more}\"", excerpt.escape_ascii())
     }
 }
 
-/// A pattern or text as it would stand in a program, cut where it is long.
-struct Excerpt<'s>(&'s str);
+/// Formats text as a Rust string literal, cut after 80 characters to keep the message short.
+struct QuotedText<'s>(&'s str);
 
-impl fmt::Display for Excerpt<'_> {
+impl fmt::Display for QuotedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: String = self.0.chars().take(80).collect();
-        let more = if shown.len() < self.0.len() { "…" } else { "" };
-        write!(f, "{shown:?}{more}")
+        let excerpt: String = self.0.chars().take(80).collect();
+        let more = if excerpt.len() < self.0.len() { "…" } else { "" };
+        write!(f, "{excerpt:?}{more}")
     }
 }
 
@@ -208,14 +215,14 @@ impl fmt::Display for Error {
                 write!(f, "there are {tokens} tokens; a vocabulary has at most {most}")
             }
             Self::SharedBytes { token, first, second } => {
-                let token = Quoted(token);
+                let token = QuotedBytes(token);
                 write!(
                     f,
                     "ids {first} and {second} are both {token}; every id must stand for its own bytes"
                 )
             }
             Self::SharedId { id, first, second } => {
-                let (first, second) = (Quoted(first), Quoted(second));
+                let (first, second) = (QuotedBytes(first), QuotedBytes(second));
                 write!(
                     f,
                     "id {id} is both {first} and {second}; every token must have an id of its own"
@@ -243,10 +250,10 @@ impl fmt::Display for Error {
                 write!(f, "there are {specials} specials; a tokenizer has at most {most}")
             }
             Self::DoubledSpecial { name } => {
-                write!(f, "the special {} is given twice; give it one id", Excerpt(name))
+                write!(f, "the special {} is given twice; give it one id", QuotedText(name))
             }
             Self::SpecialClash { name, id, token } => {
-                let (name, token) = (Excerpt(name), Quoted(token));
+                let (name, token) = (QuotedText(name), QuotedBytes(token));
                 write!(
                     f,
                     "the special {name} has id {id}, which is token {token}; give it an id of its own"
@@ -256,7 +263,7 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{} is not a special of this tokenizer; see its `specials`",
-                    Excerpt(name)
+                    QuotedText(name)
                 )
             }
             Self::PatternTooLong { bytes } => {
@@ -265,14 +272,14 @@ impl fmt::Display for Error {
             }
             Self::PatternSyntax { pattern, reason } => {
                 let reason = reason.lines().last().unwrap_or_default();
-                write!(f, "pattern {} does not compile: {reason}", Excerpt(pattern))
+                write!(f, "pattern {} does not compile: {reason}", QuotedText(pattern))
             }
             Self::PatternBound { pattern, reason } => {
                 let reason = reason.lines().last().unwrap_or_default();
-                write!(f, "pattern {} exceeds a bound on this text: {reason}", Excerpt(pattern))
+                write!(f, "pattern {} exceeds a bound on this text: {reason}", QuotedText(pattern))
             }
             Self::PatternDrops { pattern, text } => {
-                let (pattern, text) = (Excerpt(pattern), Excerpt(text));
+                let (pattern, text) = (QuotedText(pattern), QuotedText(text));
                 write!(f, "pattern {pattern} drops part of {text}; a pattern must cover all text")
             }
             Self::SplitNotGiven { name } => {
@@ -290,13 +297,13 @@ impl fmt::Display for Error {
                 )
             }
             Self::SplitIsPattern { pattern } => {
-                let pattern = Excerpt(pattern);
+                let pattern = QuotedText(pattern);
                 write!(f, "this tokenizer splits by {pattern}, not by a function; give no split")
             }
-            Self::Rules { place, what } if place.is_empty() => {
-                write!(f, "the rules cannot be used: {what}")
+            Self::Rules { place, reason } if place.is_empty() => {
+                write!(f, "the rules cannot be used: {reason}")
             }
-            Self::Rules { place, what } => write!(f, "{place}: {what}"),
+            Self::Rules { place, reason } => write!(f, "{place}: {reason}"),
             Self::TextTooLong { bytes } => {
                 write!(
                     f,
@@ -333,7 +340,7 @@ impl fmt::Display for Error {
                 write!(f, "the bytes b\"{bytes}\" are no character of UTF-8; allow them by errors=")
             }
             Self::PhraseSpellings { phrase, most } => {
-                let phrase = Quoted(phrase);
+                let phrase = QuotedBytes(phrase);
                 write!(
                     f,
                     "more than {most} sequences of ids can begin or end {phrase}; find_all needs none of them"
@@ -387,7 +394,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::CountsPatterns { one, other } => {
-                let [one, other] = [Excerpt(one), Excerpt(other)];
+                let [one, other] = [QuotedText(one), QuotedText(other)];
                 write!(f, "the counts are of two patterns, {one} and {other}; count with one")
             }
             Self::CountsUnusable { doing, reason } => {
@@ -402,8 +409,8 @@ impl fmt::Display for Error {
                     "the counts have format version {version} and this zeton reads 1; update zeton"
                 )
             }
-            Self::CountsMalformed { what } => {
-                write!(f, "the counts file {what}; it is damaged, make it anew")
+            Self::CountsMalformed { reason } => {
+                write!(f, "the counts file {reason}; it is damaged, make it anew")
             }
             Self::NotAFile => {
                 write!(f, "this is not a .zeton file; it does not begin with `zeton`")
@@ -424,7 +431,7 @@ impl fmt::Display for Error {
             Self::FileChecksum => {
                 write!(f, "the file's checksum does not fit its content; it is damaged")
             }
-            Self::FileMalformed { what } => write!(f, "the file is malformed: {what}"),
+            Self::FileMalformed { reason } => write!(f, "the file is malformed: {reason}"),
         }
     }
 }

@@ -1,8 +1,25 @@
-//! Rows of values: large ones that are read at random in huge pages where the system gives them, and
-//! ones that lie in memory which others hold too, such as a mapped file.
+//! Arrays for large tables: in huge pages, or inside a mapped file.
 //!
-//! A table of 8 MiB lies in 2048 small pages, more than a core remembers the places of: every other
-//! look-up would first look for its page.
+//! A table of 8 MiB spans 2048 pages of 4 KiB, more than the TLB of a core holds, so nearly every
+//! random look-up would also miss the TLB. In huge pages of 2 MiB it spans four.
+//!
+//! A [`HugeBuffer`] is a slice and the owner that keeps its memory alive:
+//!
+//! ```text
+//! HugeBuffer<u32> { start, length, owner }
+//!                     │             ├─ Mapping    anonymous memory in huge pages, writable
+//!                     │             ├─ Heap       a Vec, writable, below 2 MiB
+//!                     │             ├─ Immutable  either of these behind an Arc; clones share it
+//!                     │             └─ External   a mapped file (SharedBytes), never written
+//!                     └─▶ [ 0 │ 1 │ 2 │ … │ length − 1 ]   inside the owner's memory
+//! ```
+//!
+//! For example, the token table of `o200k_base` is `External` when it comes from the cache folder:
+//! all processes that load the tokenizer share the pages of one mapped image.
+//!
+//! First writes to new memory are expensive, too: a page fault costs 1.9 to 2.7 µs per 4 KiB, so
+//! 10 MB cost 5 ms in small pages and 1.7 ms in huge ones (`docs/notes/memory.md`). Hence
+//! [`vec_with_capacity`] advises huge pages for large results as well.
 
 use std::any::Any;
 use std::fmt;
@@ -14,72 +31,83 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// Bytes that many may hold at once, and that never change.
+/// Immutable bytes with any number of owners, for example a mapped file.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A row of values.
+/// An array of plain values whose memory has one of four owners.
+///
+/// It dereferences to a slice. Only a buffer that owns its memory alone can be written.
 pub(crate) struct HugeBuffer<T> {
     start: NonNull<T>,
     length: usize,
     owner: Owner<T>,
 }
 
-/// What keeps the memory of a row.
+/// The owner of a buffer's memory.
 enum Owner<T> {
-    Mapped(MmapMut),
-    Owned(Vec<T>),
-    Shared(Arc<dyn Any + Send + Sync>),
-    Borrowed(SharedBytes),
+    /// Anonymous memory from the system, advised to use huge pages.
+    Mapping(MmapMut),
+    /// Memory from the allocator.
+    Heap(Vec<T>),
+    /// A `Mapping` or a `Heap` that clones share.
+    Immutable(Arc<dyn Any + Send + Sync>),
+    /// Bytes that live outside this crate, such as a mapped image.
+    External(SharedBytes),
 }
 
-// SAFETY: a row is its values and what keeps them. It gives them out by its own reference only, to
-// be read by a shared one and written by a unique one, as a vector does; all owners are `Send` and
-// `Sync` themselves.
+// SAFETY: a buffer is a slice of `T` and its owner. Access goes through `Deref` (shared reference,
+// reads) and `DerefMut` (unique reference, writes), as for a `Vec<T>`. Each kind of owner is itself
+// `Send` and `Sync`, so moving or sharing the buffer is sound if it is sound for `T`.
 #[allow(unsafe_code)]
 unsafe impl<T: Pod + Send> Send for HugeBuffer<T> {}
-// SAFETY: as above.
+// SAFETY: a shared buffer only gives out `&[T]` through `Deref`, as a `Vec<T>` does, and each kind
+// of owner is itself `Sync`.
 #[allow(unsafe_code)]
 unsafe impl<T: Pod + Sync> Sync for HugeBuffer<T> {}
 
-/// From this size on, memory comes from the system: one huge page.
+/// From this size on, a buffer is a mapping of its own: the size of one huge page on x86-64.
 const MAPPED_BYTES: usize = 1 << 21;
 
 impl<T: Pod> HugeBuffer<T> {
-    /// Makes a row of so many zeros.
+    /// Allocates `length` zeros, in huge pages from 2 MiB on.
+    ///
+    /// Falls back to the allocator where the system refuses a mapping, and to small pages if
+    /// the system has no huge ones. Both are slower but correct.
     pub(crate) fn zeros(length: usize) -> Self {
         let bytes = length * size_of::<T>();
-        let mapped = (bytes >= MAPPED_BYTES).then(|| MmapMut::map_anon(bytes).ok()).flatten();
-        let Some(mut mapped) = mapped else {
-            let mut owned = vec![T::zeroed(); length];
-            let start = NonNull::from(owned.as_mut_slice()).cast();
-            return Self { start, length, owner: Owner::Owned(owned) };
+        let mapping = (bytes >= MAPPED_BYTES).then(|| MmapMut::map_anon(bytes).ok()).flatten();
+        let Some(mut mapping) = mapping else {
+            let mut values = vec![T::zeroed(); length];
+            let start = NonNull::from(values.as_mut_slice()).cast();
+            return Self { start, length, owner: Owner::Heap(values) };
         };
-        // Without huge pages it is slower and nothing else.
         #[cfg(target_os = "linux")]
-        let _ = mapped.advise(memmap2::Advice::HugePage);
-        let values: &mut [T] = bytemuck::cast_slice_mut(&mut mapped);
+        let _ = mapping.advise(memmap2::Advice::HugePage);
+        let values: &mut [T] = bytemuck::cast_slice_mut(&mut mapping);
         let start = NonNull::from(values).cast();
-        Self { start, length, owner: Owner::Mapped(mapped) }
+        Self { start, length, owner: Owner::Mapping(mapping) }
     }
 
-    /// Makes a row of bytes that others hold too, if they lie as such values must.
-    pub(crate) fn lent(bytes: &SharedBytes, from: usize, length: usize) -> Option<Self> {
+    /// Views `length` values at byte `from` of `bytes`, without a copy.
+    ///
+    /// Returns `None` if the range ends beyond `bytes` or is not aligned for `T`.
+    pub(crate) fn try_from_shared(bytes: &SharedBytes, from: usize, length: usize) -> Option<Self> {
         let to = from.checked_add(length.checked_mul(size_of::<T>())?)?;
-        let bytes_of_row = (**bytes).as_ref().get(from..to)?;
-        let values: &[T] = bytemuck::try_cast_slice(bytes_of_row).ok()?;
+        let range = (**bytes).as_ref().get(from..to)?;
+        let values: &[T] = bytemuck::try_cast_slice(range).ok()?;
         let start = NonNull::from(values).cast();
-        Some(Self { start, length, owner: Owner::Borrowed(bytes.clone()) })
+        Some(Self { start, length, owner: Owner::External(bytes.clone()) })
     }
 
-    /// Makes clones cheap: from now on they share the values, and nobody writes them.
+    /// Makes the buffer immutable, so that clones share its memory instead of copying it.
     pub(crate) fn share(&mut self)
     where
         T: Send + Sync,
     {
-        let empty = Owner::Owned(Vec::new());
+        let empty = Owner::Heap(Vec::new());
         self.owner = match std::mem::replace(&mut self.owner, empty) {
-            Owner::Mapped(mapped) => Owner::Shared(Arc::new(mapped)),
-            Owner::Owned(owned) => Owner::Shared(Arc::new(owned)),
+            Owner::Mapping(mapping) => Owner::Immutable(Arc::new(mapping)),
+            Owner::Heap(values) => Owner::Immutable(Arc::new(values)),
             shared => shared,
         };
     }
@@ -88,17 +116,19 @@ impl<T: Pod> HugeBuffer<T> {
 impl<T: Pod> From<Vec<T>> for HugeBuffer<T> {
     fn from(mut values: Vec<T>) -> Self {
         let start = NonNull::from(values.as_mut_slice()).cast();
-        Self { start, length: values.len(), owner: Owner::Owned(values) }
+        Self { start, length: values.len(), owner: Owner::Heap(values) }
     }
 }
 
-/// Asks for the memory of a value, which is needed soon.
+/// Prefetches the cache line at which `value` starts. It does nothing where the target is not
+/// x86-64.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: nothing is read or written, whatever the address.
+        // SAFETY: a prefetch is a hint. It changes no memory and no register of the program,
+        // and it cannot fault at any address.
         #[allow(unsafe_code)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
@@ -108,18 +138,22 @@ pub(crate) fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// Makes an empty vector that holds so many values, in huge pages if it is large.
+/// Allocates an empty vector with this capacity, in huge pages if it is large.
 ///
-/// The first write to a small page of the system's costs more than all that is written to it.
+/// For results that are written once, because the page faults of small pages cost more than the
+/// writes themselves.
 #[must_use]
-pub fn vec<T>(capacity: usize) -> Vec<T> {
+pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut values = Vec::with_capacity(capacity);
-    ask_for_huge_pages(values.spare_capacity_mut());
+    advise_huge_pages(values.spare_capacity_mut());
     values
 }
 
-/// Asks the system to put memory that has not been written yet into huge pages, if it is large.
-pub fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+/// Advises the system to back memory that has not been written yet with huge pages.
+///
+/// It does nothing below 4 MiB, because only a range of two huge pages surely contains an aligned
+/// one, and nothing outside of Linux.
+pub fn advise_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
     if size_of_val(memory) < 2 * MAPPED_BYTES {
         return;
     }
@@ -128,14 +162,15 @@ pub fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
         let range = memory.as_mut_ptr_range();
         let start = (range.start as usize).next_multiple_of(PAGE_BYTES);
         let end = range.end as usize / PAGE_BYTES * PAGE_BYTES;
-        // SAFETY: the pages lie within `memory`, and the advice changes nothing of what they hold.
-        // Without huge pages it is slower and nothing else.
+        // SAFETY: `start..end` is `memory`'s range rounded inwards to whole pages, so the pages
+        // belong to `memory`. `MADV_HUGEPAGE` never changes their contents. Its result is ignored,
+        // because small pages are only slower.
         #[allow(unsafe_code)]
         let _ = unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
     }
 }
 
-/// The smallest unit of advice: no page is larger, on the systems that have larger ones it fails.
+/// The smallest page of Linux, 4 KiB. Where pages are larger, the advice fails harmlessly.
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 1 << 12;
 
@@ -144,9 +179,10 @@ impl<T: Pod> Deref for HugeBuffer<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: `start` is where a slice of `length` values lies that the owner keeps. Owners give
-        // and take no memory once they are here; moving them, or putting them behind an `Arc`,
-        // does not move what they keep. Values change through `deref_mut` only.
+        // SAFETY: each constructor takes `start` from a slice of `length` initialised values inside
+        // the owner's memory. The owner lives as long as `self` and never reallocates; moving it,
+        // or putting it behind an `Arc` in `share`, does not move the values. Writes only happen
+        // through `deref_mut`, which needs `&mut self`.
         #[allow(unsafe_code)]
         unsafe {
             std::slice::from_raw_parts(self.start.as_ptr(), self.length)
@@ -158,11 +194,13 @@ impl<T: Pod> DerefMut for HugeBuffer<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         assert!(
-            matches!(self.owner, Owner::Mapped(_) | Owner::Owned(_)),
+            matches!(self.owner, Owner::Mapping(_) | Owner::Heap(_)),
             "values that are shared are never written"
         );
-        // SAFETY: as in `deref`; `start` comes from a unique reference to memory that this row alone
-        // owns, as was just seen.
+        // SAFETY: the assertion proves that the owner is a `Mapping` or a `Heap`. Their
+        // constructors take `start` from a unique slice of `length` initialised values in memory
+        // that this buffer alone owns and never reallocates, and `&mut self` excludes any
+        // concurrent access.
         #[allow(unsafe_code)]
         unsafe {
             std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length)
@@ -173,9 +211,9 @@ impl<T: Pod> DerefMut for HugeBuffer<T> {
 impl<T: Pod> Clone for HugeBuffer<T> {
     fn clone(&self) -> Self {
         let owner = match &self.owner {
-            Owner::Shared(shared) => Owner::Shared(shared.clone()),
-            Owner::Borrowed(bytes) => Owner::Borrowed(bytes.clone()),
-            Owner::Mapped(_) | Owner::Owned(_) => {
+            Owner::Immutable(shared) => Owner::Immutable(shared.clone()),
+            Owner::External(bytes) => Owner::External(bytes.clone()),
+            Owner::Mapping(_) | Owner::Heap(_) => {
                 let mut copy = Self::zeros(self.length);
                 copy.copy_from_slice(self);
                 return copy;
@@ -196,31 +234,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_of_a_row_are_equal_and_share_only_what_is_shared() {
+    fn clones_share_memory_only_after_share() {
         for length in [0, 1, 1000, 1 << 19] {
-            let mut row: HugeBuffer<u32> = HugeBuffer::zeros(length);
-            row.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
-            let copy = row.clone();
-            assert_eq!(row[..], copy[..]);
-            assert!(length == 0 || row.as_ptr() != copy.as_ptr());
-            row.share();
-            let shared = row.clone();
-            assert_eq!(row.as_ptr(), shared.as_ptr());
-            drop(row);
+            let mut buffer: HugeBuffer<u32> = HugeBuffer::zeros(length);
+            buffer.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
+            let copy = buffer.clone();
+            assert_eq!(buffer[..], copy[..]);
+            assert!(length == 0 || buffer.as_ptr() != copy.as_ptr());
+            buffer.share();
+            let shared = buffer.clone();
+            assert_eq!(buffer.as_ptr(), shared.as_ptr());
+            drop(buffer);
             assert_eq!(shared[..], copy[..]);
         }
     }
 
     #[test]
-    fn a_lent_row_lies_within_what_is_lent() {
+    fn a_view_lies_within_its_bytes_and_is_aligned() {
         let bytes: SharedBytes = Arc::new(bytemuck::cast_slice::<u64, u8>(&[1, 2, 3, 4]).to_vec());
         let aligned = (*bytes).as_ref().as_ptr().cast::<u32>().is_aligned();
-        let row = HugeBuffer::<u32>::lent(&bytes, 8, 4);
-        assert_eq!(row.is_some(), aligned);
-        assert!(row.is_none_or(|row| row[..] == [2, 0, 3, 0]));
-        assert!(HugeBuffer::<u32>::lent(&bytes, 8, 7).is_none(), "it ends beyond");
-        assert!(HugeBuffer::<u32>::lent(&bytes, 2, 1).is_none(), "it lies askew");
-        assert!(HugeBuffer::<u32>::lent(&bytes, usize::MAX, 1).is_none());
-        assert!(HugeBuffer::<u32>::lent(&bytes, 0, usize::MAX).is_none());
+        let view = HugeBuffer::<u32>::try_from_shared(&bytes, 8, 4);
+        assert_eq!(view.is_some(), aligned);
+        assert!(view.is_none_or(|view| view[..] == [2, 0, 3, 0]));
+        assert!(HugeBuffer::<u32>::try_from_shared(&bytes, 8, 7).is_none(), "it ends beyond");
+        assert!(HugeBuffer::<u32>::try_from_shared(&bytes, 2, 1).is_none(), "it is not aligned");
+        assert!(HugeBuffer::<u32>::try_from_shared(&bytes, usize::MAX, 1).is_none());
+        assert!(HugeBuffer::<u32>::try_from_shared(&bytes, 0, usize::MAX).is_none());
     }
 }

@@ -1,36 +1,46 @@
-//! How far a long piece of work is, and a way to stop it, seen from another thread.
+//! Progress of long work, and its cancellation from another thread.
+//!
+//! Counting and learning run on a worker thread. A watcher (in Python: the main thread, which draws
+//! the progress bar and hears Ctrl-C) shares a [`Progress`] with it:
+//!
+//! ```text
+//! worker   advance(4096) ──▶ Progress { done, stopped, latest token, validation }
+//! watcher  done(), latest_token(), validation() ◀──┘     stop() sets `stopped`
+//! ```
+//!
+//! After `stop()`, the worker's next `advance` returns [`Error::Stopped`], which ends the work.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sys::error::Error;
 
-/// Shared between a worker, which advances it, and a watcher, which reads it or asks to stop.
+/// The state that a worker and its watcher share.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
     stopped: AtomicBool,
-    latest: Mutex<Vec<u8>>,
-    measured: Mutex<Vec<(usize, u64)>>,
+    latest_token: Mutex<Vec<u8>>,
+    validation: Mutex<Vec<(usize, u64)>>,
 }
 
 impl Progress {
-    /// Returns how much is done: bytes when counting, merges when learning.
+    /// Returns the amount of work done: bytes when counting, merges when learning.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed)
     }
 
-    /// Asks the worker to stop; it does within milliseconds.
+    /// Cancels the work. The worker notices within milliseconds.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
-    /// Adds to what is done.
+    /// Adds to the amount of work done.
     ///
     /// # Errors
     ///
-    /// When somebody asked to stop.
+    /// [`Error::Stopped`] after a call of [`Progress::stop`].
     pub fn advance(&self, more: u64) -> Result<(), Error> {
         self.done.fetch_add(more, Relaxed);
         match self.stopped.load(Relaxed) {
@@ -39,71 +49,75 @@ impl Progress {
         }
     }
 
-    /// Shows a token that was learned.
-    pub fn show(&self, token: &[u8]) {
-        let mut latest = self.held_latest();
+    /// Publishes the token that was learned last, for the progress bar.
+    pub fn set_latest_token(&self, token: &[u8]) {
+        let mut latest = self.lock_latest_token();
         latest.clear();
         latest.extend_from_slice(token);
     }
 
-    /// Returns the token that was shown last: none while there is none.
+    /// Returns the token that was learned last; empty before the first.
     #[must_use]
-    pub fn latest(&self) -> Vec<u8> {
-        self.held_latest().clone()
+    pub fn latest_token(&self) -> Vec<u8> {
+        self.lock_latest_token().clone()
     }
 
-    /// Tells how many tokens, after so many merges, what is held out has.
-    pub fn measure(&self, merges: usize, tokens: u64) {
-        self.held_measured().push((merges, tokens));
+    /// Records that the validation corpus has `tokens` tokens after `merges` merges.
+    pub fn record_validation(&self, merges: usize, tokens: u64) {
+        self.lock_validation().push((merges, tokens));
     }
 
-    /// Returns what was measured so far: numbers of merges, rising, and of tokens.
+    /// Returns all recorded pairs (merges, tokens of the validation corpus); merges rise.
     #[must_use]
-    pub fn measured(&self) -> Vec<(usize, u64)> {
-        self.held_measured().clone()
+    pub fn validation(&self) -> Vec<(usize, u64)> {
+        self.lock_validation().clone()
     }
 
-    fn held_measured(&self) -> MutexGuard<'_, Vec<(usize, u64)>> {
-        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_validation(&self) -> MutexGuard<'_, Vec<(usize, u64)>> {
+        self.validation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn held_latest(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_latest_token(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.latest_token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks now and then, as work gets done, whether to stop: every question takes as long as some work.
+/// A cheap check for cancellation inside a hot loop.
+///
+/// Reading the shared [`Progress`] at every step would cost about as much as the step, so the loop
+/// counts its steps here and reads it once per 16,384 of them.
 #[derive(Debug)]
 pub(crate) struct Pace<'p> {
     progress: &'p Progress,
-    work: usize,
+    steps: usize,
 }
 
-/// Steps between two questions; the slowest are some hundred nanoseconds each.
-const WORK_AT_ONCE: usize = 1 << 14;
+/// Steps between two reads of the shared state. The slowest steps take some hundred nanoseconds, so
+/// a cancellation is noticed after a few milliseconds at most.
+const STEPS_PER_CHECK: usize = 1 << 14;
 
 impl<'p> Pace<'p> {
     pub(crate) fn new(progress: &'p Progress) -> Self {
-        Self { progress, work: 0 }
+        Self { progress, steps: 0 }
     }
 
-    /// Counts steps of work, of some nanoseconds each.
+    /// Counts `steps` steps of a few nanoseconds each, and checks for cancellation when due.
     ///
     /// # Errors
     ///
-    /// When somebody asked to stop.
+    /// [`Error::Stopped`] after a call of [`Progress::stop`].
     #[inline(always)]
     pub(crate) fn work(&mut self, steps: usize) -> Result<(), Error> {
-        self.work += steps;
-        match self.work < WORK_AT_ONCE {
+        self.steps += steps;
+        match self.steps < STEPS_PER_CHECK {
             true => Ok(()),
-            false => self.ask(),
+            false => self.check_now(),
         }
     }
 
     #[cold]
-    fn ask(&mut self) -> Result<(), Error> {
-        self.work = 0;
+    fn check_now(&mut self) -> Result<(), Error> {
+        self.steps = 0;
         self.progress.advance(0)
     }
 }

@@ -1,56 +1,68 @@
-//! Tables as numbers and rows: what a memory image stores, without its file format.
+//! Tables as numbers and arrays: the content of a mapped image, without its file format.
 //!
-//! A table writes its parameters as numbers and its values as rows, and reads them back in the same
-//! order. [`crate::storage::mapped_image`] lays them out in a file and checks them.
+//! Each table writes its parameters as `u64` numbers and its values as arrays, and reads both back
+//! in the order in which it wrote them. [`crate::storage::mapped_image`] puts them into a file and
+//! checks them. For example, a token index of 8 slots writes
+//!
+//! ```text
+//! numbers  seed₀ seed₁           put_number twice       next_number twice
+//! arrays   [u32; 8] as bytes     put_array once         next_table once
+//! ```
 
 use bytemuck::Pod;
 
 use super::huge_buffer::{HugeBuffer, SharedBytes};
 
-/// The numbers and rows of some tables, in the order in which they are read back.
+/// Collects the numbers and arrays of tables.
 #[derive(Default)]
 pub(crate) struct SectionWriter<'v> {
     pub(crate) numbers: Vec<u64>,
-    pub(crate) rows: Vec<&'v [u8]>,
+    pub(crate) arrays: Vec<&'v [u8]>,
 }
 
 impl<'v> SectionWriter<'v> {
-    pub(crate) fn number(&mut self, number: u64) {
+    pub(crate) fn put_number(&mut self, number: u64) {
         self.numbers.push(number);
     }
 
-    pub(crate) fn row<T: Pod>(&mut self, row: &'v [T]) {
-        self.rows.push(bytemuck::cast_slice(row));
+    pub(crate) fn put_array<T: Pod>(&mut self, values: &'v [T]) {
+        self.arrays.push(bytemuck::cast_slice(values));
     }
 }
 
-/// Numbers and rows of mapped memory, in the order in which they were written.
+/// Reads the numbers and arrays of tables from mapped memory, in the order of writing.
 pub(crate) struct SectionReader {
     memory: SharedBytes,
     numbers: std::vec::IntoIter<u64>,
-    rows: std::vec::IntoIter<(usize, usize)>,
+    arrays: std::vec::IntoIter<(usize, usize)>,
 }
 
 impl SectionReader {
-    /// Reads these numbers, and rows by their start and length in bytes.
-    pub(crate) fn new(memory: &SharedBytes, numbers: Vec<u64>, rows: Vec<(usize, usize)>) -> Self {
-        Self { memory: memory.clone(), numbers: numbers.into_iter(), rows: rows.into_iter() }
+    /// Reads these numbers, and the arrays of `memory` at each `(start, length)` in bytes.
+    pub(crate) fn new(
+        memory: &SharedBytes,
+        numbers: Vec<u64>,
+        arrays: Vec<(usize, usize)>,
+    ) -> Self {
+        Self { memory: memory.clone(), numbers: numbers.into_iter(), arrays: arrays.into_iter() }
     }
 
-    /// The next number, if one is left.
-    pub(crate) fn number(&mut self) -> Option<u64> {
+    /// Returns the next number, or `None` at the end.
+    pub(crate) fn next_number(&mut self) -> Option<u64> {
         self.numbers.next()
     }
 
-    /// The next row, if one is left and it holds whole values.
-    pub(crate) fn row<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
-        let (start, bytes) = self.rows.next()?;
-        let whole = bytes % size_of::<T>() == 0;
-        whole.then(|| HugeBuffer::lent(&self.memory, start, bytes / size_of::<T>())).flatten()
+    /// Returns the next array, or `None` at the end, and if its bytes are not whole values.
+    pub(crate) fn next_array<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
+        let (start, bytes) = self.arrays.next()?;
+        let has_whole_values = bytes % size_of::<T>() == 0;
+        has_whole_values
+            .then(|| HugeBuffer::try_from_shared(&self.memory, start, bytes / size_of::<T>()))
+            .flatten()
     }
 
-    /// The next row, if its length is a power of two, as that of an open-addressed table.
-    pub(crate) fn table<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
-        self.row().filter(|slots: &HugeBuffer<T>| slots.len().is_power_of_two())
+    /// Returns the next array if its length is a power of two, as an open-addressed hash table has.
+    pub(crate) fn next_table<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
+        self.next_array().filter(|slots: &HugeBuffer<T>| slots.len().is_power_of_two())
     }
 }

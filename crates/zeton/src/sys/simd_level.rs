@@ -1,13 +1,13 @@
 //! The SIMD level: the vector instructions that this machine has, found by run-time detection.
 //!
-//! A kernel compiled with `#[target_feature]` may only run where the machine has those features. A
+//! A kernel compiled with `#[target_feature]` may only run where the machine has its features. A
 //! [`SimdLevel`] is the proof: its field is private, and only detection makes one. For example, a
 //! caller that holds a level whose kind is [`SimdKind::Avx2`] may call any kernel that
 //! `simd_fn! { avx2, … }` compiled, and its `// SAFETY:` argument is that one sentence.
 //!
 //! | kind | features | machines |
 //! |---|---|---|
-//! | `Avx512` | AVX-512 F, BW, DQ, VL, VBMI, VBMI2, BITALG, and all of `Avx2` | Ice Lake, Zen 4 and later |
+//! | `Avx512` | `Avx2` and AVX-512 F, BW, DQ, VL, VBMI, VBMI2, BITALG | Ice Lake, Zen 4, later |
 //! | `Avx2` | AVX2, BMI1, BMI2, LZCNT, POPCNT | Haswell, Zen and later |
 //! | `Baseline` | SSE2 on x86-64; no SIMD elsewhere | all |
 
@@ -89,7 +89,7 @@ impl SimdLevel {
 /// Compiles one function with all features of a level: `simd_fn! { avx2, fn kernel() { … } }`.
 ///
 /// The lists of features are written here and, for detection, in [`SimdLevel::detect_all`].
-/// Kernels of a level share one list, so that they inline into each other.
+/// Kernels of a level share one list, so that they can be inlined into one another.
 #[cfg(target_arch = "x86_64")]
 macro_rules! simd_fn {
     (avx512, $($function:tt)*) => {

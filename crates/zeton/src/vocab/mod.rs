@@ -225,17 +225,18 @@ impl Vocab {
 
     /// Appends the tokens and their index to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
-        image.row(&self.tokens.bytes);
-        image.row(&self.tokens.ends);
-        image.row(&self.tokens.keys);
-        image.row(&self.tokens.ids);
+        image.put_array(&self.tokens.bytes);
+        image.put_array(&self.tokens.ends);
+        image.put_array(&self.tokens.keys);
+        image.put_array(&self.tokens.ids);
         self.index.write_image(image);
     }
 
     /// Reads a vocabulary from an image. Returns `None` if its sections do not fit each other.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
-        let (bytes, ends) = (image.row()?, image.row()?);
-        let tokens = TokenArrays { bytes, ends, keys: image.row()?, ids: image.row()? };
+        let (bytes, ends) = (image.next_array()?, image.next_array()?);
+        let tokens =
+            TokenArrays { bytes, ends, keys: image.next_array()?, ids: image.next_array()? };
         let length = tokens.bytes.len().checked_sub(PADDING)?;
         let lengths = [tokens.ends.len(), tokens.keys.len()];
         if lengths != [tokens.ids.len(); 2] || *tokens.ends.last()? as usize != length {

@@ -56,14 +56,14 @@ impl TokenIndex {
 
     /// Appends the table to an image.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
-        self.seeds.iter().for_each(|&seed| image.number(seed));
-        image.row(&self.slots);
+        self.seeds.iter().for_each(|&seed| image.put_number(seed));
+        image.put_array(&self.slots);
     }
 
     /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
-        let seeds = [image.number()?, image.number()?];
-        let slots = image.table().filter(|slots: &HugeBuffer<u32>| slots.len() > 1)?;
+        let seeds = [image.next_number()?, image.next_number()?];
+        let slots = image.next_table().filter(|slots: &HugeBuffer<u32>| slots.len() > 1)?;
         Some(Self { shift: shift_for(slots.len()), slots, seeds })
     }
 

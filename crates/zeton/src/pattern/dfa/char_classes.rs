@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use regex_syntax::hir::ClassUnicode;
 
-use crate::sys::unicode::{POINTS, Points};
+use crate::sys::unicode::{CODE_POINTS, CodePointMap};
 
 /// Maximum number of classes, including the end of the text, because a class is stored in a byte.
 pub(crate) const CLASSES_MAX: usize = 256;
@@ -64,7 +64,7 @@ const EXAMPLES: &str = " a1!\nZ中\u{301}'_\t\r\u{a0}/ǅʰ½²😀é";
 /// The classes of a pattern, computed from its sets of characters.
 pub(crate) struct CharClasses {
     /// The class of each character.
-    pub(crate) points: Points,
+    pub(crate) points: CodePointMap,
     /// A character of each class. The end of the text is one class more, and has no example.
     pub(crate) examples: Vec<char>,
     /// The classes of each set, in the order of the sets.
@@ -96,8 +96,8 @@ impl CharClasses {
             if let Some(set) = set {
                 signature[set / 64] ^= 1 << (set % 64);
             }
-            let end = flips.get(at + 1).map_or(POINTS, |next| next.0);
-            if start == end || start == POINTS {
+            let end = flips.get(at + 1).map_or(CODE_POINTS, |next| next.0);
+            if start == end || start == CODE_POINTS {
                 continue;
             }
             let class = match (0xD800..0xE000).contains(&start) {
@@ -112,7 +112,7 @@ impl CharClasses {
             }
             ranges.push((start, class as u8));
         }
-        let points = Points::of(&ranges);
+        let points = CodePointMap::from_ranges(&ranges);
         for example in EXAMPLES.chars().rev() {
             examples[usize::from(points.class_of(example as u32))] = example;
         }

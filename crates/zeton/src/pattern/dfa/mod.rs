@@ -41,7 +41,7 @@ use nfa::{Nfa, NfaState};
 pub(crate) use no_rescan::DfaAction;
 pub(crate) use stride2::{Stride2Entry, Stride2Table};
 
-use crate::sys::unicode::Points;
+use crate::sys::unicode::CodePointMap;
 
 /// A transition of the DFA: the next state, and whether a piece ends.
 ///
@@ -91,7 +91,7 @@ impl DfaTransition {
 #[derive(Clone, Debug)]
 pub struct Dfa {
     /// The class of each character.
-    points: Points,
+    points: CodePointMap,
     /// `table[row + class]`, where `row` is a state times `columns`.
     table: Vec<DfaTransition>,
     /// Number of classes, including the end of the text, which is the last.
@@ -136,7 +136,7 @@ impl Dfa {
     }
 
     /// Packs the transitions, and merges classes whose columns are equal.
-    fn from_transitions(transitions: &TransitionTable, mut points: Points) -> Self {
+    fn from_transitions(transitions: &TransitionTable, mut points: CodePointMap) -> Self {
         let (states, end) = (transitions.state_count(), transitions.columns - 1);
         let step = |state, class, stride| match (transitions.get(state, class), state) {
             // The empty text ends at the start, and has no piece.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::pattern::PATTERN_BYTES_MAX;
 use crate::sys::error::Error;
-use crate::sys::unicode::script;
+use crate::sys::unicode::script_set;
 
 /// Maximum number of digits of a version that an error message repeats.
 const VERSION_DIGITS_MAX: usize = 9;
@@ -142,7 +142,7 @@ impl Rules {
         }
         for (at, lexicon) in self.lexicon.iter().enumerate() {
             let place = format!("lexicon[{at}]");
-            let script = script(&lexicon.script).ok_or_else(|| {
+            let script = script_set(&lexicon.script).ok_or_else(|| {
                 rules_error(
                     &place,
                     format!("Unicode has no script {:?}; see its Scripts.txt", lexicon.script),

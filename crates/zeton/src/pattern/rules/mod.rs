@@ -32,7 +32,7 @@ use regex_syntax::hir::{ClassUnicode, Hir, Look};
 use serde::{Deserialize, Serialize};
 
 use crate::sys::error::Error;
-use crate::sys::unicode::script;
+use crate::sys::unicode::script_set;
 
 /// The first bytes of rules, which distinguish them from a pattern.
 const JSON_START: &str = r#"{"rules":"#;
@@ -374,7 +374,7 @@ impl Rules {
         let lexicons = self.lexicon.iter().enumerate().map(|(at, lexicon)| {
             (
                 format!("lexicon[{at}]"),
-                script(&lexicon.script).expect("`check` has found every script"),
+                script_set(&lexicon.script).expect("`check` has found every script"),
             )
         });
         let groups = self.groups.iter().enumerate().map(|(at, group)| {
@@ -388,5 +388,5 @@ impl Rules {
 
 /// Returns the error for the rule at a path, such as `groups[1]`, with a description of the fault.
 pub(crate) fn rules_error(place: &str, fault: impl Into<String>) -> Error {
-    Error::Rules { place: place.to_owned(), what: fault.into() }
+    Error::Rules { place: place.to_owned(), reason: fault.into() }
 }

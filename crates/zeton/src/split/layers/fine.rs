@@ -3,7 +3,7 @@
 use super::PieceRule;
 use crate::pattern::rules::{CaseStyle, Digits, DigitsFrom, Rules, UnderscoreStyle};
 use crate::split::family::Block;
-use crate::sys::unicode::{Class, class_letter, read_char, script_of};
+use crate::sys::unicode::{Class, class_letter, read_char, script_number};
 
 /// Which cuts are made.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl Fine {
                 return Some(PieceRule::Case);
             }
         }
-        let script = if self.scripts && is_letter(point) { script_of(point) } else { 0 };
+        let script = if self.scripts && is_letter(point) { script_number(point) } else { 0 };
         let changes = script != 0 && before.script != 0 && script != before.script;
         changes.then_some(PieceRule::Scripts)
     }
@@ -121,7 +121,7 @@ impl Before {
             self.letter = is_letter(point).then_some(class);
         }
         if is_letter(point) {
-            let script = script_of(point);
+            let script = script_number(point);
             self.script = if script == 0 { self.script } else { script };
         }
     }

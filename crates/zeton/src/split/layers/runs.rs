@@ -8,13 +8,13 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::PieceRule;
 use crate::pattern::rules::{CharGroup, LexiconPath, Rules};
-use crate::sys::unicode::{Points, read_char};
+use crate::sys::unicode::{CodePointMap, read_char};
 
 /// The rules for runs, and which of them a character belongs to.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     /// 0 for characters of no run, and else one more than the number of the rule.
-    points: Points,
+    points: CodePointMap,
     /// Whether a byte may begin a character of a run.
     begins: Box<[bool; 256]>,
     rules: Vec<Rule>,
@@ -51,7 +51,7 @@ impl Runs {
             }
         }
         Some(Self {
-            points: Points::of_sets(&sets),
+            points: CodePointMap::from_sets(&sets),
             begins,
             rules: lexicons.chain(groups).collect(),
         })

@@ -1,27 +1,48 @@
-//! Characters and their classes: what the split looks at.
+//! Unicode: character classes, scripts, case folding, and conversion between UTF-8 and code points.
+//!
+//! All data is that of Unicode 16. A pattern tests characters by [`Class`]; for example `é` is
+//! [`Class::Lower`], `中` is [`Class::Letter`] and `7` is [`Class::Number`]. The class of a code
+//! point lies in a two-level table: its high bits choose a block, its low seven bits a place in it.
+//!
+//! ```text
+//! é = U+00E9 = 1·1101001    INDEX[1] = 1    BLOCKS[1][0x69] = 'l'  (Lower)
+//! ```
+//!
+//! | file | content |
+//! |---|---|
+//! | `tables` | the class of every code point, generated |
+//! | `class_rows` | these classes as bit masks of 64 code points, for SIMD |
+//! | `code_point_map` | a small number per code point: script, column of a DFA |
+//! | `scripts` | the script of every code point |
+//! | `words` | `\w` and case folding |
+//! | `transcode` | code points of 1, 2 or 4 bytes → UTF-8 |
+//! | `widen` | UTF-8 → code points of 1, 2 or 4 bytes |
+//!
+//! Text need not be valid UTF-8. A byte at which no character starts counts as one character of
+//! class [`Class::Other`], and it is never replaced.
 
-mod points;
-mod rows;
+mod class_rows;
+mod code_point_map;
 mod scripts;
 mod tables;
 mod transcode;
 mod widen;
 mod words;
 
-pub(crate) use points::{POINTS, Points};
-pub(crate) use rows::{Row, row};
+pub(crate) use class_rows::{ClassRow, class_row};
+pub(crate) use code_point_map::{CODE_POINTS, CodePointMap};
 pub use scripts::script_name;
-pub(crate) use scripts::{script, script_of};
-pub use transcode::{Unit, transcode, transcode_into};
-pub use widen::{Width, measure, widen};
+pub(crate) use scripts::{script_number, script_set};
+pub use transcode::{CodeUnit, transcode, transcode_into};
+pub use widen::{CharWidth, measure, widen};
 pub(crate) use words::{fold, is_word, is_word_after, is_word_before};
 
-/// Bytes that a character has at most.
+/// The most bytes of one character in UTF-8.
 pub(crate) const CHARACTER_BYTES_MAX: usize = 4;
 
-/// What a pattern may ask of a character: Unicode 16's general categories, folded.
+/// The class of a character: the general categories of Unicode 16, grouped as patterns need them.
 ///
-/// The value is the letter that stands for the class in the generated table.
+/// The value of a variant is the letter of the class in the generated table.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[repr(u8)]
 pub enum Class {
@@ -37,12 +58,12 @@ pub enum Class {
     Number = b'n',
     /// `\s`.
     White = b's',
-    /// Everything else: punctuation, symbols, controls, and code points that are not assigned.
+    /// All other code points: punctuation, symbols, controls, unassigned ones.
     Other = b'.',
 }
 
 impl Class {
-    /// All classes.
+    /// All classes, in the order of the variants.
     pub const ALL: [Self; 7] = [
         Self::Upper,
         Self::Lower,
@@ -54,7 +75,9 @@ impl Class {
     ];
 }
 
-/// Returns the letter of the class of a code point; see [`Class`].
+/// Returns the class of a code point as the letter of its [`Class`].
+///
+/// A number above U+10FFFF is [`Class::Other`].
 ///
 /// ```
 /// use zeton::sys::unicode::{Class, class_letter};
@@ -69,10 +92,10 @@ pub fn class_letter(point: u32) -> u8 {
     }
 }
 
-/// Reads the character at the start of `bytes`: its code point and its length.
+/// Decodes the character at the start of `bytes`; returns its code point and its length.
 ///
-/// `None` where no valid UTF-8 sequence starts. The one rule for such a byte: it is a character of
-/// its own, of the class of punctuation, and it is never replaced.
+/// Returns `None` where no valid UTF-8 sequence starts. Callers then treat the first byte as one
+/// character of class [`Class::Other`].
 ///
 /// ```
 /// use zeton::sys::unicode::read_char;
@@ -107,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scalar_is_read_back() {
+    fn decodes_every_scalar_and_no_prefix_of_one() {
         for scalar in '\0'..=char::MAX {
             let mut buffer = [0; 4];
             let bytes = scalar.encode_utf8(&mut buffer).as_bytes();
@@ -119,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn three_bytes_are_read_as_the_standard_library_reads_them() {
+    fn agrees_with_the_standard_library_on_three_bytes() {
         for first in 0x80..=0xFF_u8 {
             for second in 0..=0xFF_u8 {
                 for third in [0, 0x7F, 0x80, 0xBF, 0xC0, 0xFF] {
@@ -133,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_classes_have_the_sizes_of_unicode_16() {
+    fn classes_have_the_sizes_of_unicode_16() {
         let size = |letters: &[u8]| {
             (0..0x11_0000).filter(|&point| letters.contains(&class_letter(point))).count()
         };

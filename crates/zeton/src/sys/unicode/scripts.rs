@@ -1,12 +1,12 @@
-//! The script of every character, as Unicode 16 has it.
+//! The script of every character, by Unicode 16: for example `é` is Latin and `中` is Han.
 
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 
-use super::Points;
+use super::CodePointMap;
 
-/// All scripts but `Common` and `Inherited`, which go with any other.
+/// All scripts except `Common` and `Inherited`, whose characters may stand next to any script.
 #[rustfmt::skip]
 const SCRIPTS: [&str; 168] = [
     "Adlam", "Ahom", "Anatolian_Hieroglyphs", "Arabic", "Armenian", "Avestan", "Balinese", "Bamum",
@@ -35,13 +35,13 @@ const SCRIPTS: [&str; 168] = [
     "Zanabazar_Square",
 ];
 
-static POINTS: LazyLock<Points> = LazyLock::new(|| {
-    let sets = SCRIPTS.map(|name| script(name).expect("Unicode has these scripts"));
-    Points::of_sets(&sets)
+static SCRIPT_NUMBERS: LazyLock<CodePointMap> = LazyLock::new(|| {
+    let sets = SCRIPTS.map(|name| script_set(name).expect("Unicode has these scripts"));
+    CodePointMap::from_sets(&sets)
 });
 
-/// The characters of a script, by its name in Unicode.
-pub(crate) fn script(name: &str) -> Option<ClassUnicode> {
+/// Returns the characters of the script with this Unicode name; `None` for an unknown name.
+pub(crate) fn script_set(name: &str) -> Option<ClassUnicode> {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
     let hir = regex_syntax::parse(&format!(r"\p{{Script={name}}}")).ok().filter(|_| plain)?;
     match hir.into_kind() {
@@ -50,15 +50,19 @@ pub(crate) fn script(name: &str) -> Option<ClassUnicode> {
     }
 }
 
-/// Returns a number for the script of a character; 0 if it goes with any other.
-pub(crate) fn script_of(point: u32) -> u8 {
-    POINTS.class_of(point)
+/// Returns the number of a character's script: 1 for `Adlam`, …; 0 for `Common` and `Inherited`.
+pub(crate) fn script_number(point: u32) -> u8 {
+    SCRIPT_NUMBERS.class_of(point)
 }
 
-/// Returns the name of the script of a character; `Common` if it goes with any other.
+/// Returns the name of a character's script; `Common` also for inherited scripts.
+///
+/// ```
+/// assert_eq!(zeton::sys::unicode::script_name('中'), "Han");
+/// ```
 #[must_use]
 pub fn script_name(character: char) -> &'static str {
-    match script_of(character as u32) {
+    match script_number(character as u32) {
         0 => "Common",
         number => SCRIPTS[usize::from(number) - 1],
     }
@@ -69,14 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_letter_has_a_script_or_goes_with_any() {
-        let any =
+    fn number_zero_is_exactly_common_inherited_and_unassigned() {
+        let neutral =
             regex_syntax::parse(r"[\p{sc=Common}\p{sc=Inherited}\P{Assigned}\p{Co}]").unwrap();
-        let HirKind::Class(Class::Unicode(any)) = any.kind() else { panic!("a set") };
+        let HirKind::Class(Class::Unicode(neutral)) = neutral.kind() else { panic!("a set") };
         for c in '\0'..=char::MAX {
-            let at = any.ranges().partition_point(|range| range.end() < c);
-            let expected = any.ranges().get(at).is_some_and(|range| range.start() <= c);
-            assert_eq!(script_of(c as u32) == 0, expected, "{c:?}");
+            let at = neutral.ranges().partition_point(|range| range.end() < c);
+            let expected = neutral.ranges().get(at).is_some_and(|range| range.start() <= c);
+            assert_eq!(script_number(c as u32) == 0, expected, "{c:?}");
         }
     }
 }

@@ -1,102 +1,118 @@
-//! UTF-8 → code points of one width: what is decoded becomes what a text is in memory elsewhere.
+//! Widens UTF-8 to code points of 1, 2 or 4 bytes, the inverse of `transcode`.
+//!
+//! Decoded ids are UTF-8, and a Python `str` stores Latin-1, UCS-2 or UTF-32. So the bridge first
+//! calls [`measure`] for the number of characters and the width, allocates a `str` of that size,
+//! and has [`widen`] fill it in place. For example, `"aé€"`:
+//!
+//! ```text
+//! 61 | C3 A9 | E2 82 AC  →  measure: (3, CharWidth::Two)  →  widen: 0061 00E9 20AC
+//! ```
+//!
+//! Nine MB of many languages take 0.7 ms to measure, and 5.4 ms to widen with AVX2, four characters
+//! at a time, where the scalar code takes 11.2 (`docs/notes/python-boundary.md`).
 
 use std::mem::MaybeUninit;
 
-use super::Unit;
+use super::CodeUnit;
 #[cfg(target_arch = "x86_64")]
 use crate::sys::simd_level::{SimdKind, SimdLevel};
 
-/// How many bytes the widest character of a text needs, if each has as many.
+/// The width of the narrowest `str` that holds a text, in bytes per character.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Width {
-    /// One; and UTF-8 is the same.
+pub enum CharWidth {
+    /// One byte, and the UTF-8 of the text is identical.
     Ascii,
-    /// One: up to U+FF.
+    /// One byte: up to U+00FF.
     One,
-    /// Two: up to U+FFFF.
+    /// Two bytes: up to U+FFFF.
     Two,
-    /// Four.
+    /// Four bytes: up to U+10FFFF.
     Four,
 }
 
-/// Bytes that are counted together: their number fits into one.
-const COUNTED: usize = 128;
+/// Bytes per block of counting, below 256, so that a `u8` holds the count and the loop vectorises.
+const COUNT_BLOCK: usize = 128;
 
-/// Returns how many characters a text has, and how wide they are.
+/// Returns the number of characters of a text and the width of the widest.
 ///
 /// ```
-/// use zeton::sys::unicode::{Width, measure};
-/// assert_eq!(measure("aé€"), (3, Width::Two));
+/// use zeton::sys::unicode::{CharWidth, measure};
+/// assert_eq!(measure("aé€"), (3, CharWidth::Two));
 /// ```
 #[must_use]
-pub fn measure(text: &str) -> (usize, Width) {
+pub fn measure(text: &str) -> (usize, CharWidth) {
     let (mut characters, mut highest) = (0, 0);
-    for bytes in text.as_bytes().chunks(COUNTED) {
-        let (mut begun, mut high) = (0_u8, 0);
+    for bytes in text.as_bytes().chunks(COUNT_BLOCK) {
+        let (mut starts, mut high) = (0_u8, 0);
         for &byte in bytes {
-            begun += u8::from(byte & 0xC0 != 0x80);
+            starts += u8::from(byte & 0xC0 != 0x80);
             high = high.max(byte);
         }
-        characters += usize::from(begun);
+        characters += usize::from(starts);
         highest = highest.max(high);
     }
+    // C4 is the first byte of U+0100, and F0 that of U+10000.
     let width = match highest {
-        0..0x80 => Width::Ascii,
-        0x80..0xC4 => Width::One,
-        0xC4..0xF0 => Width::Two,
-        _ => Width::Four,
+        0..0x80 => CharWidth::Ascii,
+        0x80..0xC4 => CharWidth::One,
+        0xC4..0xF0 => CharWidth::Two,
+        _ => CharWidth::Four,
     };
     (characters, width)
 }
 
-/// Writes the code points of a text, each of which fits into a unit; returns how many.
+/// Writes the code points of `text` to `units`; returns their number.
+///
+/// Each code point must fit the unit; [`measure`] gives the width that suffices.
 ///
 /// # Panics
 ///
-/// When there is not a unit for each.
+/// If `units` is shorter than the number of characters.
 ///
 /// ```
 /// let mut units = Box::new_uninit_slice(3);
 /// assert_eq!(zeton::sys::unicode::widen::<u16>("aé€", &mut units), 3);
 /// ```
-pub fn widen<U: Unit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
+pub fn widen<U: CodeUnit>(text: &str, units: &mut [MaybeUninit<U>]) -> usize {
     let text = text.as_bytes();
     #[cfg(target_arch = "x86_64")]
     if SimdLevel::detect().kind() != SimdKind::Baseline {
-        // SAFETY: a `SimdLevel` above the baseline has all features of AVX2's.
+        // SAFETY: detection found a level above the baseline, which implies all features of
+        // `SimdKind::Avx2`.
         #[allow(unsafe_code)]
         let (at, count) = unsafe { avx2::widen(text, units) };
-        return count + widen_from(at, text, &mut units[count..]);
+        return count + widen_scalar(at, text, &mut units[count..]);
     }
-    widen_from(0, text, units)
+    widen_scalar(0, text, units)
 }
 
-/// Bytes of ASCII that are widened together.
-const ASCII: usize = 32;
+/// Bytes of ASCII that the scalar code widens at once; the loop vectorises.
+const ASCII_RUN: usize = 32;
 
-/// Bytes whose characters are found together.
+/// Bytes per step of the scalar code: one 64-bit word.
 const STEP: usize = size_of::<u64>();
 
-/// The highest bit of each byte.
-const HIGH: u64 = 0x8080_8080_8080_8080;
+/// The highest bit of each byte of a word.
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// The plain way, from a place on.
-fn widen_from<U: Unit>(mut at: usize, text: &[u8], units: &mut [MaybeUninit<U>]) -> usize {
+/// Widens without SIMD, from byte `at` on; returns the number of characters written.
+fn widen_scalar<U: CodeUnit>(mut at: usize, text: &[u8], units: &mut [MaybeUninit<U>]) -> usize {
     let mut count = 0;
     while let Some(step) = text[at..].first_chunk::<{ STEP + 3 }>() {
-        if let Some(ascii) = text[at..].first_chunk::<ASCII>().filter(|bytes| bytes.is_ascii()) {
+        if let Some(ascii) = text[at..].first_chunk::<ASCII_RUN>().filter(|bytes| bytes.is_ascii())
+        {
             put_ascii(ascii, &mut units[count..]);
-            (at, count) = (at + ASCII, count + ASCII);
+            (at, count) = (at + ASCII_RUN, count + ASCII_RUN);
             continue;
         }
-        let word = u64::from_le_bytes(*step.first_chunk().expect("a step has as many"));
-        // Bytes 10xxxxxx continue what others began.
-        let mut begun = !(word & !(word << 1)) & HIGH;
-        while begun != 0 {
-            let place = begun.trailing_zeros() as usize / 8;
+        let word = u64::from_le_bytes(*step.first_chunk().expect("a step has eleven bytes"));
+        // A bit per byte that starts a character: all except the continuation bytes 10xxxxxx.
+        let mut starts = !(word & !(word << 1)) & HIGH_BITS;
+        while starts != 0 {
+            let place = starts.trailing_zeros() as usize / 8;
             let bytes = [0, 1, 2, 3].map(|after| step[place + after]);
-            units[count].write(U::of(point(bytes)));
-            begun &= begun - 1;
+            units[count].write(U::from_point(decode_char(bytes)));
+            starts &= starts - 1;
             count += 1;
         }
         at += STEP;
@@ -104,121 +120,137 @@ fn widen_from<U: Unit>(mut at: usize, text: &[u8], units: &mut [MaybeUninit<U>])
     for (place, &byte) in text.iter().enumerate().skip(at) {
         if byte & 0xC0 != 0x80 {
             let bytes = [0, 1, 2, 3].map(|after| text.get(place + after).copied().unwrap_or(0));
-            units[count].write(U::of(point(bytes)));
+            units[count].write(U::from_point(decode_char(bytes)));
             count += 1;
         }
     }
     count
 }
 
+/// Widens `N` ASCII bytes to the first `N` units.
 #[inline(always)]
-fn put_ascii<U: Unit, const N: usize>(bytes: &[u8; N], units: &mut [MaybeUninit<U>]) {
+fn put_ascii<U: CodeUnit, const N: usize>(bytes: &[u8; N], units: &mut [MaybeUninit<U>]) {
     for (place, &byte) in units[..N].iter_mut().zip(bytes) {
-        place.write(U::of(byte.into()));
+        place.write(U::from_point(byte.into()));
     }
 }
 
-/// By the upper half of the first byte: how far the bits of a character are from where they would be
-/// if it had four bytes, and which are its own.
-const OWN: [(u32, u32); 16] = {
-    let mut own = [(18, 0x7F); 16];
-    (own[0xC], own[0xD]) = ((12, 0x7FF), (12, 0x7FF));
-    own[0xE] = (6, 0xFFFF);
-    own[0xF] = (0, 0x1F_FFFF);
-    own
+/// Shift and mask to decode a character, by the upper half of its first byte.
+///
+/// `decode_char` combines four bytes as if the character had four. A shorter one lies higher by six
+/// bits per missing byte: it is shifted down, and the mask removes the length bits of its first
+/// byte.
+const SHIFT_AND_MASK: [(u32, u32); 16] = {
+    let mut table = [(18, 0x7F); 16];
+    (table[0xC], table[0xD]) = ((12, 0x7FF), (12, 0x7FF));
+    table[0xE] = (6, 0xFFFF);
+    table[0xF] = (0, 0x1F_FFFF);
+    table
 };
 
-/// The code point that these bytes begin with.
+/// Decodes the character at the start of four bytes, branch-free. The bytes are valid UTF-8.
 #[inline(always)]
-fn point([first, second, third, fourth]: [u8; 4]) -> u32 {
+fn decode_char([first, second, third, fourth]: [u8; 4]) -> u32 {
     let six = |byte: u8| u32::from(byte & 0x3F);
     let four = u32::from(first) << 18 | six(second) << 12 | six(third) << 6 | six(fourth);
-    let (shift, own) = OWN[usize::from(first >> 4)];
-    four >> shift & own
+    let (shift, mask) = SHIFT_AND_MASK[usize::from(first >> 4)];
+    four >> shift & mask
 }
 
-/// Four characters at once, of one to three bytes each: where those begin tells which bytes go to
-/// which lane.
+/// Widens four characters (a quad) of one to three bytes at once.
+///
+/// A bit mask of the bytes that start a character determines the lengths of the quad, and the
+/// lengths determine the `pshufb` that moves each character into a 32-bit lane, last byte first.
+/// For example, `aé€b` followed by the start of another character:
+///
+/// ```text
+/// bytes     61 C3 A9 E2 82 AC 62 …
+/// starts     1  1  0  1  0  0  1  1 …      bit 0 is on the left
+/// quad      lengths 1, 2, 3, 1: 7 bytes, pattern number 0 + 1·3 + 2·9 + 0·27 = 21
+/// lanes     61 -- --    A9 C3 --    AC 82 E2    62 -- --     (low byte first, -- is zero)
+/// ```
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
 
-    use super::{Unit, point, put_ascii};
+    use super::{CodeUnit, decode_char, put_ascii};
     use crate::sys::simd_level::simd_fn;
 
-    /// Bytes that are looked at together.
+    /// Bytes per block: its starts are the bits of a `u64`.
     const BLOCK: usize = 64;
 
-    /// Bytes of a vector.
+    /// Bytes per vector.
     const VECTOR: usize = 16;
 
-    /// Bytes that tell where four characters end: those that they have at most, and the next.
-    const TOLD: usize = 4 * 3 + 1;
+    /// Bits of `starts` that determine a quad: its bytes at most, and the start after them.
+    const START_BITS: usize = 4 * 3 + 1;
 
-    /// Four characters, by where characters begin from the first of them on.
-    struct Form {
-        /// Bytes that all have together; zero if one of them has four.
+    /// The lengths of four characters.
+    struct QuadLengths {
+        /// The bytes of all four together; zero if one of them has four bytes.
         bytes: u8,
-        /// The number of the way in which they are long.
-        way: u8,
+        /// The pattern of lengths: each length minus one is a digit in base 3, the first is lowest.
+        pattern: u8,
     }
 
-    /// Ways in which four characters may be one to three bytes long.
-    const WAYS: usize = 3 * 3 * 3 * 3;
+    /// Patterns of four lengths of one to three bytes.
+    const PATTERNS: usize = 3 * 3 * 3 * 3;
 
-    static FORMS: [Form; 1 << TOLD] = {
-        let mut forms = [const { Form { bytes: 0, way: 0 } }; 1 << TOLD];
-        let mut way = 0;
-        while way < WAYS {
-            let (mut begun, mut bytes, mut left, mut each) = (0, 0, way, 0);
-            while each < 4 {
-                begun |= 1 << bytes;
-                bytes += left % 3 + 1;
-                left /= 3;
-                each += 1;
+    /// The lengths of the quad at each possible pattern of starts.
+    static QUAD_LENGTHS: [QuadLengths; 1 << START_BITS] = {
+        let mut table = [const { QuadLengths { bytes: 0, pattern: 0 } }; 1 << START_BITS];
+        let mut pattern = 0;
+        while pattern < PATTERNS {
+            let (mut starts, mut bytes, mut digits, mut lane) = (0, 0, pattern, 0);
+            while lane < 4 {
+                starts |= 1 << bytes;
+                bytes += digits % 3 + 1;
+                digits /= 3;
+                lane += 1;
             }
-            // The next begins where they end; others may begin anywhere after it.
+            // A fifth character starts where the quad ends; the bits after it may be anything.
             let mut after = 1;
-            while after < 1 << (TOLD - bytes) {
-                forms[begun | after << bytes] = Form { bytes: bytes as u8, way: way as u8 };
+            while after < 1 << (START_BITS - bytes) {
+                table[starts | after << bytes] =
+                    QuadLengths { bytes: bytes as u8, pattern: pattern as u8 };
                 after += 2;
             }
-            way += 1;
+            pattern += 1;
         }
-        forms
+        table
     };
 
-    /// For each byte of the lanes where it comes from, the last of a character first; from nowhere,
-    /// where the highest bit is set.
-    static SHUFFLES: [[u8; VECTOR]; WAYS] = {
-        let mut shuffles = [[0x80; VECTOR]; WAYS];
-        let mut way = 0;
-        while way < WAYS {
-            let (mut end, mut left, mut each) = (0, way, 0);
-            while each < 4 {
-                let length = left % 3 + 1;
+    /// The `pshufb` control of each pattern: source bytes, last byte of a character first; 0x80
+    /// stores a zero.
+    static SHUFFLES: [[u8; VECTOR]; PATTERNS] = {
+        let mut shuffles = [[0x80; VECTOR]; PATTERNS];
+        let mut pattern = 0;
+        while pattern < PATTERNS {
+            let (mut end, mut digits, mut lane) = (0, pattern, 0);
+            while lane < 4 {
+                let length = digits % 3 + 1;
                 end += length;
                 let mut byte = 0;
                 while byte < length {
-                    shuffles[way][each * 4 + byte] = (end - 1 - byte) as u8;
+                    shuffles[pattern][lane * 4 + byte] = (end - 1 - byte) as u8;
                     byte += 1;
                 }
-                left /= 3;
-                each += 1;
+                digits /= 3;
+                lane += 1;
             }
-            way += 1;
+            pattern += 1;
         }
         shuffles
     };
 
     simd_fn! { avx2,
-        /// Writes the code points of most of a text; returns how many bytes they have, and how many they
-        /// are.
-        pub(super) fn widen<U: Unit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
+        /// Widens all of `text` except its last bytes, fewer than a block; returns the bytes read
+        /// and the units written.
+        pub(super) fn widen<U: CodeUnit>(text: &[u8], units: &mut [MaybeUninit<U>]) -> (usize, usize) {
             let (mut at, mut count) = (0, 0);
             while let Some(block) = text[at..].first_chunk::<BLOCK>() {
-                let (high, begun) = look(block);
+                let (high, starts) = find_starts(block);
                 if high == 0 {
                     put_ascii(block, &mut units[count..]);
                     (at, count) = (at + BLOCK, count + BLOCK);
@@ -226,19 +258,21 @@ mod avx2 {
                 }
                 let mut place = 0;
                 while place <= BLOCK - VECTOR {
-                    let form = &FORMS[(begun >> place) as usize % FORMS.len()];
-                    if form.bytes == 0 {
+                    let quad = &QUAD_LENGTHS[(starts >> place) as usize % QUAD_LENGTHS.len()];
+                    if quad.bytes == 0 {
+                        // A character of four bytes is among the next four: widen the first alone.
                         let bytes = [0, 1, 2, 3].map(|after| block[place + after]);
-                        units[count].write(U::of(point(bytes)));
+                        units[count].write(U::from_point(decode_char(bytes)));
                         place += bytes[0].leading_ones().max(1) as usize;
                         count += 1;
                         continue;
                     }
-                    let points = points(block, place, &SHUFFLES[usize::from(form.way) % WAYS]);
+                    let shuffle = &SHUFFLES[usize::from(quad.pattern) % PATTERNS];
+                    let points = decode_quad(block, place, shuffle);
                     for (unit, point) in units[count..count + 4].iter_mut().zip(points) {
-                        unit.write(U::of(point));
+                        unit.write(U::from_point(point));
                     }
-                    place += usize::from(form.bytes);
+                    place += usize::from(quad.bytes);
                     count += 4;
                 }
                 at += place;
@@ -248,38 +282,40 @@ mod avx2 {
     }
 
     simd_fn! { avx2,
-        /// Which bytes are beyond ASCII, and which begin a character.
+        /// Returns two masks of a block's bytes: bytes above ASCII, and bytes that start a
+        /// character.
         #[inline]
-        fn look(block: &[u8; BLOCK]) -> (u64, u64) {
-            let (mut high, mut begun) = (0, 0);
+        fn find_starts(block: &[u8; BLOCK]) -> (u64, u64) {
+            let (mut high, mut starts) = (0, 0);
             for (half, bytes) in block.as_chunks::<32>().0.iter().enumerate() {
-                // SAFETY: 32 bytes are read from where there are as many.
+                // SAFETY: `bytes` is a reference to 32 bytes; the load is unaligned.
                 #[allow(unsafe_code)]
                 let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
-                // As signed numbers, bytes 10xxxxxx are the lowest.
-                let begins = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(0xBF_u8 as i8));
+                // As signed numbers, the continuation bytes 10xxxxxx are the lowest.
+                let is_start = _mm256_cmpgt_epi8(bytes, _mm256_set1_epi8(0xBF_u8 as i8));
                 high |= u64::from(_mm256_movemask_epi8(bytes) as u32) << (32 * half);
-                begun |= u64::from(_mm256_movemask_epi8(begins) as u32) << (32 * half);
+                starts |= u64::from(_mm256_movemask_epi8(is_start) as u32) << (32 * half);
             }
-            (high, begun)
+            (high, starts)
         }
     }
 
     simd_fn! { avx2,
-        /// The code points of four characters from a place of a block on.
+        /// Decodes the quad at `place` of a block.
         #[inline]
-        fn points(block: &[u8; BLOCK], place: usize, shuffle: &[u8; VECTOR]) -> [u32; 4] {
+        fn decode_quad(block: &[u8; BLOCK], place: usize, shuffle: &[u8; VECTOR]) -> [u32; 4] {
             let bytes = &block[place..place + VECTOR];
             let mut points = [0; 4];
-            // SAFETY: sixteen bytes are read, and written, where there are as many.
+            // SAFETY: `bytes` and `shuffle` have 16 bytes each, by the bounds check of the slice
+            // and by type, and `points` has 16 bytes; all accesses are unaligned.
             #[allow(unsafe_code)]
             unsafe {
                 let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
                 let bytes = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
                 let bits = |mask: i32| _mm_and_si128(bytes, _mm_set1_epi32(mask));
-                let spelled = _mm_or_si128(bits(0x7F), _mm_srli_epi32::<2>(bits(0x3F00)));
-                let spelled = _mm_or_si128(spelled, _mm_srli_epi32::<4>(bits(0xF_0000)));
-                _mm_storeu_si128(points.as_mut_ptr().cast(), spelled);
+                let decoded = _mm_or_si128(bits(0x7F), _mm_srli_epi32::<2>(bits(0x3F00)));
+                let decoded = _mm_or_si128(decoded, _mm_srli_epi32::<4>(bits(0xF_0000)));
+                _mm_storeu_si128(points.as_mut_ptr().cast(), decoded);
             }
             points
         }
@@ -291,13 +327,14 @@ mod tests {
     use super::*;
     use crate::testing::Random;
 
-    /// Checks a text against the standard library, in every width that holds it.
+    /// Compares with the standard library, in every width that holds the text.
     fn check(text: &str) {
-        fn widened<U: Unit>(text: &str, characters: usize) -> Vec<u32> {
-            let [mut one, mut other] = [0, 1].map(|_| vec![MaybeUninit::new(U::of(0)); characters]);
+        fn widened<U: CodeUnit>(text: &str, characters: usize) -> Vec<u32> {
+            let [mut one, mut other] =
+                [0, 1].map(|_| vec![MaybeUninit::new(U::from_point(0)); characters]);
             assert_eq!(widen(text, &mut one), characters);
-            assert_eq!(widen_from(0, text.as_bytes(), &mut other), characters);
-            // SAFETY: each was written before.
+            assert_eq!(widen_scalar(0, text.as_bytes(), &mut other), characters);
+            // SAFETY: the vectors were filled with initialised units.
             #[allow(unsafe_code)]
             let read = |unit: MaybeUninit<U>| -> u32 { unsafe { unit.assume_init() }.into() };
             let [one, other]: [Vec<u32>; 2] =
@@ -309,23 +346,23 @@ mod tests {
         let (characters, width) = measure(text);
         assert_eq!(characters, points.len());
         assert_eq!(widened::<u32>(text, characters), points);
-        if width != Width::Four {
+        if width != CharWidth::Four {
             assert_eq!(widened::<u16>(text, characters), points);
         }
-        if matches!(width, Width::Ascii | Width::One) {
+        if matches!(width, CharWidth::Ascii | CharWidth::One) {
             assert_eq!(widened::<u8>(text, characters), points);
         }
         let expected = match points.iter().max() {
-            None | Some(0..0x80) => Width::Ascii,
-            Some(0x80..0x100) => Width::One,
-            Some(0x100..0x1_0000) => Width::Two,
-            _ => Width::Four,
+            None | Some(0..0x80) => CharWidth::Ascii,
+            Some(0x80..0x100) => CharWidth::One,
+            Some(0x100..0x1_0000) => CharWidth::Two,
+            _ => CharWidth::Four,
         };
         assert_eq!(width, expected);
     }
 
     #[test]
-    fn every_character_is_read_as_the_standard_library_reads_it() {
+    fn agrees_with_the_standard_library_on_every_character() {
         let all: Vec<char> = ('\0'..=char::MAX).collect();
         for some in all.chunks(1000) {
             check(&some.iter().collect::<String>());
@@ -333,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn every_character_is_read_at_every_place() {
+    fn widens_each_length_at_every_place() {
         let characters =
             ['\u{80}', 'ÿ', 'Ā', '\u{7ff}', '\u{800}', '’', '\u{ffff}', '😀', char::MAX];
         for character in characters {
@@ -348,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn mixtures_are_read() {
+    fn widens_mixtures() {
         let mut random = Random(1);
         for round in 0..2000 {
             let below = [0x80, 0x100, 0x800, 0x1_0000, 0x11_0000][round % 5];

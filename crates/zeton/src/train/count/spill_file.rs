@@ -446,7 +446,7 @@ fn create(temp_file: &TempFileFactory) -> Result<File, Error> {
 }
 
 fn malformed(what: &str) -> Error {
-    Error::CountsMalformed { what: what.to_owned() }
+    Error::CountsMalformed { reason: what.to_owned() }
 }
 
 /// Makes the error of a counts file that cannot be `doing`: "read" or "written".

@@ -224,7 +224,7 @@ impl<C: TokenCell> CorpusLayout<C> {
         pace: &mut Pace<'_>,
     ) -> Result<Self, Error> {
         let counts = CountRuns::new(plan.assign_runs(), plan.cells as usize);
-        let mut cells = huge_buffer::vec(plan.cells as usize);
+        let mut cells = huge_buffer::vec_with_capacity(plan.cells as usize);
         fill(&mut cells, plan.cells as usize, C::END, pace)?;
         let mut buffers = Default::default();
         pieces.for_each_piece(&mut |piece, count| {

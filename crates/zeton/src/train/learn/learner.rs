@@ -105,11 +105,11 @@ impl<'l, C: TokenCell> Learner<'l, C> {
 
     /// Counts the tokens of the held-out corpus, unless it was measured after this many merges.
     fn measure(&mut self, held_out: &mut HeldOutCorpus, merges: usize) -> Result<(), Error> {
-        if self.progress.measured().last().is_some_and(|&(last, _)| last == merges) {
+        if self.progress.validation().last().is_some_and(|&(last, _)| last == merges) {
             return Ok(());
         }
         let tokens = held_out.count_tokens(&self.tokens, &mut self.pace)?;
-        self.progress.measure(merges, tokens);
+        self.progress.record_validation(merges, tokens);
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl<'l, C: TokenCell> Learner<'l, C> {
     fn add_token(&mut self, best: &PairEntry, learned: &mut LearnedMerges) -> Result<u32, Error> {
         let [left, right] = [best.pair.left(), best.pair.right()].map(|part| self.tokens.id(part));
         if learned.merges.len().is_multiple_of(SHOW_EVERY) {
-            self.progress.show(&self.tokens.spell(best.pair, SHOW_BYTES));
+            self.progress.set_latest_token(&self.tokens.spell(best.pair, SHOW_BYTES));
         }
         learned.merges.push(LearnedMerge { left, right, count: best.count });
         self.progress.advance(1)?;

@@ -297,9 +297,9 @@ fn the_vocabulary_recovers_the_learned_pairs() {
 #[test]
 fn progress_counts_merges_and_shows_a_token() {
     let progress = Progress::default();
-    assert_eq!(progress.latest(), b"");
+    assert_eq!(progress.latest_token(), b"");
     learn(&pieces_of(&[("abc", 3), ("ab", 1)]), &LearnOptions::new(9), &progress).unwrap();
-    assert_eq!((progress.done(), progress.latest()), (2, b"ab".to_vec()));
+    assert_eq!((progress.done(), progress.latest_token()), (2, b"ab".to_vec()));
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn the_held_out_corpus_is_measured_while_the_vocabulary_grows() {
         let progress = Progress::default();
         let learned = learn(&pieces, &options, &progress).unwrap();
         assert_eq!(learned, learn_by_recount(&pieces, &options));
-        let measured = progress.measured();
+        let measured = progress.validation();
         let mut expected_merges = measure_after.to_vec();
         expected_merges.retain(|&merges| merges < learned.merges.len());
         expected_merges.push(learned.merges.len());

@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_sub_epi8,
 };
 
-use super::{Block, Row, Wide};
+use super::{Block, ClassRow, Wide};
 use crate::sys::simd_level::simd_fn;
 
 simd_fn! { avx2,
@@ -42,7 +42,7 @@ simd_fn! { avx2,
                     };
                     mask([set(0), set(1)])
                 };
-                Row(row.0.map(|bits| set(bits) & asked))
+                ClassRow(row.0.map(|bits| set(bits) & asked))
             },
         )
     }

@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm512_sub_epi8,
 };
 
-use super::{Block, Row, Wide};
+use super::{Block, ClassRow, Wide};
 use crate::sys::simd_level::simd_fn;
 
 simd_fn! { avx512,
@@ -31,7 +31,7 @@ simd_fn! { avx512,
             |row, asked| {
                 let set =
                     |mask: u64| _mm512_bitshuffle_epi64_mask(_mm512_set1_epi64(mask as i64), lanes);
-                Row(row.0.map(|mask| set(mask) & asked))
+                ClassRow(row.0.map(|mask| set(mask) & asked))
             },
         )
     }

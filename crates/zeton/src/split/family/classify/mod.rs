@@ -32,7 +32,7 @@ mod wide;
 pub(crate) use wide::{Wide, below, whole};
 
 #[cfg(target_arch = "x86_64")]
-use crate::sys::unicode::Row;
+use crate::sys::unicode::ClassRow;
 
 /// The bytes of one block by what they are. All but `high` are ASCII; [`Wide`] says what those are.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -5,14 +5,14 @@
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 use crate::sys::unicode::read_char;
-use crate::sys::unicode::{Row, row};
+use crate::sys::unicode::{ClassRow, class_row};
 
 /// The characters beyond ASCII of one block by what they are. Those in no class are signs.
 ///
 /// Only the bits before `end` and before `broken` say something.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Wide {
-    pub(crate) classes: Row,
+    pub(crate) classes: ClassRow,
     /// Bytes that are not the first of their character.
     pub(crate) continuations: u64,
     /// Where the block ends: before a character that goes on after it, or else 64.
@@ -25,7 +25,7 @@ pub(crate) struct Wide {
 impl Wide {
     /// What a block of ASCII has.
     pub(crate) const NONE: Self =
-        Self { classes: Row([0; 3]), continuations: 0, end: 64, broken: 64 };
+        Self { classes: ClassRow([0; 3]), continuations: 0, end: 64, broken: 64 };
 
     /// The plain way, which every other equals; `high` are the bytes beyond ASCII.
     #[cfg(any(test, not(target_arch = "x86_64")))]
@@ -42,7 +42,7 @@ impl Wide {
                 break;
             };
             let character = ((1 << length) - 1) << at;
-            let row = row(point >> 6).expect("a row for every code point").0;
+            let row = class_row(point >> 6).expect("a row for every code point").0;
             for (mask, row) in wide.classes.0.iter_mut().zip(row) {
                 *mask |= character * (row >> (point & 63) & 1);
             }
@@ -65,7 +65,7 @@ impl Wide {
         high: u64,
         within: impl Fn(u8, u8) -> u64,
         equal: impl Fn(u8) -> u64,
-        look_up: impl Fn(&Row, u64) -> Row,
+        look_up: impl Fn(&ClassRow, u64) -> ClassRow,
     ) -> Self {
         let leads = within(0xC0, 64);
         let of_three = within(0xE0, 32);
@@ -125,12 +125,12 @@ impl Wide {
             };
             let alike = alike & rest;
             rest &= !alike;
-            let Row(found) = look_up(row, alike << (length - 1));
+            let ClassRow(found) = look_up(row, alike << (length - 1));
             for (mask, found) in classes.iter_mut().zip(found) {
                 *mask |= found >> (length - 1);
             }
         }
-        let classes = Row(classes.map(|firsts| whole(firsts, continuations)));
+        let classes = ClassRow(classes.map(|firsts| whole(firsts, continuations)));
         Self { classes, continuations, end, broken }
     }
 }
@@ -138,8 +138,8 @@ impl Wide {
 /// What a row has for the last six bits of certain bytes, one by one.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(crate) fn look_up(row: &Row, bytes: &[u8; 64], mut asked: u64) -> Row {
-    let mut found = Row([0; 3]);
+pub(crate) fn look_up(row: &ClassRow, bytes: &[u8; 64], mut asked: u64) -> ClassRow {
+    let mut found = ClassRow([0; 3]);
     while asked != 0 {
         let at = asked.trailing_zeros();
         let bit = bytes[at as usize] & 63;
@@ -193,11 +193,11 @@ fn three_from(bytes: &[u8; 64], at: u32) -> [u8; 3] {
 /// The row of a number that is spelled in so many bytes; `None` if it may not be.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn row_of(number: u32, length: u32) -> Option<&'static Row> {
+fn row_of(number: u32, length: u32) -> Option<&'static ClassRow> {
     let spelled = match length {
         2 => number >= 0x80 >> 6,
         3 => number >= 0x800 >> 6 && !(0xD800 >> 6..0xE000 >> 6).contains(&number),
         _ => number >= 0x1_0000 >> 6,
     };
-    if spelled { row(number) } else { None }
+    if spelled { class_row(number) } else { None }
 }

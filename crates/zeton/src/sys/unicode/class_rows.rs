@@ -1,59 +1,87 @@
-//! The classes as bits: sixty-four code points a row, which differ in their last byte alone.
+//! Character classes as bit masks, a row per 64 code points.
+//!
+//! The code points of a row differ only in the last byte of their UTF-8, so a SIMD kernel looks up
+//! all characters of a block that share their leading bytes at once (`split/family/classify`).
+//!
+//! Each class is a number of three bits, and a row holds one mask per bit. Bit *n* of a mask
+//! belongs to the code point whose low six bits are *n*. For example, the row of U+00C0 to U+00FF:
+//!
+//! ```text
+//! bit          63   55   41   31   23    0
+//! character     ÿ … ÷  … é  … ß  … ×  … À
+//! mask 0        1   0    1    1    0    1
+//! mask 1        0   0    0    0    0    1
+//! mask 2        0   0    0    0    0    0
+//! class        Low Oth  Low  Low  Oth  Upp
+//!
+//! mask:    0 1 2                       0 1 2
+//! Lower    1 0 0               Number  0 1 0
+//! Upper    1 1 0               White   0 0 1
+//! Letter   1 0 1               Other   0 0 0
+//! Mark     1 1 1
+//! ```
+//!
+//! Three masks are better than one per class: with six of them the compiler packed the masks into
+//! vector registers and unpacked them (`docs/notes/splitting.md`).
 
 use super::Class;
 use super::tables::{BLOCKS, INDEX};
 
-/// What sixty-four characters are: three bits each, in three masks. The first says that it is of
-/// a word (a letter or a mark); the others tell its class.
+/// The classes of 64 characters, as three masks of one bit each per character.
+///
+/// The first mask is set for letters and marks; the module's header has the codes of all classes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Row(pub(crate) [u64; 3]);
+pub(crate) struct ClassRow(pub(crate) [u64; 3]);
 
-/// Two rows for each of [`BLOCKS`].
-static ROWS: [Row; BLOCKS.len() * 2] = rows();
+/// Two rows of 64 code points for each of [`BLOCKS`], which have 128.
+static ROWS: [ClassRow; BLOCKS.len() * 2] = make_rows();
 
-/// Returns the row of a code point, the number being all its bits but the last six; `None` if
-/// there are no such code points.
+/// Returns the row of the 64 code points from `number * 64` on, or `None` above U+10FFFF.
 #[inline]
-pub(crate) fn row(number: u32) -> Option<&'static Row> {
+pub(crate) fn class_row(number: u32) -> Option<&'static ClassRow> {
     let block = *INDEX.get((number >> 1) as usize)?;
     ROWS.get(usize::from(block) * 2 + (number & 1) as usize)
 }
 
-impl Row {
+impl ClassRow {
+    /// Returns the mask of [`Class::Upper`], [`Class::Lower`] and [`Class::Letter`].
     pub(crate) fn letters(&self) -> u64 {
         let [word, a, b] = self.0;
         word & !(a & b)
     }
 
-    /// Those of [`Class::Upper`].
+    /// Returns the mask of [`Class::Upper`].
     pub(crate) fn capitals(&self) -> u64 {
         let [word, a, b] = self.0;
         word & a & !b
     }
 
-    /// Those of [`Class::Letter`].
+    /// Returns the mask of [`Class::Letter`], the letters without case.
     pub(crate) fn caseless(&self) -> u64 {
         let [word, a, b] = self.0;
         word & !a & b
     }
 
+    /// Returns the mask of [`Class::Mark`].
     pub(crate) fn marks(&self) -> u64 {
         let [word, a, b] = self.0;
         word & a & b
     }
 
+    /// Returns the mask of [`Class::Number`].
     pub(crate) fn numbers(&self) -> u64 {
         let [word, a, _] = self.0;
         !word & a
     }
 
+    /// Returns the mask of [`Class::White`].
     pub(crate) fn white(&self) -> u64 {
         let [word, _, b] = self.0;
         !word & b
     }
 }
 
-/// The three bits of a class, by its letter.
+/// Returns the three-bit code of the class with this letter; bit *i* goes to mask *i*.
 const fn bits_of(letter: u8) -> u8 {
     const CLASSES: [(Class, u8); 6] = [
         (Class::Lower, 0b001),
@@ -73,8 +101,8 @@ const fn bits_of(letter: u8) -> u8 {
     0
 }
 
-const fn rows() -> [Row; BLOCKS.len() * 2] {
-    let mut rows = [Row([0; 3]); BLOCKS.len() * 2];
+const fn make_rows() -> [ClassRow; BLOCKS.len() * 2] {
+    let mut rows = [ClassRow([0; 3]); BLOCKS.len() * 2];
     let mut at = 0;
     while at < BLOCKS.len() * 128 {
         let bits = bits_of(BLOCKS[at / 128][at % 128]) as u64;
@@ -95,7 +123,7 @@ mod tests {
     #[test]
     fn every_code_point_has_its_class_in_its_row() {
         for point in 0..0x11_0000 {
-            let row = row(point >> 6).unwrap();
+            let row = class_row(point >> 6).unwrap();
             let has = |mask: u64| mask >> (point & 63) & 1 == 1;
             let letter = class_letter(point);
             assert_eq!(has(row.letters()), b"Ulo".contains(&letter), "{point:#x}");
@@ -105,6 +133,6 @@ mod tests {
             assert_eq!(has(row.numbers()), letter == b'n', "{point:#x}");
             assert_eq!(has(row.white()), letter == b's', "{point:#x}");
         }
-        assert_eq!(row(0x11_0000 >> 6), None);
+        assert_eq!(class_row(0x11_0000 >> 6), None);
     }
 }
