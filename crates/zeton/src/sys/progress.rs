@@ -87,7 +87,7 @@ impl Progress {
 /// Reading the shared [`Progress`] at every step would cost about as much as the step, so the loop
 /// counts its steps here and reads it once per 16,384 of them.
 #[derive(Debug)]
-pub(crate) struct Pace<'p> {
+pub(crate) struct StopCheck<'p> {
     progress: &'p Progress,
     steps: usize,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Pace<'p> {
 /// a cancellation is noticed after a few milliseconds at most.
 const STEPS_PER_CHECK: usize = 1 << 14;
 
-impl<'p> Pace<'p> {
+impl<'p> StopCheck<'p> {
     pub(crate) fn new(progress: &'p Progress) -> Self {
         Self { progress, steps: 0 }
     }
@@ -107,7 +107,7 @@ impl<'p> Pace<'p> {
     ///
     /// [`Error::Stopped`] after a call of [`Progress::stop`].
     #[inline(always)]
-    pub(crate) fn work(&mut self, steps: usize) -> Result<(), Error> {
+    pub(crate) fn count_steps(&mut self, steps: usize) -> Result<(), Error> {
         self.steps += steps;
         match self.steps < STEPS_PER_CHECK {
             true => Ok(()),

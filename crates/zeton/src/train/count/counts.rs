@@ -14,7 +14,7 @@ use super::tables::CountTables;
 use crate::merge::BpeModel;
 use crate::piece_cache::Scratch;
 use crate::sys::error::Error;
-use crate::sys::progress::{Pace, Progress};
+use crate::sys::progress::{Progress, StopCheck};
 use crate::train::learn::PieceCounts;
 
 /// Distinct pieces and how often each occurs in a corpus.
@@ -180,7 +180,7 @@ impl Counts {
         progress: &Progress,
     ) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         let mut heap: BinaryHeap<(Reverse<u64>, Vec<u8>)> = BinaryHeap::new();
-        let mut pace = Pace::new(progress);
+        let mut stop_check = StopCheck::new(progress);
         self.for_each(|piece, count| {
             let is_among = heap.len() < pieces_max
                 || heap.peek().is_some_and(|(least, last)| {
@@ -192,7 +192,7 @@ impl Counts {
                     heap.pop();
                 }
             }
-            pace.work(1)
+            stop_check.count_steps(1)
         })?;
         let sorted = heap.into_sorted_vec();
         Ok(sorted.into_iter().map(|(Reverse(count), piece)| (piece, count)).collect())
@@ -205,13 +205,13 @@ impl Counts {
     /// When a stop was requested, or a file cannot be read.
     pub fn tokens(&self, model: &BpeModel, progress: &Progress) -> Result<u64, Error> {
         let (mut scratch, mut ids, mut tokens) = (Scratch::default(), Vec::new(), 0);
-        let mut pace = Pace::new(progress);
+        let mut stop_check = StopCheck::new(progress);
         self.for_each(|piece, count| {
             ids.clear();
             scratch.merge(model, piece, &mut ids);
             // The sum does not overflow: it is at most the bytes of the corpus, which fit 64 bits.
             tokens += ids.len() as u64 * count;
-            pace.work(1 + piece.len())
+            stop_check.count_steps(1 + piece.len())
         })?;
         Ok(tokens)
     }

@@ -39,7 +39,7 @@ use tables::CountTables;
 
 use crate::split::Splitter;
 use crate::sys::error::Error;
-use crate::sys::progress::{Pace, Progress};
+use crate::sys::progress::{Progress, StopCheck};
 use crate::sys::threads::THREADS_MAX;
 
 /// Texts are cut into parts of about this size, so that threads share long texts and a stop takes
@@ -314,10 +314,10 @@ impl CountWorker {
         } else if text.len() <= UNCHECKED_BYTES_MAX {
             splitter.split(text, insert)?;
         } else {
-            let mut pace = Pace::new(progress);
+            let mut stop_check = StopCheck::new(progress);
             splitter.split(text, |piece| {
                 insert(piece);
-                pace.work(1).is_ok()
+                stop_check.count_steps(1).is_ok()
             })?;
             // A stopped split ends early without an error, so the stop is reported here.
             progress.advance(0)?;

@@ -31,7 +31,7 @@ use sha2::{Digest, Sha256};
 use super::TempFileFactory;
 use super::tables::CountTables;
 use crate::sys::error::Error;
-use crate::sys::progress::{Pace, Progress};
+use crate::sys::progress::{Progress, StopCheck};
 
 /// `counts` and a line end: a transfer in text mode changes the line end, which the reader detects.
 const MAGIC: &[u8; 8] = b"counts\r\n";
@@ -322,7 +322,7 @@ pub(super) fn merge<R: Read>(
             insert(&mut order, &readers, at);
         }
     }
-    let (mut piece, mut pace) = (Vec::new(), Pace::new(progress));
+    let (mut piece, mut stop_check) = (Vec::new(), StopCheck::new(progress));
     while let Some(&first) = order.last() {
         piece.clear();
         piece.extend_from_slice(readers[first].piece());
@@ -335,7 +335,7 @@ pub(super) fn merge<R: Read>(
             }
         }
         visit(&piece, count)?;
-        pace.work(1 + piece.len() / 64)?;
+        stop_check.count_steps(1 + piece.len() / 64)?;
     }
     let texts = readers.iter().map(|reader| reader.totals().texts);
     Ok(texts.fold(0, u64::saturating_add))
@@ -372,10 +372,10 @@ pub(super) fn write_sorted<W: Write>(
     mut writer: SpillWriter<W>,
     progress: &Progress,
 ) -> Result<SpillWriter<W>, Error> {
-    let mut pace = Pace::new(progress);
+    let mut stop_check = StopCheck::new(progress);
     for (piece, count) in tables.sort() {
         writer.add(piece.bytes(), count)?;
-        pace.work(1 + piece.bytes().len() / 64)?;
+        stop_check.count_steps(1 + piece.bytes().len() / 64)?;
     }
     Ok(writer)
 }

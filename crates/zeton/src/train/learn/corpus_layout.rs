@@ -31,7 +31,7 @@ use super::tokens::{TokenPair, TrainingTokens};
 use super::{LearnOptions, PieceCounts, fill};
 use crate::sys::error::Error;
 use crate::sys::huge_buffer;
-use crate::sys::progress::Pace;
+use crate::sys::progress::StopCheck;
 
 /// The cells that the pieces of each count need, from a first pass over all pieces.
 pub(super) struct LayoutPlan {
@@ -60,7 +60,7 @@ impl LayoutPlan {
         pieces: &impl PieceCounts,
         options: &LearnOptions<'_>,
         tokens: &TrainingTokens<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<Self, Error> {
         let mut plan = Self {
             by_count: CountBuckets { rare: vec![0; COUNT_RARE_MAX], common: BTreeMap::new() },
@@ -71,7 +71,7 @@ impl LayoutPlan {
             piece_count_min: options.piece_count_min.max(1),
         };
         pieces.for_each_piece(&mut |piece, count| {
-            pace.work(PIECE_WORK + piece.len())?;
+            stop_check.count_steps(PIECE_WORK + piece.len())?;
             if count < plan.piece_count_min {
                 plan.left_out.0 += 1;
                 plan.left_out.1 = plan.left_out.1.saturating_add(count);
@@ -221,14 +221,14 @@ impl<C: TokenCell> CorpusLayout<C> {
         pieces: &impl PieceCounts,
         mut plan: LayoutPlan,
         tokens: &TrainingTokens<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<Self, Error> {
         let counts = CountRuns::new(plan.assign_runs(), plan.cells as usize);
         let mut cells = huge_buffer::vec_with_capacity(plan.cells as usize);
-        fill(&mut cells, plan.cells as usize, C::END, pace)?;
+        fill(&mut cells, plan.cells as usize, C::END, stop_check)?;
         let mut buffers = Default::default();
         pieces.for_each_piece(&mut |piece, count| {
-            pace.work(PIECE_WORK + piece.len())?;
+            stop_check.count_steps(PIECE_WORK + piece.len())?;
             if let Some(start) = plan.reserve(piece, count, tokens) {
                 let cells = &mut cells[start..start + piece.len()];
                 tokens.for_each_initial_token(piece, &mut buffers, |first, last, token| {
@@ -255,12 +255,12 @@ impl<C: TokenCell> CorpusLayout<C> {
     pub(super) fn for_each_pair(
         &self,
         lengths: &[u32],
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
         mut visit: impl FnMut(u32, TokenPair, u64),
     ) -> Result<(), Error> {
         let (mut position, mut counts) = (1, self.counts.cursor());
         while position < self.cells.len() {
-            pace.work(1)?;
+            stop_check.count_steps(1)?;
             let left = self.cells[position].token();
             let next = position + lengths[left as usize] as usize;
             let right = self.cells[next];
@@ -290,7 +290,7 @@ impl<C: TokenCell> CorpusLayout<C> {
         replacement: PairReplacement,
         lengths: &[u32],
         positions: &mut [u32],
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<usize, Error> {
         let parts = [replacement.pair.left(), replacement.pair.right()];
         let [left_length, right_length] = parts.map(|token| lengths[token as usize] as usize);
@@ -302,7 +302,7 @@ impl<C: TokenCell> CorpusLayout<C> {
         rights.clear();
         for first in (0..positions.len()).step_by(FILTER_BLOCK) {
             let end = positions.len().min(first + FILTER_BLOCK);
-            pace.work(end - first)?;
+            stop_check.count_steps(end - first)?;
             // About half of the positions are stale, so a branch would mispredict. Valid positions
             // move to the front of the block branch-free.
             let mut present = first;

@@ -18,7 +18,7 @@ use super::tokens::TrainingTokens;
 use super::validation::HeldOutCorpus;
 use super::{LearnedMerge, LearnedMerges};
 use crate::sys::error::Error;
-use crate::sys::progress::{Pace, Progress};
+use crate::sys::progress::{Progress, StopCheck};
 
 /// The state of training: corpus, vocabulary and pair index.
 pub(super) struct Learner<'l, C> {
@@ -29,7 +29,7 @@ pub(super) struct Learner<'l, C> {
     min_count: MinCount,
     /// The soft bound of the index in bytes.
     index_bytes_max: usize,
-    pace: Pace<'l>,
+    stop_check: StopCheck<'l>,
     progress: &'l Progress,
 }
 
@@ -51,11 +51,25 @@ impl<'l, C: TokenCell> Learner<'l, C> {
         index_bytes_max: usize,
         progress: &'l Progress,
     ) -> Result<Self, Error> {
-        let mut pace = Pace::new(progress);
-        let index =
-            pair_index::build(&corpus, &tokens, min_count.count(), index_bytes_max, &mut pace)?;
+        let mut stop_check = StopCheck::new(progress);
+        let index = pair_index::build(
+            &corpus,
+            &tokens,
+            min_count.count(),
+            index_bytes_max,
+            &mut stop_check,
+        )?;
         let new_pairs = NewPairs::new(tokens.len());
-        Ok(Self { corpus, tokens, index, new_pairs, min_count, index_bytes_max, pace, progress })
+        Ok(Self {
+            corpus,
+            tokens,
+            index,
+            new_pairs,
+            min_count,
+            index_bytes_max,
+            stop_check,
+            progress,
+        })
     }
 
     /// Learns up to `merges_max` merges.
@@ -81,7 +95,8 @@ impl<'l, C: TokenCell> Learner<'l, C> {
                 *measure_after = rest;
                 continue;
             }
-            let Some((best, is_tie)) = self.index.pop_best(&self.tokens, &mut self.pace)? else {
+            let Some((best, is_tie)) = self.index.pop_best(&self.tokens, &mut self.stop_check)?
+            else {
                 match self.index.count_min() {
                     1 => break,
                     _ => self.rebuild_index()?,
@@ -108,7 +123,7 @@ impl<'l, C: TokenCell> Learner<'l, C> {
         if self.progress.validation().last().is_some_and(|&(last, _)| last == merges) {
             return Ok(());
         }
-        let tokens = held_out.count_tokens(&self.tokens, &mut self.pace)?;
+        let tokens = held_out.count_tokens(&self.tokens, &mut self.stop_check)?;
         self.progress.record_validation(merges, tokens);
         Ok(())
     }
@@ -126,30 +141,36 @@ impl<'l, C: TokenCell> Learner<'l, C> {
 
     /// Replaces a pair by its new token in the corpus, and updates the index.
     fn replace(&mut self, best: &PairEntry, new_token: u32) -> Result<(), Error> {
-        let Self { corpus, tokens, index, new_pairs, pace, .. } = self;
+        let Self { corpus, tokens, index, new_pairs, stop_check, .. } = self;
         let replacement = PairReplacement { pair: best.pair, new_token };
-        corpus.replace_pair(replacement, tokens.lengths(), index.positions_mut(best), pace)?;
+        corpus.replace_pair(
+            replacement,
+            tokens.lengths(),
+            index.positions_mut(best),
+            stop_check,
+        )?;
         new_pairs.add_token();
-        new_pairs.update_index((replacement, best), corpus, tokens, index, pace)
+        new_pairs.update_index((replacement, best), corpus, tokens, index, stop_check)
     }
 
     /// Reclaims memory of the index between two merges: of pairs that turned out too rare, and of
     /// dead lists.
     fn reclaim(&mut self, merges: &[LearnedMerge]) -> Result<(), Error> {
         if self.min_count.raise(merges) {
-            self.index.raise_count_min(self.min_count.count(), &mut self.pace)?;
+            self.index.raise_count_min(self.min_count.count(), &mut self.stop_check)?;
         }
-        self.index.reclaim(&mut self.pace)
+        self.index.reclaim(&mut self.stop_check)
     }
 
     /// Builds the index anew with rarer pairs, because no listed pair is left.
     fn rebuild_index(&mut self) -> Result<(), Error> {
-        let Self { corpus, tokens, min_count, index_bytes_max, pace, .. } = self;
+        let Self { corpus, tokens, min_count, index_bytes_max, stop_check, .. } = self;
         min_count.lower(self.index.count_min());
         // The old index is freed first, because there may be no memory for both.
         self.index =
-            PairIndex::try_from_entries(Vec::new(), Vec::new(), 1, *index_bytes_max, pace)?;
-        self.index = pair_index::build(corpus, tokens, min_count.count(), *index_bytes_max, pace)?;
+            PairIndex::try_from_entries(Vec::new(), Vec::new(), 1, *index_bytes_max, stop_check)?;
+        self.index =
+            pair_index::build(corpus, tokens, min_count.count(), *index_bytes_max, stop_check)?;
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ use validation::HeldOutCorpus;
 
 use crate::merge::BpeModel;
 use crate::sys::error::Error;
-use crate::sys::progress::{Pace, Progress};
+use crate::sys::progress::{Progress, StopCheck};
 use crate::vocab::Id;
 
 /// Distinct pieces and how often each occurs.
@@ -190,7 +190,8 @@ pub fn learn(
 ) -> Result<LearnedMerges, Error> {
     progress.advance(0)?;
     let tokens = TrainingTokens::try_from_options(options)?;
-    let plan = LayoutPlan::try_from_pieces(pieces, options, &tokens, &mut Pace::new(progress))?;
+    let plan =
+        LayoutPlan::try_from_pieces(pieces, options, &tokens, &mut StopCheck::new(progress))?;
     // Each merge removes at least one token of the corpus, so the cells bound the merges.
     let merges_max = options.merges_max.min(plan.cells as usize);
     let min_count = MinCount::new(plan.occurrences, tokens.len(), merges_max);
@@ -213,12 +214,12 @@ fn learn_in<C: TokenCell>(
 ) -> Result<LearnedMerges, Error> {
     let (piece_count, left_out) = (plan.pieces, plan.left_out);
     let corpus: CorpusLayout<C> =
-        CorpusLayout::try_from_plan(pieces, plan, &tokens, &mut Pace::new(progress))?;
+        CorpusLayout::try_from_plan(pieces, plan, &tokens, &mut StopCheck::new(progress))?;
     let mut validation = match &options.validation {
         None => None,
         Some(set) => {
             let held_out =
-                HeldOutCorpus::try_from_pieces(set.pieces, &tokens, &mut Pace::new(progress))?;
+                HeldOutCorpus::try_from_pieces(set.pieces, &tokens, &mut StopCheck::new(progress))?;
             Some((held_out, set.measure_after))
         }
     };
@@ -259,11 +260,11 @@ fn fill<T: Clone>(
     values: &mut Vec<T>,
     len: usize,
     value: T,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<(), Error> {
     while values.len() < len {
         values.resize(len.min(values.len() + FILL_STEP), value.clone());
-        pace.work(FILL_STEP)?;
+        stop_check.count_steps(FILL_STEP)?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use super::corpus_layout::{CorpusLayout, CountCursor, TokenCell};
 use super::pair_index::{PairEntry, PairIndex};
 use super::tokens::{TokenPair, TrainingTokens};
 use crate::sys::error::Error;
-use crate::sys::progress::Pace;
+use crate::sys::progress::StopCheck;
 
 /// A pair and the new token that replaces it.
 #[derive(Clone, Copy, Debug)]
@@ -106,15 +106,15 @@ impl NewPairs {
         corpus: &CorpusLayout<C>,
         tokens: &TrainingTokens<'_>,
         index: &mut PairIndex,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<(), Error> {
         for side in [Side::Left, Side::Right] {
             let neighbours = corpus.neighbours(side);
             let positions = index.positions_mut(merged);
-            self.sum_neighbours(neighbours, positions, corpus.count_cursor(), pace)?;
-            let end = self.insert_frequent(replacement, side, tokens, index, pace)?;
+            self.sum_neighbours(neighbours, positions, corpus.count_cursor(), stop_check)?;
+            let end = self.insert_frequent(replacement, side, tokens, index, stop_check)?;
             let (positions, new_lists) = index.extend_positions(end, merged)?;
-            self.write_positions(neighbours, positions, new_lists, pace)?;
+            self.write_positions(neighbours, positions, new_lists, stop_check)?;
             for slot in self.touched.drain(..) {
                 self.sums[slot as usize] = NeighbourSum::default();
             }
@@ -128,10 +128,10 @@ impl NewPairs {
         neighbours: &[C],
         positions: &[u32],
         mut counts: CountCursor<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<(), Error> {
         for (&cell, &position) in neighbours.iter().zip(positions) {
-            pace.work(1)?;
+            stop_check.count_steps(1)?;
             let sum = &mut self.sums[cell.slot()];
             if sum.positions_or_offset == 0 {
                 self.touched.push(cell.slot() as u32);
@@ -151,12 +151,12 @@ impl NewPairs {
         side: Side,
         tokens: &TrainingTokens<'_>,
         index: &mut PairIndex,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<usize, Error> {
         let start = index.positions_end();
         let mut end = start;
         for &slot in &self.touched {
-            pace.work(8)?;
+            stop_check.count_steps(8)?;
             let sum = &mut self.sums[slot as usize];
             let len = mem::take(&mut sum.positions_or_offset);
             sum.write_at = NO_LIST;
@@ -184,11 +184,11 @@ impl NewPairs {
         neighbours: &[C],
         positions: &[u32],
         new_lists: &mut [u32],
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<(), Error> {
         let free = new_lists.len() - 1;
         for (&cell, &position) in neighbours.iter().zip(positions) {
-            pace.work(1)?;
+            stop_check.count_steps(1)?;
             let sum = &mut self.sums[cell.slot()];
             new_lists[free.min(sum.write_at as usize)] = position - sum.positions_or_offset;
             sum.write_at = sum.write_at.saturating_add(1);

@@ -134,11 +134,11 @@ fn learn_within<C: TokenCell>(
 ) -> LearnedMerges {
     let (progress, tokens) =
         (Progress::default(), TrainingTokens::try_from_options(options).unwrap());
-    let mut pace = Pace::new(&progress);
-    let plan = LayoutPlan::try_from_pieces(pieces, options, &tokens, &mut pace).unwrap();
+    let mut stop_check = StopCheck::new(&progress);
+    let plan = LayoutPlan::try_from_pieces(pieces, options, &tokens, &mut stop_check).unwrap();
     let (piece_count, left_out) = (plan.pieces, plan.left_out);
     let corpus: CorpusLayout<C> =
-        CorpusLayout::try_from_plan(pieces, plan, &tokens, &mut pace).unwrap();
+        CorpusLayout::try_from_plan(pieces, plan, &tokens, &mut stop_check).unwrap();
     let min_count = MinCount::from_count(count_min, options.merges_max);
     let learner = Learner::try_new(corpus, tokens, min_count, bytes_max, &progress).unwrap();
     let learned = learner.learn(options.merges_max, None).unwrap();

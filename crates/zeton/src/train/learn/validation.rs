@@ -19,7 +19,7 @@ use super::corpus_layout::PIECE_WORK;
 use super::tokens::{TokenPair, TrainingTokens};
 use crate::piece_cache::Scratch;
 use crate::sys::error::Error;
-use crate::sys::progress::Pace;
+use crate::sys::progress::StopCheck;
 
 /// Held-out pieces as the tokens that all merges so far make of them.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl HeldOutCorpus {
     pub(super) fn try_from_pieces(
         pieces: &dyn PieceCounts,
         tokens: &TrainingTokens<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<Self, Error> {
         let (mut corpus, mut buffers) = (Self::default(), (Scratch::default(), Vec::new()));
         pieces.for_each_piece(&mut |piece, count| {
@@ -66,7 +66,7 @@ impl HeldOutCorpus {
                 }
                 length => corpus.pieces.push((count, length)),
             }
-            pace.work(PIECE_WORK + piece.len())
+            stop_check.count_steps(PIECE_WORK + piece.len())
         })?;
         Ok(corpus)
     }
@@ -84,7 +84,7 @@ impl HeldOutCorpus {
     pub(super) fn count_tokens(
         &mut self,
         tokens: &TrainingTokens<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<u64, Error> {
         let merged_pairs = tokens.merged_pairs();
         let first_new = (tokens.len() - merged_pairs.len()) as u32;
@@ -99,7 +99,7 @@ impl HeldOutCorpus {
         for number in 0..self.pieces.len() {
             let (count, length) = self.pieces[number];
             let piece = &mut self.tokens[read..read + length];
-            let remaining = merge_piece(piece, &new_tokens, pace)?;
+            let remaining = merge_piece(piece, &new_tokens, stop_check)?;
             // The sum does not overflow: it is at most the bytes of the corpus, which fit 64 bits.
             sum += count * remaining as u64;
             if remaining == 1 {
@@ -123,14 +123,14 @@ impl HeldOutCorpus {
 fn merge_piece(
     piece: &mut [u32],
     new_tokens: &NewTokens,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<usize, Error> {
     if piece.len() > SCAN_TOKENS_MAX {
-        return merge_long_piece(piece, new_tokens, pace);
+        return merge_long_piece(piece, new_tokens, stop_check);
     }
     let mut length = piece.len();
     loop {
-        pace.work(PIECE_WORK + length)?;
+        stop_check.count_steps(PIECE_WORK + length)?;
         let merge_at = |at: usize| {
             let pair = TokenPair::new(piece[at], piece[at + 1]);
             Some((*new_tokens.get(&pair)?, at))
@@ -150,11 +150,11 @@ fn merge_piece(
 fn merge_long_piece(
     piece: &mut [u32],
     new_tokens: &NewTokens,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<usize, Error> {
     let mut queue = BinaryHeap::new();
     for at in 0..piece.len() - 1 {
-        pace.work(1)?;
+        stop_check.count_steps(1)?;
         if let Some(&new_token) = new_tokens.get(&TokenPair::new(piece[at], piece[at + 1])) {
             queue.push(Reverse((new_token, at)));
         }
@@ -167,7 +167,7 @@ fn merge_long_piece(
     let mut before: Vec<Option<usize>> = (0..piece.len()).map(|at| at.checked_sub(1)).collect();
     let mut after: Vec<usize> = (1..=piece.len()).collect();
     while let Some(Reverse((new_token, at))) = queue.pop() {
-        pace.work(PIECE_WORK)?;
+        stop_check.count_steps(PIECE_WORK)?;
         let next = after[at];
         if next == ABSORBED || next == piece.len() {
             continue;

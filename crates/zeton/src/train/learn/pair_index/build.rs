@@ -23,7 +23,7 @@ use super::super::fill;
 use super::super::tokens::{TokenPair, TrainingTokens};
 use super::{PairEntry, PairIndex, least_count_that_fits};
 use crate::sys::error::Error;
-use crate::sys::progress::Pace;
+use crate::sys::progress::StopCheck;
 
 /// Builds the index of all allowed pairs with a count of at least `count_min`.
 ///
@@ -37,11 +37,11 @@ pub(in crate::train::learn) fn build<C: TokenCell>(
     tokens: &TrainingTokens<'_>,
     count_min: u64,
     bytes_max: usize,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<PairIndex, Error> {
     match tokens.len() {
-        256 => build_with::<C, BytePairTallies>(corpus, tokens, count_min, bytes_max, pace),
-        _ => build_with::<C, HashedPairTallies>(corpus, tokens, count_min, bytes_max, pace),
+        256 => build_with::<C, BytePairTallies>(corpus, tokens, count_min, bytes_max, stop_check),
+        _ => build_with::<C, HashedPairTallies>(corpus, tokens, count_min, bytes_max, stop_check),
     }
 }
 
@@ -51,29 +51,29 @@ fn build_with<C: TokenCell, T: PairTallies>(
     tokens: &TrainingTokens<'_>,
     count_min: u64,
     bytes_max: usize,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<PairIndex, Error> {
     let (mut entries, count_min) =
-        find_frequent_pairs::<C, T>(corpus, tokens, count_min, bytes_max, pace)?;
+        find_frequent_pairs::<C, T>(corpus, tokens, count_min, bytes_max, stop_check)?;
     let (mut end, mut cursors) = (0, T::default());
     for entry in &mut entries {
         entry.start = end as u32;
         end += entry.len as usize;
         // In this pass `positions` of a tally is the place of the list's next position.
         *cursors.entry(entry.pair) = PairTally { count: entry.count, positions: entry.start };
-        pace.work(1)?;
+        stop_check.count_steps(1)?;
     }
     let mut positions = Vec::new();
     positions.reserve_exact(end + 1);
-    fill(&mut positions, end, 0, pace)?;
-    corpus.for_each_pair(tokens.lengths(), pace, |position, pair, _| {
+    fill(&mut positions, end, 0, stop_check)?;
+    corpus.for_each_pair(tokens.lengths(), stop_check, |position, pair, _| {
         if let Some(cursor) = cursors.find(pair) {
             positions[cursor.positions as usize] = position;
             cursor.positions += 1;
         }
     })?;
     drop(cursors);
-    PairIndex::try_from_entries(entries, positions, count_min, bytes_max, pace)
+    PairIndex::try_from_entries(entries, positions, count_min, bytes_max, stop_check)
 }
 
 /// Finds all allowed pairs with a count of at least `count_min`, or of a higher least count if they
@@ -83,23 +83,23 @@ fn find_frequent_pairs<C: TokenCell, T: PairTallies>(
     tokens: &TrainingTokens<'_>,
     count_min: u64,
     bytes_max: usize,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<(Vec<PairEntry>, u64), Error> {
     let (mut entries, mut count_min) = (Vec::new(), count_min);
     let mut partitions = vec![PairPartition::default()];
     while let Some(partition) = partitions.pop() {
         let tallies: T =
-            count_pairs(corpus, tokens, partition, &mut partitions, bytes_max / 2, pace)?;
+            count_pairs(corpus, tokens, partition, &mut partitions, bytes_max / 2, stop_check)?;
         for (pair, tally) in tallies.iter() {
             if tally.count >= count_min && tokens.is_allowed(pair) {
                 let len = tally.positions;
                 entries.push(PairEntry { pair, count: tally.count, start: 0, len });
             }
-            pace.work(1)?;
+            stop_check.count_steps(1)?;
         }
         drop(tallies);
         if entries.iter().map(PairEntry::bytes).sum::<usize>() > bytes_max {
-            count_min = least_count_that_fits(&entries, count_min, bytes_max / 2, pace)?;
+            count_min = least_count_that_fits(&entries, count_min, bytes_max / 2, stop_check)?;
             entries.retain(|entry| entry.count >= count_min);
         }
     }
@@ -116,10 +116,10 @@ fn count_pairs<C: TokenCell, T: PairTallies>(
     mut partition: PairPartition,
     partitions: &mut Vec<PairPartition>,
     bytes_max: usize,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<T, Error> {
     let (mut tallies, pairs_max) = (T::default(), pairs_that_fit(bytes_max));
-    corpus.for_each_pair(tokens.lengths(), pace, |_, pair, count| {
+    corpus.for_each_pair(tokens.lengths(), stop_check, |_, pair, count| {
         if partition.contains(pair) {
             let tally = tallies.entry(pair);
             tally.count += count;

@@ -35,7 +35,7 @@ use hashbrown::HashMap;
 
 use super::tokens::{TokenPair, TrainingTokens};
 use crate::sys::error::Error;
-use crate::sys::progress::Pace;
+use crate::sys::progress::StopCheck;
 
 /// A pair in the heap, with its list of positions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -116,12 +116,12 @@ impl PairIndex {
         mut positions: Vec<u32>,
         count_min: u64,
         bytes_max: usize,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<Self, Error> {
         let mut counts = HashMap::with_capacity_and_hasher(entries.len(), RandomState::default());
         for entry in &entries {
             counts.insert(entry.pair, entry.count);
-            pace.work(1)?;
+            stop_check.count_steps(1)?;
         }
         let live = positions.len();
         positions.push(0);
@@ -144,14 +144,14 @@ impl PairIndex {
     pub(super) fn pop_best(
         &mut self,
         tokens: &TrainingTokens<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<Option<(PairEntry, bool)>, Error> {
-        if !self.refresh_head(self.count_min, tokens, pace)? {
+        if !self.refresh_head(self.count_min, tokens, stop_check)? {
             return Ok(None);
         }
         let best = self.heap.pop().expect("a refreshed head exists");
         self.release(&best);
-        Ok(Some((best, self.refresh_head(best.count, tokens, pace)?)))
+        Ok(Some((best, self.refresh_head(best.count, tokens, stop_check)?)))
     }
 
     /// Corrects the head of the heap until it is up to date and allowed; returns whether its count
@@ -160,11 +160,11 @@ impl PairIndex {
         &mut self,
         count_min: u64,
         tokens: &TrainingTokens<'_>,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<bool, Error> {
         while let Some(mut head) = self.heap.peek().copied().filter(|head| head.count >= count_min)
         {
-            pace.work(8)?;
+            stop_check.count_steps(8)?;
             let count = self.count_of(head.pair);
             if count == head.count && tokens.is_allowed(head.pair) {
                 return Ok(true);
@@ -256,10 +256,10 @@ impl PairIndex {
     pub(super) fn raise_count_min(
         &mut self,
         count_min: u64,
-        pace: &mut Pace<'_>,
+        stop_check: &mut StopCheck<'_>,
     ) -> Result<(), Error> {
         self.count_min = self.count_min.max(count_min);
-        self.compact(pace)
+        self.compact(stop_check)
     }
 
     /// Compacts the lists if many are dead, and drops rare pairs if the index exceeds its bound.
@@ -270,28 +270,28 @@ impl PairIndex {
     /// # Errors
     ///
     /// When a stop was requested.
-    pub(super) fn reclaim(&mut self, pace: &mut Pace<'_>) -> Result<(), Error> {
+    pub(super) fn reclaim(&mut self, stop_check: &mut StopCheck<'_>) -> Result<(), Error> {
         let dead = self.positions_end() - self.live;
         let bytes =
             |index: &Self| index.heap.len() * PAIR_BYTES + index.positions.len() * size_of::<u32>();
         let is_full = bytes(self) > self.bytes_max;
         if is_full || dead > DEAD_MIN.max(self.live / 2) {
-            self.compact(pace)?;
+            self.compact(stop_check)?;
         }
         if is_full && bytes(self) > self.bytes_max / 4 * 3 {
             let entries = self.heap.as_slice();
             let count_min =
-                least_count_that_fits(entries, self.count_min, self.bytes_max / 2, pace)?;
-            self.raise_count_min(count_min, pace)?;
+                least_count_that_fits(entries, self.count_min, self.bytes_max / 2, stop_check)?;
+            self.raise_count_min(count_min, stop_check)?;
         }
         Ok(())
     }
 
     /// Moves the live lists together, and drops the lists of pairs below `count_min`.
-    fn compact(&mut self, pace: &mut Pace<'_>) -> Result<(), Error> {
+    fn compact(&mut self, stop_check: &mut StopCheck<'_>) -> Result<(), Error> {
         let mut entries = mem::take(&mut self.heap).into_vec();
         for entry in &mut entries {
-            pace.work(8)?;
+            stop_check.count_steps(8)?;
             entry.count = self.count_of(entry.pair);
             if entry.count < self.count_min {
                 self.release(entry);
@@ -299,7 +299,7 @@ impl PairIndex {
         }
         entries.retain(|entry| entry.count >= self.count_min);
         let mut end = 0;
-        for_each_by_start(&mut entries, pace, |entry| {
+        for_each_by_start(&mut entries, stop_check, |entry| {
             let from = entry.range();
             entry.start = end as u32;
             end += from.len();
@@ -324,18 +324,18 @@ const SORT_RUN: usize = if cfg!(test) { 4 } else { 1 << 16 };
 /// When a stop was requested.
 fn for_each_by_start(
     entries: &mut [PairEntry],
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
     mut visit: impl FnMut(&mut PairEntry),
 ) -> Result<(), Error> {
     for run in entries.chunks_mut(SORT_RUN) {
         run.sort_unstable_by_key(|entry| entry.start);
-        pace.work(run.len())?;
+        stop_check.count_steps(run.len())?;
     }
     let head = |entries: &[PairEntry], at: usize| Reverse((entries[at].start, at));
     let runs = (0..entries.len()).step_by(SORT_RUN);
     let mut heads: BinaryHeap<_> = runs.map(|at| head(entries, at)).collect();
     while let Some(Reverse((_, at))) = heads.pop() {
-        pace.work(1 + entries[at].len as usize / 16)?;
+        stop_check.count_steps(1 + entries[at].len as usize / 16)?;
         visit(&mut entries[at]);
         if !(at + 1).is_multiple_of(SORT_RUN) && at + 1 < entries.len() {
             heads.push(head(entries, at + 1));
@@ -356,12 +356,12 @@ fn least_count_that_fits(
     entries: &[PairEntry],
     count_min: u64,
     bytes_max: usize,
-    pace: &mut Pace<'_>,
+    stop_check: &mut StopCheck<'_>,
 ) -> Result<u64, Error> {
     let count_max = entries.iter().map(|entry| entry.count).max();
     let (mut low, mut high) = (count_min, count_max.unwrap_or(count_min).max(count_min));
     while low < high {
-        pace.work(entries.len())?;
+        stop_check.count_steps(entries.len())?;
         let middle = low + (high - low) / 2;
         let kept = entries.iter().filter(|entry| entry.count >= middle);
         match kept.map(PairEntry::bytes).sum::<usize>() <= bytes_max {
