@@ -105,7 +105,7 @@ impl Tokenizer {
 
     /// Borrows scratch memory, the piece cache included, from the pool of this tokenizer.
     pub(crate) fn borrow_scratch(&self) -> ScratchGuard<'_> {
-        self.pool.lend()
+        self.pool.acquire()
     }
 
     /// Returns a view of the parts that decoding reads.
@@ -146,7 +146,7 @@ impl Tokenizer {
         allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        self.encode_with(text, allowed, &mut self.pool.lend(), ids)
+        self.encode_with(text, allowed, &mut self.pool.acquire(), ids)
     }
 
     /// Counts the ids of a text without storing them.
@@ -156,7 +156,7 @@ impl Tokenizer {
     /// The errors of [`Tokenizer::encode`].
     pub fn count(&self, text: &[u8], allowed: &AllowedSpecials) -> Result<usize, Error> {
         let mut count = 0;
-        self.encode_with(text, allowed, &mut self.pool.lend(), &mut count)?;
+        self.encode_with(text, allowed, &mut self.pool.acquire(), &mut count)?;
         Ok(count)
     }
 
@@ -173,7 +173,7 @@ impl Tokenizer {
         let mut start = 0;
         while let Some((place, id)) = allowed.find(text, start) {
             self.encode_ordinary(&text[start..place.start], scratch, sink)?;
-            sink.take_one(id);
+            sink.push_id(id);
             start = place.end;
         }
         self.encode_ordinary(&text[start..], scratch, sink)
@@ -190,8 +190,8 @@ impl Tokenizer {
     ) -> Result<(), Error> {
         if text.len() < BATCH_BYTES_MIN {
             return self.splitter.split(text, |piece| match self.model.vocab().find(piece) {
-                Some(id) => sink.take_one(id),
-                None => sink.take_new(|ids| {
+                Some(id) => sink.push_id(id),
+                None => sink.append_with(|ids| {
                     scratch.get().merge_non_token(&self.model, piece, ids);
                 }),
             });
@@ -212,7 +212,7 @@ impl Tokenizer {
         pieces: impl IntoIterator<Item = &'p [u8]>,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        let mut scratch = self.pool.lend();
+        let mut scratch = self.pool.acquire();
         for piece in pieces {
             refuse_too_long(piece)?;
             scratch.get().merge(&self.model, piece, ids);

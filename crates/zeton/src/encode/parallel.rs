@@ -66,8 +66,8 @@ impl Tokenizer {
         refuse_too_long(text)?;
         let threads = threads.clamp(1, THREADS_MAX).min(text.len() / BYTES_PER_THREAD);
         if threads < 2 {
-            let mut sink = T::with_room(text.len());
-            self.encode_with(text, allowed, &mut self.pool.lend(), &mut sink)?;
+            let mut sink = T::with_room_for(text.len());
+            self.encode_with(text, allowed, &mut self.pool.acquire(), &mut sink)?;
             return Ok(vec![sink]);
         }
         // Four parts per thread, so that no thread idles long while another one finishes.
@@ -83,12 +83,12 @@ impl Tokenizer {
             &parts,
             |part| part.map_or(0, <[u8]>::len),
             threads,
-            || self.pool.lend(),
+            || self.pool.acquire(),
             |part, scratch| {
-                let mut sink = T::with_room(part.map_or(0, <[u8]>::len));
+                let mut sink = T::with_room_for(part.map_or(0, <[u8]>::len));
                 match *part {
                     Ok(text) => self.encode_ordinary(text, scratch, &mut sink)?,
-                    Err(special) => sink.take_one(special),
+                    Err(special) => sink.push_id(special),
                 }
                 Ok(sink)
             },

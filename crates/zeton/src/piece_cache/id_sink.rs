@@ -1,57 +1,64 @@
-//! Ids leave: they are kept, or only counted.
+//! The receiver of a text's ids: a `Vec<Id>` keeps them, a `usize` counts them.
+//!
+//! Encoding is generic over the receiver, so that counting runs the code of encoding without a list
+//! of ids.
 
+use super::policy::TEXT_BYTES_PER_ID;
 use crate::merge::PaddedIds;
 use crate::vocab::Id;
 
-/// Who takes the ids of a text: they are kept, or only counted.
+/// Receives the ids of a text in their order, and keeps or counts them.
 pub(crate) trait IdSink {
-    fn take(&mut self, ids: PaddedIds);
-    fn take_one(&mut self, id: Id);
-    /// Takes what `append` appends.
-    fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>));
-    /// Makes room for what a text of so many bytes most likely has.
-    fn with_room(bytes: usize) -> Self;
+    /// Receives some ids.
+    fn push_ids(&mut self, ids: PaddedIds);
+    /// Receives one id.
+    fn push_id(&mut self, id: Id);
+    /// Receives the ids that `append` appends to a list.
+    fn append_with(&mut self, append: impl FnOnce(&mut Vec<Id>));
+    /// Returns an empty sink with room for the ids of a text of `text_bytes` bytes, as most texts
+    /// have.
+    fn with_room_for(text_bytes: usize) -> Self;
 }
 
 impl IdSink for Vec<Id> {
     #[inline(always)]
-    fn take(&mut self, ids: PaddedIds) {
+    fn push_ids(&mut self, ids: PaddedIds) {
         ids.append_to(self);
     }
 
     #[inline(always)]
-    fn take_one(&mut self, id: Id) {
+    fn push_id(&mut self, id: Id) {
         self.push(id);
     }
 
     #[inline(always)]
-    fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>)) {
+    fn append_with(&mut self, append: impl FnOnce(&mut Vec<Id>)) {
         append(self);
     }
 
-    fn with_room(bytes: usize) -> Self {
-        Self::with_capacity(bytes / 3)
+    fn with_room_for(text_bytes: usize) -> Self {
+        Self::with_capacity(text_bytes / TEXT_BYTES_PER_ID)
     }
 }
 
 impl IdSink for usize {
     #[inline(always)]
-    fn take(&mut self, ids: PaddedIds) {
+    fn push_ids(&mut self, ids: PaddedIds) {
         *self += ids.len();
     }
 
     #[inline(always)]
-    fn take_one(&mut self, _: Id) {
+    fn push_id(&mut self, _: Id) {
         *self += 1;
     }
 
-    fn take_new(&mut self, append: impl FnOnce(&mut Vec<Id>)) {
+    fn append_with(&mut self, append: impl FnOnce(&mut Vec<Id>)) {
         let mut ids = Vec::new();
         append(&mut ids);
         *self += ids.len();
     }
 
-    fn with_room(_: usize) -> Self {
+    fn with_room_for(_: usize) -> Self {
         0
     }
 }

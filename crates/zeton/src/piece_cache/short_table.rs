@@ -1,112 +1,136 @@
-//! The pieces that a thread has met, with their ids: tables that forget rather than fill memory.
+//! The cache's table of short pieces: a bounded, 4-way set-associative hash table.
+//!
+//! It maps a piece of up to 15 bytes, tokens included, to its ids or to a record of the ring that
+//! has them. For example, with cl100k and the smallest table of 1,024 slots:
+//!
+//! ```text
+//! piece                    home   entry
+//! "the"                     999   direct:   key, ids 1820, count 1
+//! " prefetches"             111   direct:   key, ids 91577 288, count 2
+//! " čeština"                271   indirect: key with flag, a RingRef to 33902 68 85578 2259
+//! " internationalisation"     –   none, because 21 bytes are too long
+//! ```
+//!
+//! The upper bits of a key's hash are the number of its home slot. The group of a home is the four
+//! aligned slots around it, two cache lines:
+//!
+//! ```text
+//!   slot    108          109          110          111 = home
+//!        +------------+------------+------------+------------+
+//!        |   entry    |   entry    |   entry    |   entry    |
+//!        +------------+------------+------------+------------+
+//!        |------ cache line -------|------ cache line -------|
+//! ```
+//!
+//! A piece may lie in any slot of its group. A probe that finds it elsewhere swaps it to its home,
+//! so that the next look-up needs one load. An insertion into a full group overwrites one of the
+//! four.
+//!
+//! Cost: a hit in the home slot takes 5 cycles within a batch, a probe of the group 50 to 105.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::long_ring::{LongRing, RingRef};
+use super::long_ring::RingRef;
+use super::policy::{
+    ENTRY_IDS, FULL_SLOTS_PER_ENTRY, GROUP_SLOTS, GROWTH_FACTOR, LINE_SLOTS, SHORT_SLOTS_MAX,
+    SHORT_SLOTS_MIN, SPARSE_SLOTS_PER_ENTRY,
+};
 use crate::merge::PaddedIds;
 use crate::sys::huge_buffer::{HugeBuffer, prefetch};
 use crate::vocab::Id;
-use crate::vocab::short_key::{Key, SHORT_MAX};
+use crate::vocab::short_key::Key;
 
-/// What one thread has met. At first it takes no memory to speak of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PieceCache {
-    /// Pieces of few bytes, tokens among them: nearly all of a text.
-    pub(crate) short: ShortTable,
-    /// Longer ones, and the ids of short ones that have many.
-    pub(crate) records: LongRing,
-}
-
-impl PieceCache {
-    /// Appends the ids of a piece, not an empty one, and returns true, if it is known.
-    pub(crate) fn get(&mut self, piece: &[u8], ids: &mut Vec<Id>) -> bool {
-        let hash = hash(piece);
-        let found = if piece.len() > SHORT_MAX {
-            self.records.find(piece, hash)
-        } else {
-            let slot = self.short.find(Key::from_short(piece, 0, piece.len()), hash);
-            slot.and_then(|slot| match slot.row() {
-                Some(row) => Some(self.records.row(self.records.place_of(row)?).ids()),
-                None => Some(&slot.ids[..slot.count as usize]),
-            })
-        };
-        ids.extend_from_slice(found.unwrap_or_default());
-        found.is_some()
-    }
-
-    /// Keeps the ids of a piece with this key, if it is not too long.
-    #[inline]
-    pub(crate) fn put(&mut self, piece: &[u8], key: Key, hash: u64, ids: PaddedIds) {
-        if key == Key::TOO_LONG {
-            self.records.put(piece, hash, ids);
-        } else if ids.len() <= IDS {
-            self.short.put(ShortEntry::new(key, ids), hash);
-        } else {
-            self.short.put(ShortEntry::of_row(key, self.records.put_row(ids)), hash);
-        }
-    }
-}
-
-/// Returns the hash by which a piece, not an empty one, is looked for.
-#[inline]
-pub(crate) fn hash(piece: &[u8]) -> u64 {
-    match piece.len() {
-        ..=SHORT_MAX => Key::from_short(piece, 0, piece.len()).hash(),
-        _ => super::long_ring::hash(piece),
-    }
-}
-
-/// Ids of a slot.
-pub(crate) const IDS: usize = 3;
-
-/// A piece of up to [`SHORT_MAX`] bytes and its ids: half a line of the cache. All zeros, it is empty. Where
-/// there are more ids than it has room for, its key is marked, and it says where they are.
+/// An entry of the short table: a piece of up to [`SHORT_MAX`](crate::vocab::short_key::SHORT_MAX)
+/// bytes and its ids, half a cache line.
+///
+/// ```text
+/// byte   0                   15  16     19  20     23  24     27  28     31
+///       +-----------------------+----------+----------+----------+----------+
+/// direct| key                   | id       | id or ?  | id or ?  | 1 to 3   |
+///       +-----------------------+----------+----------+----------+----------+
+/// indir.| key, its flag set     | offset   |generation| 0        | 1        |
+///       +-----------------------+----------+----------+----------+----------+
+///       |  `key`                |  `inline.ids`                  |  .count  |
+/// ```
+///
+/// - An empty entry is all zeros. No piece has the key 0, and an entry in use has a count.
+/// - An indirect entry belongs to a piece with more than [`ENTRY_IDS`] ids. It refers to the ring,
+///   and the flag in its key makes a plain comparison of keys fail.
+///
+/// A SIMD kernel loads `key` and `inline` as one register each: both have 16 bytes, aligned to 16.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(32))]
 pub(crate) struct ShortEntry {
     pub(crate) key: Key,
-    pub(crate) ids: [Id; IDS],
+    pub(crate) inline: InlineIds,
+}
+
+/// The second half of a [`ShortEntry`]: up to [`ENTRY_IDS`] ids and their count, or a [`RingRef`].
+///
+/// The ids come first, so that all 16 bytes can be copied to a list of ids. The copied count and
+/// unused ids behind the valid ones are overwritten by the next copy.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(16))]
+pub(crate) struct InlineIds {
+    pub(crate) ids: [Id; ENTRY_IDS],
     pub(crate) count: u32,
 }
 
+/// Ids that a copy of [`InlineIds`] writes: its ids, and the count as one more.
+pub(crate) const INLINE_WORDS: usize = size_of::<InlineIds>() / size_of::<Id>();
+
+// The layout that the SIMD kernels load, and that the diagram of `ShortEntry` shows.
+const _: () = {
+    assert!(size_of::<ShortEntry>() == 32 && size_of::<Key>() == 16);
+    assert!(size_of::<InlineIds>() == 16 && align_of::<InlineIds>() == 16);
+    assert!(std::mem::offset_of!(ShortEntry, key) == 0);
+    assert!(std::mem::offset_of!(ShortEntry, inline) == 16);
+    assert!(std::mem::offset_of!(InlineIds, ids) == 0);
+    assert!(std::mem::offset_of!(InlineIds, count) == 12);
+};
+
 impl ShortEntry {
-    fn new(key: Key, given: PaddedIds) -> Self {
-        assert!(given.len() <= IDS, "more ids have a row");
-        Self { key, ids: given.first(), count: given.len() as u32 }
+    /// Returns a direct entry. There are at most [`ENTRY_IDS`] ids, so the count of a direct entry
+    /// never exceeds it.
+    pub(super) fn from_ids(key: Key, ids: PaddedIds) -> Self {
+        assert!(ids.len() <= ENTRY_IDS, "more ids lie in the ring");
+        Self { key, inline: InlineIds { ids: ids.first_padded(), count: ids.len() as u32 } }
     }
 
-    /// A slot whose ids are a row of the records. It has a count, as it is not empty.
-    fn of_row(key: Key, RingRef { at, generation }: RingRef) -> Self {
-        Self { key: key.with_indirect_flag(), ids: [at, generation, 0], count: 1 }
+    /// Returns an indirect entry. Its count is 1, because an entry without a count is empty.
+    pub(super) fn from_ring_ref(key: Key, RingRef { offset, generation }: RingRef) -> Self {
+        let inline = InlineIds { ids: [offset, generation, 0], count: 1 };
+        Self { key: key.with_indirect_flag(), inline }
     }
 
-    /// The row that has its ids, if they are not in the slot.
+    /// Returns the reference to the ring of an indirect entry, `None` for a direct one.
     #[inline]
-    pub(crate) fn row(&self) -> Option<RingRef> {
-        self.key.is_indirect().then_some(RingRef { at: self.ids[0], generation: self.ids[1] })
+    pub(crate) fn ring_ref(&self) -> Option<RingRef> {
+        let ids = &self.inline.ids;
+        self.key.is_indirect().then_some(RingRef { offset: ids[0], generation: ids[1] })
     }
 }
 
-/// Slots of the table at most: 16 MiB.
-const SLOTS_MAX: usize = 1 << 19;
+impl InlineIds {
+    /// Returns all words in the order of memory: the ids, valid or not, and the count.
+    #[inline(always)]
+    pub(crate) fn words(self) -> [Id; INLINE_WORDS] {
+        bytemuck::cast(self)
+    }
+}
 
-/// Slots at first.
-const SLOTS_MIN: usize = 1 << 10;
-
-/// ShortTable pieces, each in the group of four slots that its home is in.
-///
-/// A piece is looked for at home first, by one load. One that is found elsewhere changes places with
-/// what is at home. The table is sparse, so that few have to, until it has its bound; then,
-/// where all four slots are taken, one is given up.
+/// The short pieces, each in one of the [`GROUP_SLOTS`] slots of its home's group.
 #[derive(Clone, Debug)]
 pub(crate) struct ShortTable {
+    /// A power of two of slots.
     slots: HugeBuffer<ShortEntry>,
+    /// Slots that are not empty.
     used: usize,
 }
 
 impl Default for ShortTable {
     fn default() -> Self {
-        Self { slots: HugeBuffer::zeros(4), used: 0 }
+        Self { slots: HugeBuffer::zeros(GROUP_SLOTS), used: 0 }
     }
 }
 
@@ -117,121 +141,93 @@ impl ShortTable {
         &self.slots
     }
 
-    /// Asks for the slots of a group that are not in the line of this one.
+    /// Prefetches the cache line of a group that does not hold the slot `home`.
     #[inline]
-    pub(crate) fn prefetch_others(&self, home: usize) {
-        prefetch(&self.slots[(home ^ 2) & (self.slots.len() - 1)]);
+    pub(crate) fn prefetch_other_line(&self, home: usize) {
+        prefetch(&self.slots[(home ^ LINE_SLOTS) & (self.slots.len() - 1)]);
     }
 
-    /// Returns the slot of a piece, if it is known; its key may be marked.
+    /// Returns the entry of a piece if it is cached, direct or indirect.
+    ///
+    /// A direct entry is swapped to its home slot. An indirect one stays, because a look-up at home
+    /// never matches it.
     #[inline]
     pub(crate) fn find(&mut self, key: Key, hash: u64) -> Option<&ShortEntry> {
-        let home = home(hash, self.slots.len());
-        let at = self.first(home, |slot| slot.key.without_indirect_flag() == key)?;
-        // One whose ids are elsewhere is not found by one load at home either.
+        let home = home_slot(hash, self.slots.len());
+        let at = self.position_in_group(home, |entry| entry.key.without_indirect_flag() == key)?;
         let to = if self.slots[at].key.is_indirect() { at } else { home };
         self.slots.swap(to, at);
         Some(&self.slots[to])
     }
 
-    /// Keeps a piece. One that is known may be kept twice, until one of the two is given up.
-    fn put(&mut self, slot: ShortEntry, hash: u64) {
-        // New memory costs as much as what a sparse table saves, so the last step is taken late.
-        let share = if self.slots.len() * 2 < SLOTS_MAX { 4 } else { 2 };
-        if self.used * share >= self.slots.len() && self.slots.len() < SLOTS_MAX {
+    /// Inserts an entry, and grows the table where it is no longer sparse.
+    pub(super) fn insert(&mut self, entry: ShortEntry, hash: u64) {
+        let slots_per_entry = if self.slots.len() * 2 < SHORT_SLOTS_MAX {
+            SPARSE_SLOTS_PER_ENTRY
+        } else {
+            FULL_SLOTS_PER_ENTRY
+        };
+        if self.used * slots_per_entry >= self.slots.len() && self.slots.len() < SHORT_SLOTS_MAX {
             self.grow();
         }
-        self.put_slot(slot, hash);
+        self.insert_into_group(entry, hash);
     }
 
-    fn put_slot(&mut self, slot: ShortEntry, hash: u64) {
-        let home = home(hash, self.slots.len());
-        let free = self.first(home, |kept| {
-            (kept.count == 0)
-                | (kept.key.without_indirect_flag() == slot.key.without_indirect_flag())
+    /// Writes an entry over the piece's old entry, into an empty slot, or over some entry of the
+    /// group.
+    fn insert_into_group(&mut self, entry: ShortEntry, hash: u64) {
+        let home = home_slot(hash, self.slots.len());
+        let free = self.position_in_group(home, |old| {
+            (old.inline.count == 0)
+                | (old.key.without_indirect_flag() == entry.key.without_indirect_flag())
         });
-        // Which one is given up does not matter much: what is in use comes back.
-        let at = free.unwrap_or(home ^ ((hash >> 43) as usize % 4));
-        self.used += usize::from(self.slots[at].count == 0);
-        self.slots[at] = slot;
+        // The evicted slot is chosen by two bits of the hash, which lie below the 19 bits of the
+        // home. An order of eviction would pay little: an evicted piece that is in use soon
+        // returns.
+        let at = free.unwrap_or(home ^ ((hash >> 43) as usize % GROUP_SLOTS));
+        self.used += usize::from(self.slots[at].inline.count == 0);
+        self.slots[at] = entry;
     }
 
-    /// Returns the first slot of a group, from this one on, of which something is true. Which one that is
-    /// cannot be foretold, so all four are asked.
+    /// Returns the first slot of a group that satisfies `predicate`, in the order `home`, `home ^
+    /// 1`, `home ^ 2`, `home ^ 3`.
+    ///
+    /// It tests all four slots without a branch, because the matching one is unpredictable.
     #[inline]
-    fn first(&self, home: usize, is: impl Fn(&ShortEntry) -> bool) -> Option<usize> {
-        let all = (0..4).fold(0, |all, step| {
-            all | u32::from(is(&self.slots[(home ^ step) & (self.slots.len() - 1)])) << step
+    fn position_in_group(
+        &self,
+        home: usize,
+        predicate: impl Fn(&ShortEntry) -> bool,
+    ) -> Option<usize> {
+        let matches = (0..GROUP_SLOTS).fold(0, |matches, step| {
+            let entry = &self.slots[(home ^ step) & (self.slots.len() - 1)];
+            matches | u32::from(predicate(entry)) << step
         });
-        (all != 0).then(|| home ^ all.trailing_zeros() as usize)
+        (matches != 0).then(|| home ^ matches.trailing_zeros() as usize)
     }
 
+    /// Moves all entries to a larger table.
     #[cold]
     fn grow(&mut self) {
-        let count = (self.slots.len() * 4).clamp(SLOTS_MIN, SLOTS_MAX);
-        let slots = std::mem::replace(&mut self.slots, HugeBuffer::zeros(count));
+        let count = (self.slots.len() * GROWTH_FACTOR).clamp(SHORT_SLOTS_MIN, SHORT_SLOTS_MAX);
+        let old = std::mem::replace(&mut self.slots, HugeBuffer::zeros(count));
         self.used = 0;
-        for slot in slots.iter().filter(|slot| slot.count != 0) {
-            self.put_slot(*slot, slot.key.without_indirect_flag().hash());
+        for entry in old.iter().filter(|entry| entry.inline.count != 0) {
+            self.insert_into_group(*entry, entry.key.without_indirect_flag().hash());
         }
     }
 }
 
-/// Which of so many slots is the home of a hash.
+/// Returns the home slot of a hash in a table of `slots` slots: the upper bits of the hash.
 #[inline(always)]
-pub(crate) fn home(hash: u64, slots: usize) -> usize {
-    (hash >> shift_to_home(slots)) as usize
+pub(crate) fn home_slot(hash: u64, slots: usize) -> usize {
+    (hash >> home_shift(slots)) as usize
 }
 
-/// What shifts a hash to one of so many slots, a power of two of 2 and more.
+/// Returns the shift that leaves the home slot of a hash. For example, 1,024 slots leave 10 of 64
+/// bits, a shift of 54. `slots` is a power of two above 1.
 #[inline(always)]
-pub(crate) fn shift_to_home(slots: usize) -> u32 {
+pub(crate) fn home_shift(slots: usize) -> u32 {
     debug_assert!(slots.is_power_of_two() && slots > 1);
     slots.leading_zeros() + 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Random;
-
-    #[test]
-    fn gives_back_what_was_kept_or_nothing() {
-        let mut learned = PieceCache::default();
-        let mut random = Random(5);
-        let mut found = 0;
-        for _ in 0..1_000_000 {
-            let length = 1 + random.below(60);
-            let letters = if length > 9 { 2 } else { 7 };
-            let piece: Vec<u8> = (0..length).map(|_| random.below(letters) as u8).collect();
-            let count = 1 + length / 4;
-            let expected: Vec<Id> = piece[..count].iter().map(|&byte| Id::from(byte)).collect();
-            let mut ids = vec![7];
-            if learned.get(&piece, &mut ids) {
-                assert_eq!(ids[1..], expected);
-                found += 1;
-            } else {
-                assert_eq!(ids, [7]);
-                let key = Key::from_piece(&piece, 0, piece.len());
-                learned.put(&piece, key, hash(&piece), PaddedIds::from(&expected[..]));
-            }
-        }
-        assert!(found > 100_000);
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let mut learned = PieceCache::default();
-        for number in 0..2_000_000_u32 {
-            let piece = number.to_le_bytes();
-            learned.put(
-                &piece,
-                Key::from_short(&piece, 0, 4),
-                hash(&piece),
-                PaddedIds::from(&[number][..]),
-            );
-        }
-        assert_eq!(learned.short.slots.len(), SLOTS_MAX);
-        assert_eq!(size_of_val(&learned.short.slots[..]), 16 << 20);
-    }
 }
