@@ -92,15 +92,21 @@ def layers() -> dict[str, set[str]]:
 
 
 def without_tests(source: str) -> str:
-    """Leave out comments and what is compiled for tests only."""
-    source = source.partition("#[cfg(test)]\nmod tests")[0]
+    """Leave out comments and the module of tests, which ends a file."""
+    source = re.split(r"#\[cfg\(test\)\]\n(?:pub\([\w: ]+\) )?mod tests", source)[0]
     return re.sub(r"//.*", "", source)
 
 
 def imports(file: Path, roots: dict[str, str]) -> set[str]:
-    """Return the layers that a file names by `crate::`; `roots` are what the crate re-exports."""
+    """Return the layers that a file names, by `crate::` or by as many `super::` as lead to the root.
+
+    `roots` maps each name that the crate re-exports to its layer.
+    """
     source = without_tests(file.read_text())
     names = re.findall(r"\bcrate::(\w+)", source)
+    module = file.relative_to(ENGINE).with_suffix("").parts
+    depth = len(module) - (module[-1] == "mod")
+    names += re.findall(rf"\b(?:super::){{{depth}}}(?!super)(\w+)", source)
     for group in re.findall(r"\bcrate::\{([^;]*)\};", source):
         names += re.findall(r"(?:^|,)\s*(\w+)", group)
     return {roots.get(name, name) for name in names}
