@@ -6,11 +6,12 @@
 A refactoring must leave speed as it was. Each cell runs in one process of each build. The
 processes take turns, so that a change of the machine's speed meets both. Each result has a digest,
 and different digests end the run. Instructions are counted by valgrind's callgrind, which knows
-AVX2 but not AVX-512: they are the difference between one round and two, start-up cancelled out.
+AVX2 but not AVX-512: they are the difference between a few rounds and more, which cancels start-up.
 """
 
 import argparse
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import IO
+
+import numpy as np
+
+import zeton
+from texts import data
 
 GROUPS = ("en", "code", "multi")
 CELLS = [f"{task} {group}" for task in ("large", "small", "decode") for group in GROUPS]
@@ -26,17 +33,13 @@ ROUNDS = 15
 LARGE_BYTES = 10_000_000
 COUNTED_BYTES = 500_000
 """Text under valgrind, which is fifty times as slow as the machine."""
+FIRST_ROUNDS, COUNTED_ROUNDS = 2, 12
 SMALL_CHARACTERS = 2_000
 TRAIN_SIZE = 8_192
 
 
 def work(cell: str, limit: int) -> Callable[[], bytes]:
-    """Return one round of a cell, as a function of no arguments that returns its result's digest."""
-    import numpy as np
-
-    import zeton
-    from texts import data
-
+    """Return a function that runs one round of a cell and returns the digest of its result."""
     task, group = cell.split()
     files = sorted(data().glob(f"dev/{group}/*.txt"))
     share = limit // len(files)
@@ -84,11 +87,9 @@ def compare_times(pythons: list[str], cell: str) -> list[float]:
     for _ in range(ROUNDS):
         answers = []
         for worker in workers:
-            assert worker.stdin is not None
-            assert worker.stdout is not None
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-            answers.append(worker.stdout.readline().split())
+            pipe(worker.stdin).write("\n")
+            pipe(worker.stdin).flush()
+            answers.append(pipe(worker.stdout).readline().split())
         if len({digest for _, digest in answers}) > 1:
             sys.exit(f"{cell}: the results differ")
         rounds.append([float(seconds) for seconds, _ in answers])
@@ -99,18 +100,27 @@ def compare_times(pythons: list[str], cell: str) -> list[float]:
     return [before, after, median(after / before for before, after in warm)]
 
 
+def pipe(stream: IO[str] | None) -> IO[str]:
+    """Return a pipe to a worker, which `Popen` was asked to open."""
+    if stream is None:
+        raise ValueError("the worker has no pipe")
+    return stream
+
+
 def count_instructions(python: str, cell: str) -> float:
     """Return the instructions of one warm round."""
     counts = []
-    for rounds in (2, 4):
+    environment = os.environ | {"PYTHONHASHSEED": "0"}  # Start-up would differ by millions.
+    for rounds in (FIRST_ROUNDS, FIRST_ROUNDS + COUNTED_ROUNDS):
         valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         command = [*valgrind, python, __file__, "--rounds", str(rounds), cell]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
-    return (counts[1] - counts[0]) / 2
+    return (counts[1] - counts[0]) / COUNTED_ROUNDS
 
 
 def main() -> None:
+    """Compare every chosen cell, or be a worker."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pythons", nargs="*", help="the interpreter of each build's environment")
     parser.add_argument("--instructions", action="store_true", help="count instead of timing")
@@ -119,10 +129,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        return serve(options.serve)
+        serve(options.serve)
+        return
     if options.rounds:
         once = work(options.pythons[0], COUNTED_BYTES)
-        return [once() for _ in range(options.rounds)] and None
+        for _ in range(options.rounds):
+            once()
+        return
     print(f"{'cell':14} {'before':>12} {'after':>12}  after / before")
     for cell in (cell for cell in CELLS if options.only in cell):
         if options.instructions:
@@ -131,7 +144,6 @@ def main() -> None:
         else:
             before, after, ratio = compare_times(options.pythons, cell)
             print(f"{cell:14} {before:11.4f}s {after:11.4f}s  {ratio:.3f}", flush=True)
-    return None
 
 
 if __name__ == "__main__":

@@ -15,13 +15,13 @@ __all__ = [
     "Counter",
     "Decoder",
     "Encoder",
-    "TokenizerCore",
     "Finder",
     "FinderMany",
     "PhraseFinder",
     "RawCounts",
     "RawMerges",
     "Texts",
+    "TokenizerCore",
     "ZstdReader",
     "check_rules",
     "encode_broken",
@@ -81,7 +81,9 @@ def write_image(engine: TokenizerCore, file: bytes, image: int) -> None: ...
 def with_specials(
     engine: TokenizerCore, specials: list[tuple[str, int]], notes: dict[str, str]
 ) -> TokenizerCore: ...
-def find_special(engine: TokenizerCore, text: str, specials: str | Iterable[str] | None) -> str | None: ...
+def find_special(
+    engine: TokenizerCore, text: str, specials: str | Iterable[str] | None
+) -> str | None: ...
 def find_token(engine: TokenizerCore, token: bytes) -> int | None: ...
 def find_specials(
     engine: TokenizerCore, text: _Text, specials: str | Iterable[str] | None, characters: bool
@@ -218,7 +220,12 @@ class Encoder:
 @final
 class Decoder:
     def __new__(
-        cls, engine: TokenizerCore, errors: str, graphemes: bool, stops: Sequence[str], rewind_max: int
+        cls,
+        engine: TokenizerCore,
+        errors: str,
+        graphemes: bool,
+        stops: Sequence[str],
+        rewind_max: int,
     ) -> Self: ...
     def push(self, ids: int | Iterable[int]) -> str: ...
     def flush(self) -> str: ...
@@ -228,7 +235,9 @@ class Decoder:
 
 @final
 class PhraseFinder:
-    def __new__(cls, engine: TokenizerCore, phrases: Sequence[_Text], sample: Sequence[int]) -> Self: ...
+    def __new__(
+        cls, engine: TokenizerCore, phrases: Sequence[_Text], sample: Sequence[int]
+    ) -> Self: ...
     def find(
         self, ids: Sequence[int], start: int, stop: int
     ) -> list[tuple[int, int, int, int]]: ...
