@@ -172,6 +172,22 @@ def test_sentences_have_nouns_for_subjects(folder: str) -> None:
     assert len(found) <= max(1, words * PRONOUNS_PER_1000_WORDS / 1000), "\n".join(found)
 
 
+FILE_NAMES = re.compile(
+    r"\b(?:crates|python|rtl|fpga|tests|bench|scripts|docs)/[\w/.-]+\.(?:rs|sv|py|pyi|md|cpp|rdl)\b"
+)
+
+
+def test_comments_and_pages_name_files_that_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("python/**/*.py")]
+    missing = [
+        f"{name(file)} names {found}"
+        for file in [*SOURCES, *pages]
+        for found in FILE_NAMES.findall(file.read_text())
+        if not (ROOT / found).exists() and not (ROOT / "crates/zeton" / found).exists()
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize("file", SOURCES, ids=name)
 def test_a_long_file_has_an_example(file: Path) -> None:
     source = file.read_text()

@@ -1,7 +1,7 @@
 """The table of bridges: between which characters some token may reach from one to the other.
 
 Where none does, no merge ever crosses, and a piece is cut into parts that are merged alone: the
-argument is in `crates/zeton/src/merge/bridges.rs`. A bit that is not set says so for certain; one
+argument is in `crates/zeton/src/merge/char_bridges.rs`. A bit that is not set says so for certain; one
 that is set because of another border only makes parts longer.
 """
 
