@@ -1,8 +1,8 @@
 """The table of bridges: between which characters some token may reach from one to the other.
 
 Where none does, no merge ever crosses, and a piece is cut into parts that are merged alone: the
-argument is in `crates/zeton/src/merge/char_bridges.rs`. A bit that is not set says so for certain; one
-that is set because of another border only makes parts longer.
+argument is in `crates/zeton/src/merge/char_bridges.rs`. A bit that is not set says so for certain;
+one that is set because of another border only makes parts longer.
 """
 
 from collections.abc import Iterable, Iterator
