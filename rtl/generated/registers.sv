@@ -584,7 +584,7 @@ module registers (
         automatic logic [31:0] readback_data_var[8];
         for(int i=0; i<8; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(8'h0)) begin
-            readback_data_var[ad_hi(8'h0)][31:0] = 32'h4e54454a;
+            readback_data_var[ad_hi(8'h0)][31:0] = 32'h4e54455a;
         end
         if(ad_low(rd_mux_addr) == ad_low(8'h4)) begin
             readback_data_var[ad_hi(8'h4)][31:0] = 32'h1;

@@ -268,8 +268,8 @@ def test_says_what_it_is(device: Device) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (0xFFFFFFFF, "this is no accelerator: its ID is 0xffffffff, not 0x4e54454a"),
-        (registers.ID_MAGIC.reset, "version 1314145610 of its registers, not 1"),
+        (0xFFFFFFFF, "this is no accelerator: its ID is 0xffffffff, not 0x4e54455a"),
+        (registers.ID_MAGIC.reset, "version 1314145626 of its registers, not 1"),
     ],
 )
 def test_refuses_what_is_no_card(link: Faulty, value: int, said: str) -> None:
