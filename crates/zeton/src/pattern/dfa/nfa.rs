@@ -50,7 +50,7 @@ pub(crate) struct Nfa {
 }
 
 /// Maximum number of states, because counted repetitions such as `\w{9999}` are unrolled. The
-/// patterns that people use have up to 90.
+/// patterns that people use have up to 90 (Kimi's); the limit leaves room for larger ones.
 const STATES_MAX: usize = 8192;
 
 impl Nfa {
@@ -72,7 +72,8 @@ impl Nfa {
             rest.extend(expr.children_iter());
         }
         refuse_rewritten(&tree)?;
-        let classes = CharClasses::try_from_sets(&sets).ok_or("it tells too many classes apart")?;
+        let classes = CharClasses::try_from_sets(&sets)
+            .ok_or("it distinguishes too many classes of characters")?;
         let mut compiler = NfaCompiler { numbers, classes, states: vec![NfaState::Match] };
         let start = compiler.compile(&tree, 0, ClassSet::ALL, true)?;
         Ok(Self { states: compiler.states, start, classes: compiler.classes })
@@ -103,13 +104,13 @@ fn unsupported_reason(expr: &Expr) -> UnsupportedReason {
     match expr {
         Expr::LookAround(..) => "it looks behind",
         Expr::Assertion(Assertion::StartText | Assertion::StartLine { .. }) => {
-            "it asks where a text or a line begins"
+            "it tests for the start of a text or of a line"
         }
-        Expr::Assertion(_) => "it asks for the edge of a word or of the last line",
+        Expr::Assertion(_) => "it tests for the edge of a word or of the last line",
         Expr::Backref { .. } | Expr::BackrefWithRelativeRecursionLevel { .. } => {
             "it refers back to a group"
         }
-        _ => "it has a rule that only a backtracking engine knows",
+        _ => "it has syntax that only the backtracking engine supports",
     }
 }
 
@@ -158,7 +159,7 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
         }
     }
     match is_rewritten || has_nested && has_triple {
-        true => Err("it has repeats that the engine which defines patterns rewrites"),
+        true => Err("it has repetitions that the backtracking engine rewrites"),
         false => Ok(()),
     }
 }
@@ -220,7 +221,7 @@ impl NfaCompiler {
     /// Adds a state and returns its index.
     fn add_state(&mut self, state: NfaState) -> Result<u32, UnsupportedReason> {
         if self.states.len() == STATES_MAX {
-            return Err("its repeats and alternatives are too many");
+            return Err("it has too many repetitions and alternatives");
         }
         self.states.push(state);
         Ok(self.states.len() as u32 - 1)
@@ -305,7 +306,7 @@ impl NfaCompiler {
         }
     }
 
-    /// Compiles `expr`, which continues at `next`; returns its start state.
+    /// Appends the states of `expr`, which continues at `next`; returns its start state.
     ///
     /// The pattern behind `expr` can match only before the classes of `follow`. It can match before
     /// any text if `follow_is_certain`.
@@ -352,9 +353,9 @@ impl NfaCompiler {
             }
             Expr::AtomicGroup(child) => self.compile_atomic(child, next, follow, follow_is_certain),
             Expr::LookAround(..) | Expr::Assertion(_) => {
-                let ahead =
+                let lookahead =
                     self.lookahead_set(expr).ok_or("it looks ahead by more than one character")?;
-                self.add_state(NfaState::Look(ahead, next))
+                self.add_state(NfaState::Look(lookahead, next))
             }
             _ => Err(unsupported_reason(expr)),
         }
@@ -372,13 +373,13 @@ impl NfaCompiler {
     ) -> Result<u32, UnsupportedReason> {
         let RepeatBounds { lo, hi, greedy, exit } = repeat;
         if hi < lo {
-            return Err("it has a repeat whose bounds are the wrong way round");
+            return Err("it has a repetition whose upper bound is below the lower one");
         }
         if hi == 0 {
             return Ok(next);
         }
         if hi > 1 && is_nullable(child) {
-            return Err("it repeats what may be empty");
+            return Err("it repeats a part that may be empty");
         }
         // A round is followed by another round or, after `lo` rounds, by the pattern behind.
         let (follow, follow_is_certain) = match hi {
@@ -463,7 +464,7 @@ struct RepeatBounds {
     exit: u32,
 }
 
-/// Returns whether a node may match the empty text.
+/// Returns whether a node may match the empty text. The compiler refuses to repeat a part that may.
 fn is_nullable(expr: &Expr) -> bool {
     match expr {
         Expr::Any { .. } | Expr::Delegate { .. } => false,

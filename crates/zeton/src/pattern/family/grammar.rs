@@ -62,7 +62,7 @@ pub enum WordCase {
     /// `\p{L}+`: `camelCase` is one word.
     Ignored,
     /// `[upper]*[lower]+` or else `[upper]+[lower]*`, where both classes contain the letters
-    /// without case: `camelCase` is `camel` and `WordCase`.
+    /// without case: `camelCase` is `camel` and `Case`.
     Splits,
 }
 
@@ -335,10 +335,12 @@ fn recognise_punctuation(node: &Ast) -> Option<(bool, CharSet, CharSet)> {
     }
 }
 
-/// Returns the endings of contractions, each with whether its case is ignored.
+/// Returns the endings of contractions, each with whether its case is ignored; `None` if the node
+/// is no rule for contractions.
 ///
-/// For example, `'(?i:[sd]|ll)` has `("s", true)`, `("d", true)` and `("ll", true)`, and so has
-/// `(?i:'s|'d|'ll)`.
+/// [`Grammar::recognise`] calls it for the alternatives before words, and [`WordRule`] for the
+/// suffix of a word. For example, `'(?i:[sd]|ll)` has `("s", true)`, `("d", true)` and
+/// `("ll", true)`, and so has `(?i:'s|'d|'ll)`.
 fn contraction_endings(node: &Ast) -> Option<Vec<(String, bool)>> {
     let spelled = spell(node)?;
     let strip_apostrophe = |(text, case): (String, Option<bool>)| {

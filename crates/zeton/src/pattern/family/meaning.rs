@@ -124,6 +124,9 @@ impl Meaning<'_> {
     }
 
     /// Returns the transition of a state on a symbol; `None` if two marks cannot express it.
+    ///
+    /// It reads the grammar only. The transducer's construction calls it once for each state and
+    /// symbol.
     pub(crate) fn step(&self, state: &PieceState, symbol: Symbol) -> Option<PieceTransition> {
         match state {
             PieceState::Start => Some(self.begin_piece(symbol)),
@@ -195,7 +198,8 @@ impl Meaning<'_> {
         PieceState::Sign { prefix: self.grammar.word_prefix.intersects(atom) }
     }
 
-    /// Returns the state after a newline, where `space_to_newline` ends a piece at the last one.
+    /// Returns the transition on a newline where `space_to_newline` ends a piece at the last one:
+    /// mark 0 is set after it, whether it begins the run of white space or continues it.
     fn begin_newline(&self) -> PieceTransition {
         (PieceState::Space { newline: true, after: 0, last: CharSet::NEWLINE }, Actions::SET_MARK_0)
     }

@@ -41,7 +41,7 @@ const DEPTH_MAX: u32 = 16;
 
 /// Parses a pattern into its top-level alternatives; `None` if it has any other syntax.
 pub(crate) fn parse(pattern: &str) -> Option<Vec<Ast>> {
-    PatternParser::new(pattern).pattern()
+    PatternParser::new(pattern).parse_pattern()
 }
 
 /// Returns the pattern from its first unsupported part on, or `None` if all of it parses.
@@ -49,7 +49,7 @@ pub(crate) fn parse(pattern: &str) -> Option<Vec<Ast>> {
 /// For example, `[\p{N}\p{Han}]| ` yields `\p{Han}]| `. `EnginePath::why` shows that to the user.
 pub(crate) fn find_unsupported(pattern: &str) -> Option<&str> {
     let mut parser = PatternParser::new(pattern);
-    parser.pattern().is_none().then_some(parser.last)
+    parser.parse_pattern().is_none().then_some(parser.last)
 }
 
 /// A recursive-descent parser. Its methods consume from `rest` and return `None` at the first
@@ -69,8 +69,8 @@ impl<'p> PatternParser<'p> {
     }
 
     /// Parses the whole pattern.
-    fn pattern(&mut self) -> Option<Vec<Ast>> {
-        let alternatives = self.alternatives(false)?;
+    fn parse_pattern(&mut self) -> Option<Vec<Ast>> {
+        let alternatives = self.parse_alternatives(false)?;
         self.rest.is_empty().then_some(alternatives)
     }
 
@@ -93,26 +93,26 @@ impl<'p> PatternParser<'p> {
     }
 
     /// Parses `a|b|c`, up to a closing parenthesis or the end.
-    fn alternatives(&mut self, ignore_case: bool) -> Option<Vec<Ast>> {
-        let mut all = vec![self.concat(ignore_case)?];
+    fn parse_alternatives(&mut self, ignore_case: bool) -> Option<Vec<Ast>> {
+        let mut all = vec![self.parse_concat(ignore_case)?];
         while self.take("|") {
-            all.push(self.concat(ignore_case)?);
+            all.push(self.parse_concat(ignore_case)?);
         }
         Some(all)
     }
 
     /// Parses a sequence of repeated atoms; a sequence of one is that atom.
-    fn concat(&mut self, ignore_case: bool) -> Option<Ast> {
+    fn parse_concat(&mut self, ignore_case: bool) -> Option<Ast> {
         let mut parts = Vec::new();
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
-            let atom = self.atom(ignore_case)?;
-            parts.push(self.repetition(atom)?);
+            let atom = self.parse_atom(ignore_case)?;
+            parts.push(self.parse_repetition(atom)?);
         }
         Some(if parts.len() == 1 { parts.remove(0) } else { Ast::Concat(parts) })
     }
 
     /// Parses a group, a bracketed class, an assertion or a single character.
-    fn atom(&mut self, ignore_case: bool) -> Option<Ast> {
+    fn parse_atom(&mut self, ignore_case: bool) -> Option<Ast> {
         self.last = self.rest;
         if self.take(r"(?!\S)") {
             return Some(Ast::NotBeforeText);
@@ -121,27 +121,27 @@ impl<'p> PatternParser<'p> {
             return Some(Ast::EndOfText);
         }
         if self.take("(?i:") {
-            return self.group(true);
+            return self.parse_group(true);
         }
         if self.take("(?:") {
-            return self.group(ignore_case);
+            return self.parse_group(ignore_case);
         }
         if self.take("[") {
-            return self.class(ignore_case);
+            return self.parse_class(ignore_case);
         }
         if self.rest.starts_with(['(', ')', '.', '^', '*', '+', '?', '{', '}', ']']) {
             return None;
         }
-        self.member(ignore_case)
+        self.parse_member(ignore_case)
     }
 
     /// Parses the inside of a group and its closing parenthesis.
-    fn group(&mut self, ignore_case: bool) -> Option<Ast> {
+    fn parse_group(&mut self, ignore_case: bool) -> Option<Ast> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return None;
         }
-        let mut all = self.alternatives(ignore_case)?;
+        let mut all = self.parse_alternatives(ignore_case)?;
         self.depth -= 1;
         let closed = self.take(")");
         closed.then(|| if all.len() == 1 { all.remove(0) } else { Ast::Alternation(all) })
@@ -149,14 +149,14 @@ impl<'p> PatternParser<'p> {
 
     /// Parses the inside of `[…]`: properties and single characters, no ranges and no set
     /// operators.
-    fn class(&mut self, ignore_case: bool) -> Option<Ast> {
+    fn parse_class(&mut self, ignore_case: bool) -> Option<Ast> {
         let negated = self.take("^");
         let (mut set, mut letters) = (CharSet::NONE, Vec::new());
         while !self.take("]") {
             if self.rest.starts_with(['[', '-', '&', '~', '^']) {
                 return None;
             }
-            match self.member(ignore_case)? {
+            match self.parse_member(ignore_case)? {
                 Ast::Set(members) => set = set | members,
                 Ast::Letters(members, _) => letters.extend(members),
                 _ => return None,
@@ -174,10 +174,10 @@ impl<'p> PatternParser<'p> {
     }
 
     /// Parses one character or property, alone or inside a class.
-    fn member(&mut self, ignore_case: bool) -> Option<Ast> {
+    fn parse_member(&mut self, ignore_case: bool) -> Option<Ast> {
         self.last = self.rest;
         let set = match self.take_char()? {
-            '\\' => return self.escape(ignore_case),
+            '\\' => return self.parse_escape(ignore_case),
             ' ' => CharSet::BLANK,
             '\r' => CharSet::CR,
             '\n' => CharSet::LF,
@@ -189,8 +189,8 @@ impl<'p> PatternParser<'p> {
         Some(Ast::Set(set))
     }
 
-    /// Parses the part of an escape behind its backslash.
-    fn escape(&mut self, ignore_case: bool) -> Option<Ast> {
+    /// Parses the part of an escape behind its backslash: `s` of `\s`, `p{L}` of `\p{L}`.
+    fn parse_escape(&mut self, ignore_case: bool) -> Option<Ast> {
         Some(Ast::Set(match self.take_char()? {
             // Where case is ignored, a property also contains each character that folds to one of
             // its members. For example, U+0345 is a mark, and `(?i:\p{L})` matches it.
@@ -202,14 +202,14 @@ impl<'p> PatternParser<'p> {
             ' ' => CharSet::BLANK,
             '\'' => CharSet::APOSTROPHE,
             '/' => CharSet::SLASH,
-            'p' => self.property()?,
-            'P' => !self.property()?,
+            'p' => self.parse_property()?,
+            'P' => !self.parse_property()?,
             _ => return None,
         }))
     }
 
     /// Parses the name of a property: `{Lu}`, or one letter without braces.
-    fn property(&mut self) -> Option<CharSet> {
+    fn parse_property(&mut self) -> Option<CharSet> {
         let name = if self.take("{") {
             let (name, rest) = self.rest.split_once('}')?;
             self.rest = rest;
@@ -233,7 +233,7 @@ impl<'p> PatternParser<'p> {
     }
 
     /// Parses the quantifier behind an atom, if there is one.
-    fn repetition(&mut self, node: Ast) -> Option<Ast> {
+    fn parse_repetition(&mut self, node: Ast) -> Option<Ast> {
         let (min, max) = if self.take("?") {
             (0, 1)
         } else if self.take("*") {

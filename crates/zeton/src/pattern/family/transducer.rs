@@ -189,10 +189,12 @@ impl Transducer {
 const ROWS_MAX: usize = 255;
 
 /// Maximum number of states before equivalent ones are merged. Long contractions have a state for
-/// each sequence of symbols that spells a prefix, so that their number grows exponentially.
+/// each sequence of symbols that spells a prefix, so that their number grows exponentially. No
+/// measurement chose 1,000.
 const STATES_MAX: usize = 1000;
 
-/// Builds the minimal table of a grammar.
+/// Builds the minimal table of a grammar; `None` if two marks cannot express it, or if it is too
+/// large. It takes 0.1 to 0.3 ms, once for each splitter.
 fn build(meaning: &Meaning<'_>) -> Option<Transducer> {
     let mut symbols = Vec::new();
     let mut column_of_symbol = |symbol: Symbol| {
@@ -234,7 +236,7 @@ fn build(meaning: &Meaning<'_>) -> Option<Transducer> {
     for (class, column) in classes {
         transducer.classes[class as usize] = column_of[column] as u8;
     }
-    transducer.safe = safe_cuts(&transducer);
+    transducer.safe = find_safe_cuts(&transducer);
     Some(transducer)
 }
 
@@ -322,7 +324,7 @@ fn merge_columns(
 ///
 /// A character of the first class leads to some states. In each of them a character of the second
 /// class must begin a piece, and the end of the text in its place must cut at equal positions.
-fn safe_cuts(transducer: &Transducer) -> Vec<bool> {
+fn find_safe_cuts(transducer: &Transducer) -> Vec<bool> {
     let columns = transducer.columns as u8;
     let states = transducer.names.len() as u8;
     let is_safe = |before: u8, after: u8| {

@@ -108,7 +108,7 @@ impl Rules {
         let (Some(base), None) = (self.base, &self.pattern) else {
             return self.pattern.clone().unwrap_or_else(|| ONE_PIECE.to_owned());
         };
-        match self.changes_grammar() {
+        match self.has_grammar_knob() {
             true => self.compose_pattern(&base.parts()),
             false => base.pattern().to_owned(),
         }
@@ -116,7 +116,7 @@ impl Rules {
 
     /// Returns whether a knob is set that changes the pattern. The knobs that cut within pieces do
     /// not.
-    fn changes_grammar(&self) -> bool {
+    fn has_grammar_knob(&self) -> bool {
         self.digits.is_some()
             || self.contractions.is_some()
             || self.leading_space.is_some()

@@ -37,23 +37,28 @@ use crate::sys::unicode::script_set;
 /// The first bytes of rules, which distinguish them from a pattern.
 const JSON_START: &str = r#"{"rules":"#;
 
-/// Maximum length of rules in bytes of JSON: 32 MiB. It is checked before the JSON is parsed.
+/// Maximum length of rules in bytes of JSON: 32 MiB. It is checked before the JSON is parsed, so
+/// that it bounds the memory of parsing. No measurement chose it.
 pub const RULES_BYTES_MAX: usize = 1 << 25;
 
-/// Maximum number of literals and words of rules in all; `python/zeton/rules/check.py` has it too.
+/// Maximum number of literals and words of rules in all, which bounds their automaton;
+/// `python/zeton/rules/check.py` has it too.
 pub const LITERALS_MAX: usize = 1 << 20;
 
-/// Maximum length in bytes of a literal or a word; `python/zeton/rules/parts.py` has it too.
+/// Maximum length in bytes of a literal or a word, as for a special; `python/zeton/rules/parts.py`
+/// has it too.
 pub const LITERAL_BYTES_MAX: usize = 1 << 10;
 
-/// Maximum number of regexes of rules; `python/zeton/rules/check.py` has it too.
+/// Maximum number of regexes of rules, because all of them are compiled into one regex;
+/// `python/zeton/rules/check.py` has it too.
 pub const ISOLATES_MAX: usize = 256;
 
 /// Maximum number of lexicons and groups of rules in all. Each has a class number in one table of
 /// characters, which is a byte.
 pub const RUNS_MAX: usize = 64;
 
-/// Maximum size of the pieces of a group, in characters.
+/// Maximum size of the pieces of a group, in characters. No measurement chose it; `ACGT` in threes
+/// needs 3.
 pub const GROUP_MAX: usize = 1 << 10;
 
 /// A split, as a plain value. See `docs/rules.md`.

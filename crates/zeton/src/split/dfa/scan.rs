@@ -11,11 +11,12 @@ use crate::sys::error::Error;
 use crate::sys::unicode::read_char;
 
 /// Minimum number of remaining bytes for a window. For fewer bytes, preparing a window costs more
-/// than it saves.
+/// than it saves; no measurement chose 128.
 const WINDOW_BYTES_MIN: usize = 128;
 
 /// Bytes that are scanned stepwise after a window failed: at first, and at most. The number doubles
-/// with each failure, because the text behind a text without safe cuts probably has none either.
+/// with each failure, because the text behind a text without safe cuts probably has none either. No
+/// measurement chose the two numbers.
 const STEPWISE_BYTES_MIN: usize = 256;
 const STEPWISE_BYTES_MAX: usize = 1 << 16;
 
@@ -79,7 +80,8 @@ fn split_by_windows(
             let split = split_memoized(dfa, text, start, MEMO_BYTES_MAX, sink);
             return split.ok_or_else(|| Error::PatternBound {
                 pattern: pattern.to_owned(),
-                reason: "too much of it is read in vain".to_owned(),
+                reason: "remembering its failed scans needs more than 256 MiB; cut the text"
+                    .to_owned(),
             });
         }
     }
@@ -491,18 +493,18 @@ mod tests {
             (r"(\w)\1|(?s:.)", "it refers back to a group"),
             (r"(?<=a)b|(?s:.)", "it looks behind"),
             (r"a(?=bc)|(?s:.)", "it looks ahead by more than one character"),
-            (r"\b\w+|(?s:.)", "it asks for the edge of a word or of the last line"),
-            (r"^a|(?s:.)", "it asks where a text or a line begins"),
-            (r"(?:a?)*|(?s:.)", "it repeats what may be empty"),
+            (r"\b\w+|(?s:.)", "it tests for the edge of a word or of the last line"),
+            (r"^a|(?s:.)", "it tests for the start of a text or of a line"),
+            (r"(?:a?)*|(?s:.)", "it repeats a part that may be empty"),
             (
                 r"(?>a|ab)c|(?s:.)",
                 "it has a possessive part that is not proven equal to a greedy one",
             ),
-            (r"\w+-?\w+|(?s:.)", "it has repeats that the engine which defines patterns rewrites"),
-            (r"(\w+?)*|(?s:.)", "it has repeats that the engine which defines patterns rewrites"),
-            (r"\w{9999}|(?s:.)", "its repeats and alternatives are too many"),
+            (r"\w+-?\w+|(?s:.)", "it has repetitions that the backtracking engine rewrites"),
+            (r"(\w+?)*|(?s:.)", "it has repetitions that the backtracking engine rewrites"),
+            (r"\w{9999}|(?s:.)", "it has too many repetitions and alternatives"),
             (r"(?:a|b)*a(?:a|b){13}|(?s:.)", "its table has too many states"),
-            (r"a\K|(?s:.)", "it has a rule that only a backtracking engine knows"),
+            (r"a\K|(?s:.)", "it has syntax that only the backtracking engine supports"),
         ];
         for (pattern, expected) in unsupported {
             match Dfa::try_from_pattern(pattern) {

@@ -22,7 +22,8 @@ pub(super) fn classify(ascii: &[u8; 128], other: u8, block: &[u8; BLOCK]) -> ([u
     (block.map(class), high)
 }
 
-/// Returns the mask of the bytes that have a bit set.
+/// Returns the mask of the bytes that have a bit set. `collect_cuts_by` calls it on 64 actions,
+/// once for each bit of an action that it needs.
 pub(super) fn find_bit(block: &[u8; BLOCK], bit: u8) -> u64 {
     (0..BLOCK).fold(0, |mask, at| mask | u64::from(block[at] & bit != 0) << at)
 }
