@@ -1,5 +1,5 @@
-//! Knows which tokens bridge two characters: a piece is cut where none does, and each part merged
-//! alone.
+//! The table of characters that tokens bridge: a piece is cut between two characters where no token
+//! does, and each part is merged alone.
 //!
 //! A token *bridges* two adjacent characters if it contains bytes of both. A merge spells a token,
 //! so that it crosses a border between two characters only if some token bridges them. Where none
@@ -58,10 +58,10 @@ pub(crate) struct CharBridges {
 }
 
 /// Bits of the filter for each border of a token, before rounding up to a power of two: at most one
-/// bit in 16 is set, so that few pieces stay uncut by mistake.
+/// bit in 16 is set, so that few pieces stay uncut by mistake. No measurement chose 16.
 const BITS_PER_BORDER: usize = 16;
 /// The most bits of the filter: 1 MiB. The limit bounds memory and cache misses for huge
-/// vocabularies.
+/// vocabularies, at the price of more false positives.
 const BITS_MAX: usize = 1 << 23;
 
 impl CharBridges {
@@ -108,6 +108,9 @@ impl CharBridges {
     }
 
     /// Sets whether merging reaches every token, and whether ranks rise from parts to wholes.
+    ///
+    /// `BpeModel::new` calls it once, when all pairs are known. Unless both hold, it drops
+    /// `char_ids`, and merging begins with bytes.
     pub(crate) fn with_vocab_properties(
         mut self,
         every_token_reachable: bool,
@@ -234,7 +237,7 @@ impl CharBridges {
         self.partial_min_ids[index_of_bytes(last, first)] != Id::MAX
     }
 
-    /// Returns the word and the bit of two characters in the filter.
+    /// Returns the word and the bit of two characters in `bridged_pairs`.
     #[inline(always)]
     fn bit_position(&self, left: PackedChar, right: PackedChar) -> (usize, u32) {
         let key = u64::from(left.0) << 32 | u64::from(right.0);

@@ -51,7 +51,8 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    /// Merges `parts` in place. There are fewer than 2³² parts, because no longer text is encoded.
+    /// Merges `parts` in place, for `MergeBuffers::merge` when a scan needs too many passes. There
+    /// are fewer than 2³² parts, because no longer text is encoded.
     pub(super) fn merge(&mut self, pairs: &PairTable, parts: &mut Vec<Id>) {
         self.merge_with(pairs, parts, |_| ());
     }

@@ -185,7 +185,8 @@ impl<const LANES: usize> LockstepBatch<LANES> {
         self.len += 1;
     }
 
-    /// Returns the parts of the last piece.
+    /// Returns the parts of the piece that was added last, for [`MergeQueue::push`] to move them to
+    /// a narrower batch. The batch is not empty.
     fn last_parts(&self) -> &[Id] {
         &self.parts[self.len - 1][1..=self.counts[self.len - 1]]
     }
@@ -338,7 +339,8 @@ struct LaneMerge {
 }
 
 impl LaneMerge {
-    /// Returns a placeholder: the piece has not merged anything yet.
+    /// Returns a placeholder of a piece that has merged nothing yet. Only its `piece` is read, by
+    /// the first round of `merge_by`.
     fn new(piece: usize) -> Self {
         let query = PairQuery::default();
         Self { piece, removed: 0, at: 0, before: 0, with_after: query, with_before: query }

@@ -104,7 +104,11 @@ fn merge_part(
     }
 }
 
-/// Appends the ids that the bytes of a piece merge into. The piece is not looked up as a token.
+/// Appends the ids that the bytes of a piece merge into. The piece is not looked up as a token, and
+/// not cut at borders of characters.
+///
+/// [`merge_non_token`] calls it for a piece without a cut and for each part of a piece. `limits`
+/// and `continuation` call it for texts that they try.
 #[inline]
 pub(crate) fn merge_bytes(
     model: &BpeModel,
@@ -143,8 +147,9 @@ pub fn merge_with_steps(model: &BpeModel, piece: &[u8]) -> (Vec<Id>, Vec<MergeSt
     (parts, steps)
 }
 
-/// The capacity, in parts, that scratch buffers keep between calls. Above it the memory is freed,
-/// so that one hostile piece does not cost a thread its memory for good.
+/// The capacity, in parts, that scratch buffers keep between calls: 64 KiB of ids. Above it the
+/// memory is freed, so that one hostile piece does not cost a thread its memory for good. No
+/// measurement chose it.
 pub(crate) const RETAINED_PARTS: usize = 1 << 14;
 
 impl MergeBuffers {

@@ -36,19 +36,20 @@ use crate::sys::huge_buffer::prefetch;
 use crate::vocab::token_index::{TAG_MASK, tag};
 use crate::vocab::{PARALLEL_TOKENS_MIN, Vocab};
 
-/// The longest tokens whose borders are tried. The positions of a token's borders are the bits of a
-/// `u32`. Few tokens are longer, 212 of cl100k and 266 of o200k, and all of them are merged.
+/// The longest tokens whose borders are tried, because the tries grow with the square of the
+/// length, and because the positions of a token's borders are the bits of a `u32`. Few tokens are
+/// longer, 212 of cl100k and 266 of o200k, and all of them are merged.
 const BORDER_BYTES_MAX: usize = 32;
 
 /// Tokens whose borders are found together, so that their hash table loads overlap. A batch is also
-/// one message to the other thread.
+/// one message to the other thread. No measurement chose 1,024.
 const BATCH_TOKENS: usize = 1 << 10;
 
 /// How many borders ahead of the current one are prefetched. No measurement chose 64; the distance
 /// has to cover the latency of main memory.
 const PREFETCH_DISTANCE: usize = 64;
 
-/// Batches in the queue at most, which bounds its memory.
+/// Batches in the queue at most, which bounds its memory. No measurement chose 16.
 const QUEUED_BATCHES_MAX: usize = 16;
 
 /// Finds the pairs of a vocabulary whose tokens can already be looked up by their bytes.
@@ -229,7 +230,8 @@ impl Origins<'_> {
         }
     }
 
-    /// Records the origin of a token.
+    /// Records the origin of a token: inserts the pair into `pairs`, and sets `origins[token]` to
+    /// the pair or to [`OUT_OF_ORDER`].
     fn add(&mut self, token: u32, left: u32, right: u32) {
         self.pairs.insert(left, right, token);
         let is_in_order = |part: u32| match self.origins[part as usize] {

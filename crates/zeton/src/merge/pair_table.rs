@@ -71,7 +71,8 @@ impl Default for PairTable {
 }
 
 impl PairTable {
-    /// Returns an empty table with room for `pairs` pairs, whose ids are at most `id_max`.
+    /// Returns an empty table with room for `pairs` pairs, whose ids are at most `id_max`. The
+    /// highest id chooses the width of an entry, once and for all.
     pub(crate) fn with_capacity(pairs: usize, id_max: Id) -> Self {
         Self(match id_max < U64PairTable::ID_LIMIT {
             true => PackedPairs::U64(CuckooTable::with_capacity(pairs)),
@@ -159,7 +160,8 @@ impl PairTable {
         }
     }
 
-    /// Collects all pairs and their merged ids, sorted by rank.
+    /// Collects all pairs and their merged ids, sorted by rank. The bridge makes Python's `merges`
+    /// of them.
     #[must_use]
     pub fn collect_by_rank(&self) -> Vec<((Id, Id), Id)> {
         let mut entries: Vec<_> = match &self.0 {
@@ -210,9 +212,10 @@ impl U64PairTable {
         (difference as Id % Self::RANK_LIMIT) + is_absent * Self::RANK_LIMIT
     }
 
-    /// Returns [`Self::rank_or_limit`] of a pair that merging begins with.
+    /// Returns [`Self::rank_or_limit`] of a pair that merging begins with, for the first ranks of a
+    /// piece in `lockstep`.
     ///
-    /// Two ids below 256 are looked up in a flat array, without a hash.
+    /// Two ids below 256 are looked up in the flat array `byte_pairs`, without a hash.
     #[inline(always)]
     pub(crate) fn initial_rank_or_limit(&self, left: Id, right: Id) -> Id {
         match left | right {
@@ -236,7 +239,8 @@ pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
     fn pack(left: Id, right: Id, merged_id: Id) -> Self;
     /// Returns the pair and its merged id.
     fn unpack(self) -> ((Id, Id), Id);
-    /// Returns the bits that are hashed, of an integer packed with a merged id of zero.
+    /// Returns the bits that `CuckooTable::query` hashes, of an integer packed with a merged id of
+    /// zero: left and right id, whatever the width.
     fn hash_key(self) -> u64;
     /// Returns the merged id of the entry that has this pair, or `Id::MAX` if none has. `pair` is
     /// packed with a merged id of zero.
@@ -327,7 +331,7 @@ pub(crate) struct PairQuery<E> {
 
 /// Entries that one insertion may displace before the table doubles. At five sixths full an
 /// insertion displaces far fewer, as the test of the capacity shows. Only an endless cycle reaches
-/// the limit.
+/// the limit, and no measurement chose 500.
 const MOVES_MAX: usize = 500;
 
 impl<E: PackedPair> CuckooTable<E> {

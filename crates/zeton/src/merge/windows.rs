@@ -193,7 +193,8 @@ impl MergeWindow {
     }
 }
 
-/// Merges the windows that begin at `starts`, and appends them to `windows`.
+/// Merges the windows that begin at `starts`, at most [`BATCH_WINDOWS`], and appends them to
+/// `windows` in this order. [`merge`] calls it whenever its queue of windows is empty.
 fn merge_windows(
     model: &BpeModel,
     piece: &[u8],

@@ -1,9 +1,9 @@
-//! The vocabulary: the tokens of a tokenizer, found by bytes or by id. Construction refuses invalid
-//! ones.
+//! The vocabulary: the tokens of a tokenizer, found by bytes or by id.
 //!
-//! The tokens lie in flat arrays, sorted by id. The *index* of a token is its place in that order;
-//! without gaps between ids it equals the id. For example, the 256 bytes and `ab` = 256, `abc` =
-//! 300:
+//! Every constructor refuses tokens that do not form a vocabulary, so that a [`Vocab`] that exists
+//! is valid. The tokens lie in flat arrays, sorted by id. The *index* of a token is its place in
+//! that order; without gaps between ids it equals the id. For example, the 256 bytes and `ab` =
+//! 256, `abc` = 300:
 //!
 //! ```text
 //!  index       0    1    …   255    256      257
@@ -192,6 +192,7 @@ impl Vocab {
 
     /// Builds the vocabulary of a list of merges: the 256 bytes, then one token per merge. For
     /// example, the merges `(97, 98)` and `(256, 99)` make the tokens `ab` = 256 and `abc` = 257.
+    ///
     /// # Errors
     ///
     /// If a merge refers to an id that does not precede it, or spells an existing token.
@@ -218,7 +219,8 @@ impl Vocab {
         Self::try_from_tokens(tokens)
     }
 
-    /// Returns the number of bytes of all tokens together.
+    /// Returns the number of bytes of all tokens together. A reader that has an image skips as many
+    /// bytes of the tokenizer file.
     pub(crate) fn bytes_total(&self) -> usize {
         self.tokens.bytes.len() - PADDING
     }
@@ -255,7 +257,11 @@ impl Vocab {
         Some(vocab)
     }
 
-    /// Inserts all tokens into the index.
+    /// Inserts all tokens into the index; called once, by `try_from_arrays`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SharedBytes`] if two tokens are equal.
     fn fill_index(&mut self) -> Result<(), Error> {
         let Self { tokens, index, .. } = self;
         let hash = |index: &TokenIndex, number: usize| match tokens.keys[number] {
@@ -277,13 +283,14 @@ impl Vocab {
         Ok(())
     }
 
-    /// Returns the token of an index.
+    /// Returns the token of an index, which is below the number of tokens.
     #[inline]
     pub(crate) fn token_at(&self, index: usize) -> &[u8] {
         self.tokens.token_at(index)
     }
 
-    /// Returns the id of an index.
+    /// Returns the id of an index, which is below the number of tokens. `pair_origin` and `learn`
+    /// count in indices and convert them at the end.
     #[inline]
     pub(crate) fn id_at(&self, index: usize) -> Id {
         self.tokens.ids[index]
@@ -315,7 +322,7 @@ impl Vocab {
         Some(self.tokens.ids[index])
     }
 
-    /// Prefetches the index slot of a short token.
+    /// Prefetches the index slot of a short token. The piece cache calls it when it queues a miss.
     #[inline]
     pub(crate) fn prefetch_index(&self, key: Key) {
         self.index.prefetch(self.index.hash_short(key));
@@ -454,7 +461,7 @@ impl Vocab {
         first..first + sorted[first..].partition_point(has_suffix)
     }
 
-    /// Returns the highest id.
+    /// Returns the highest id. Specials are not tokens and do not count.
     #[must_use]
     pub fn id_max(&self) -> Id {
         *self.tokens.ids.last().expect("a vocabulary holds 256 bytes at least")

@@ -58,7 +58,8 @@ impl Key {
         }
     }
 
-    /// Returns the key of a piece with fewer than 16 bytes of text left.
+    /// Returns the key of a piece with fewer than 16 bytes of text left. `rest` is the text from
+    /// the start of the piece on; `mask` and `length` are the piece's [`KeyForm`].
     #[cold]
     fn from_text_end(rest: &[u8], mask: u128, length: u128) -> Self {
         Self(read_short(rest) & mask | length)
@@ -71,13 +72,14 @@ impl Key {
         Self(self.0 | INDIRECT_FLAG)
     }
 
-    /// Returns the key without the indirect flag.
+    /// Returns the key without the indirect flag: the key of the piece itself. The short table
+    /// compares it when it probes a group or moves an entry.
     #[inline]
     pub(crate) fn without_indirect_flag(self) -> Self {
         Self(self.0 & !INDIRECT_FLAG)
     }
 
-    /// Returns whether the key has the indirect flag.
+    /// Returns whether the key has the indirect flag, as only keys of entries have.
     #[inline]
     pub(crate) fn is_indirect(self) -> bool {
         self.0 & INDIRECT_FLAG != 0

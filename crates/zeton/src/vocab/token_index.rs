@@ -90,7 +90,7 @@ impl TokenIndex {
         state
     }
 
-    /// Prefetches the home slot of a hash.
+    /// Prefetches the home slot of a hash, so that [`TokenIndex::get`] finds it in the cache.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch(&self.slots[self.home_slot(hash)]);
