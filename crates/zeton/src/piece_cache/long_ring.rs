@@ -67,7 +67,8 @@ impl IndexEntry {
         Self(tag(hash) | (generation & 1) << OFFSET_BITS | (offset / 2) as u32)
     }
 
-    /// Returns whether the tag is that of a hash. About one in 1,024 other hashes has it too.
+    /// Returns whether the tag is that of a hash. About one in 1,024 other hashes has it too, so
+    /// that [`LongRing::find`] compares the bytes as well.
     #[inline]
     fn has_tag(self, hash: u64) -> bool {
         (self.0 ^ tag(hash)) >> (OFFSET_BITS + 1) == 0
@@ -110,7 +111,8 @@ pub(crate) struct LongRing {
 /// A reference to an ids record: its offset, and the generation that wrote it.
 ///
 /// The generation tells whether the record still exists. For example, a reference of generation 3
-/// is dead in generation 5, and dead in generation 4 as soon as writing has passed its offset.
+/// is dead in generation 5. It is dead in generation 4 as soon as writing has come within
+/// [`COPY_WIDTH`] words of its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingRef {
     pub(crate) offset: u32,
@@ -124,7 +126,7 @@ impl Default for LongRing {
 }
 
 impl LongRing {
-    /// Prefetches the index bucket of a hash.
+    /// Prefetches the index bucket of a hash, when a long piece is queued as a miss.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch(&self.index[self.bucket(hash)]);

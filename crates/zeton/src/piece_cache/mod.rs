@@ -37,8 +37,9 @@
 //! | [`scratch`] | a thread's cache and buffers, and the pool between calls |
 //! | [`id_sink`] | the receiver of ids: a list or a count |
 //!
-//! Cost (English, cl100k, engine alone): warm 502 MB/s, cold 288 with AVX2; 599 and 321 with
-//! AVX-512.
+//! Cost (English, cl100k, engine alone): cold 288 MB/s with AVX2; cold 321 and warm 599 with
+//! AVX-512 (`docs/notes/lookup.md`, 2026-11-17). Look-ups and misses by the cycle are in `batch`
+//! and `batch/miss_queue.rs`.
 
 mod batch;
 mod id_sink;

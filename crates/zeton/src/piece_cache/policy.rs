@@ -75,8 +75,8 @@ pub(super) const SPARSE_SLOTS_PER_ENTRY: usize = 4;
 
 /// Slots for each entry: the table grows to its bound once it has no more.
 ///
-/// The last growth touches 8 MiB of new memory, which costs more than a sparse table saves. Cold
-/// code does not fill the table, and growing early took 5 of its 46 ms.
+/// The last growth moves all entries to a new table of 16 MiB, which costs more than a sparse table
+/// saves. Cold code does not fill the table, and growing early took 5 of its 46 ms.
 pub(super) const FULL_SLOTS_PER_ENTRY: usize = 2;
 
 /// Factor by which the short table and the ring grow.

@@ -173,8 +173,11 @@ impl ShortTable {
         self.insert_into_group(entry, hash);
     }
 
-    /// Writes an entry over the piece's old entry, into an empty slot, or over some entry of the
-    /// group.
+    /// Writes an entry to the first slot of its group that is empty or has the piece already, else
+    /// over some entry of the group.
+    ///
+    /// An empty slot may precede the piece's old entry. Then the piece lies in two slots until one
+    /// is evicted. Either may be found, because both lead to equal ids.
     fn insert_into_group(&mut self, entry: ShortEntry, hash: u64) {
         let home = home_slot(hash, self.slots.len());
         let free = self.position_in_group(home, |old| {

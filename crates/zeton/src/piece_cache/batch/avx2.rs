@@ -95,8 +95,8 @@ simd_fn! { avx2,
 }
 
 simd_fn! { avx2,
-    /// Makes the keys of the first pieces, prefetches their home slots, and returns the number of
-    /// pieces.
+    /// Pass 1 with AVX2: writes the keys and home slots of the first pieces to the batch,
+    /// prefetches the slots, and returns the number of pieces.
     ///
     /// The rest lies within the last 16 bytes of the text, which one load cannot read.
     pub(super) fn make_keys(batch: &mut LookupBatch, text: &[u8], slots: &[ShortEntry]) -> usize {

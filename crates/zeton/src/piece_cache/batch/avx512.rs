@@ -116,8 +116,8 @@ simd_fn! { avx512,
 }
 
 simd_fn! { avx512,
-    /// Makes the keys of the first pieces, prefetches their home slots, and returns the number of
-    /// pieces.
+    /// Pass 1 with AVX-512: writes the keys and home slots of the first pieces to the batch,
+    /// prefetches the slots, and returns the number of pieces.
     ///
     /// The rest lies within the last 16 bytes of the text, which one load cannot read, or is a
     /// remainder of fewer than four pieces.

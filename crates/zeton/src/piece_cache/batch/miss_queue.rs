@@ -123,7 +123,7 @@ pub(super) struct UniqueMiss {
 }
 
 impl UniqueMiss {
-    /// Returns the bytes of the piece.
+    /// Returns the bytes of the piece; `text` is the text that is being encoded.
     #[inline]
     pub(super) fn piece<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         &text[self.start as usize..self.end as usize]
@@ -131,7 +131,8 @@ impl UniqueMiss {
 }
 
 impl LookupBatch {
-    /// Finds the ids of all unique misses and of their duplicates, and caches them.
+    /// Finds the ids of all unique misses and of their duplicates, and caches them. `BatchEncoder`
+    /// calls it before it emits the pending ids.
     ///
     /// It looks in the ring, then in the vocabulary, and merges the rest, sixteen pieces in
     /// lockstep. Each step runs for all misses before the next one, so that their cache misses

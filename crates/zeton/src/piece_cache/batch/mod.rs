@@ -308,12 +308,12 @@ impl LookupBatch {
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
             SimdKind::Avx512 | SimdKind::Avx2 => unsafe { avx2::look_up_home(self, slots) },
-            SimdKind::Baseline => self.look_up_home_plainly(slots),
+            SimdKind::Baseline => self.look_up_home_scalar(slots),
         }
     }
 
     /// Pass 2 without SIMD.
-    fn look_up_home_plainly(&mut self, slots: &[ShortEntry]) {
+    fn look_up_home_scalar(&mut self, slots: &[ShortEntry]) {
         let PendingIds { hit_ids, hit_id_count, misses, miss_count, .. } = &mut self.pending;
         for piece in 0..self.count.min(BATCH_ROOM) {
             let entry = &slots[self.homes[piece] as usize & (slots.len() - 1)];
