@@ -37,7 +37,8 @@ use crate::sys::progress::{Progress, StopCheck};
 const MAGIC: &[u8; 8] = b"counts\r\n";
 const VERSION: u16 = 1;
 
-/// Bytes that are read or written by one system call.
+/// Bytes that are read or written by one system call: the memory of one file of a merge. No
+/// measurement chose 64 KiB.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// The most bytes of a LEB128 number: 64 bits at 7 bits a byte.
@@ -445,8 +446,8 @@ fn create(temp_file: &TempFileFactory) -> Result<File, Error> {
     temp_file().map_err(|error| io_error("written", &error))
 }
 
-fn malformed(what: &str) -> Error {
-    Error::CountsMalformed { reason: what.to_owned() }
+fn malformed(reason: &str) -> Error {
+    Error::CountsMalformed { reason: reason.to_owned() }
 }
 
 /// Makes the error of a counts file that cannot be `doing`: "read" or "written".

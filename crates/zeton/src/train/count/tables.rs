@@ -181,7 +181,7 @@ impl CountTables {
             }
             check_stop()?;
         }
-        for (number, &[_, offset, count]) in other.long.occupied().enumerate() {
+        for (number, &[_, offset, count]) in other.long.occupied_slots().enumerate() {
             let piece = read_piece(&other.arena, offset);
             self.add_long(piece, hash_long(piece, seeds), count);
             if number % ADD_BATCH == 0 {
@@ -193,9 +193,11 @@ impl CountTables {
 
     /// Returns all pieces with their counts, in an unspecified order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (PieceBytes<'_>, u64)> {
-        let short = self.short.occupied().map(unpack_short);
-        let middle = self.middle.occupied().map(unpack_middle);
-        short.chain(middle).chain(self.long.occupied().map(|slot| unpack_long(&self.arena, slot)))
+        let short = self.short.occupied_slots().map(unpack_short);
+        let middle = self.middle.occupied_slots().map(unpack_middle);
+        short
+            .chain(middle)
+            .chain(self.long.occupied_slots().map(|slot| unpack_long(&self.arena, slot)))
     }
 
     /// Returns all pieces with their counts in the order of their bytes.
@@ -307,7 +309,8 @@ impl PieceInserter<'_, '_> {
     }
 }
 
-/// The number of pieces of a table between the prefetch of a slot and its use.
+/// The number of pieces of a table between the prefetch of a slot and its use. Prefetching took
+/// counting to two thirds of its time; no measurement compares 16 with other distances.
 const PREFETCH_DISTANCE: usize = 16;
 
 /// A ring buffer of pieces whose slots have been prefetched, with their hashes.
@@ -416,7 +419,7 @@ where
     }
 
     /// Returns all occupied slots.
-    fn occupied(&self) -> impl Iterator<Item = &[u64; N]> {
+    fn occupied_slots(&self) -> impl Iterator<Item = &[u64; N]> {
         self.slots.iter().filter(|slot| slot[N - 1] != 0)
     }
 

@@ -50,7 +50,8 @@ pub(super) struct LayoutPlan {
 }
 
 impl LayoutPlan {
-    /// Visits all pieces and sums up their cells.
+    /// Visits all pieces and sums up their cells: the first of two passes, which allocates no
+    /// cells.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ impl LayoutPlan {
     /// falling count.
     fn assign_runs(&mut self) -> Vec<(u32, u64)> {
         let (mut next, mut runs) = (1, Vec::new());
-        for (count, bucket) in self.by_count.falling() {
+        for (count, bucket) in self.by_count.iter_falling() {
             runs.push((next as u32, count));
             next += std::mem::replace(bucket, next);
         }
@@ -124,7 +125,7 @@ impl LayoutPlan {
 /// sentinels such as `u32::MAX` at the end of [`CountRuns`].
 const CELLS_MAX: u64 = u32::MAX as u64 - 16;
 
-/// Steps of work that visiting a piece counts for, in addition to its bytes.
+/// Steps of work that visiting a piece counts for, in addition to its bytes: an estimate.
 pub(super) const PIECE_WORK: usize = 16;
 
 /// One number for each count of pieces. Nearly all counts are small, and small counts index an
@@ -149,7 +150,7 @@ impl CountBuckets {
     }
 
     /// Returns all counts whose number is not 0, by falling count.
-    fn falling(&mut self) -> impl Iterator<Item = (u64, &mut u64)> {
+    fn iter_falling(&mut self) -> impl Iterator<Item = (u64, &mut u64)> {
         let common = self.common.iter_mut().rev().map(|(&count, number)| (count, number));
         let rare = self.rare.iter_mut().enumerate().rev();
         let rare = rare.map(|(count, number)| (count as u64, number));
@@ -307,8 +308,8 @@ impl<C: TokenCell> CorpusLayout<C> {
             // move to the front of the block branch-free.
             let mut present = first;
             for at in first..end {
-                if let Some(&ahead) = positions.get(at + PREFETCH_DISTANCE) {
-                    huge_buffer::prefetch(&cells[ahead as usize]);
+                if let Some(&later) = positions.get(at + PREFETCH_DISTANCE) {
+                    huge_buffer::prefetch(&cells[later as usize]);
                 }
                 let position = positions[at] as usize;
                 let is_present =

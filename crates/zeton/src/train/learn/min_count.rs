@@ -62,7 +62,7 @@ impl MinCount {
     /// is that of the last half of the merges, at least 0.5, and 1.2 times as steep, because counts
     /// fall faster later on. Half of the estimate is taken, as a margin.
     ///
-    /// For example, 64 of 1,024 merges are learned; merge 32 had count 2,000 and merge 64 has
+    /// For example, 64 of 1,024 merges are learned; the 33rd had count 2,000 and the 64th has
     /// 1,000. The slope is 1.2 and the estimate 1,000 × (64/1,024)^1.2 = 35.9. A guess below 17
     /// rises to 17.
     pub(super) fn raise(&mut self, merges: &[LearnedMerge]) -> bool {

@@ -111,7 +111,7 @@ pub struct LearnOptions<'v> {
     ///
     /// Pieces start as its tokens, and no merge makes a token that it holds already.
     pub initial: Option<(&'v BpeModel, Id)>,
-    /// A corpus to measure as the vocabulary grows; results go to [`Progress::measured`].
+    /// A corpus to measure as the vocabulary grows. [`Progress::validation`] returns the results.
     pub validation: Option<ValidationSet<'v>>,
 }
 

@@ -144,7 +144,8 @@ impl<'v> TrainingTokens<'v> {
         }
     }
 
-    /// Returns whether a piece starts as one token or none, so that it has no pair.
+    /// Returns whether a piece starts as one token or none, so that it has no pair and takes no
+    /// cells of the corpus.
     pub(super) fn is_single_token(&self, piece: &[u8]) -> bool {
         piece.len() < 2
             || self

@@ -164,7 +164,8 @@ struct PairPartition {
 const PARTITION_BITS_MAX: u32 = 16;
 
 impl PairPartition {
-    /// Returns whether a pair belongs to this partition.
+    /// Returns whether a pair belongs to this partition, and is counted in its pass over the
+    /// corpus.
     ///
     /// The hash is a multiplication by 2^64 divided by the golden ratio (Fibonacci hashing). It is
     /// fixed, and does not influence the merges.
@@ -198,7 +199,8 @@ trait PairTallies: Default {
     /// Returns the tally of a pair, which is zero at first.
     fn entry(&mut self, pair: TokenPair) -> &mut PairTally;
 
-    /// Returns the tally of a pair, if it has one.
+    /// Returns the tally of a pair, if it has one. The second pass looks up pairs without a list
+    /// too.
     fn find(&mut self, pair: TokenPair) -> Option<&mut PairTally>;
 
     /// Returns all tallies in an unspecified order.

@@ -106,7 +106,8 @@ pub(super) struct PairIndex {
 }
 
 impl PairIndex {
-    /// Makes the index of all pairs with a count of at least `count_min`, from their lists.
+    /// Makes the index of all pairs with a count of at least `count_min`, from their lists, which
+    /// `build` has written to `positions`.
     ///
     /// # Errors
     ///
@@ -222,7 +223,7 @@ impl PairIndex {
         is_frequent
     }
 
-    /// Allocates the positions up to `end` for new lists.
+    /// Allocates the positions up to `end` for new lists, which `NewPairs` writes next.
     ///
     /// Returns the list of the merged pair, and the new positions with one free place after them.
     ///
@@ -311,7 +312,8 @@ impl PairIndex {
     }
 }
 
-/// Entries that are sorted between two checks for a stop. Tests use 4, to merge several runs.
+/// Entries that are sorted between two checks for a stop: a few milliseconds of work. Tests use 4,
+/// to merge several runs.
 const SORT_RUN: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
 /// Calls `visit` with all entries in the order of their lists.
