@@ -13,7 +13,7 @@
 //!
 //! Each thread appends to one array of its own, because one vector per text was slower: 3,641 texts
 //! of English took 63 ms then and 44 now on one thread (`docs/notes/threads.md`). Two threads are
-//! 1.5 to 1.7 times as fast as one; each has a piece cache of its own and merges its own misses.
+//! 1.3 to 1.7 times as fast as one; each has a piece cache of its own and merges its own misses.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -80,7 +80,7 @@ impl EncodedBatch {
         Self { ids: concatenate(&parts, threads.len()), ends }
     }
 
-    /// Iterates over the ids of each text.
+    /// Iterates over the ids of each text, in the order of the texts.
     pub fn iter(&self) -> impl Iterator<Item = &[Id]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| &self.ids[std::mem::replace(&mut start, end)..end])

@@ -61,7 +61,7 @@ impl Tokenizer {
         splitter: Splitter,
         specials: Vec<(Id, String)>,
     ) -> Result<Self, Error> {
-        Self::from_model(BpeModel::new(vocab), splitter, specials)
+        Self::try_from_model(BpeModel::new(vocab), splitter, specials)
     }
 
     /// Builds a tokenizer from a model, whose merge tables exist already.
@@ -69,7 +69,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// If the specials do not fit the vocabulary.
-    pub fn from_model(
+    pub fn try_from_model(
         model: BpeModel,
         splitter: Splitter,
         specials: Vec<(Id, String)>,
@@ -160,7 +160,8 @@ impl Tokenizer {
         Ok(count)
     }
 
-    /// Emits the ids of a text to `sink`, with scratch memory that the caller borrowed.
+    /// Emits the ids of a text to `sink`, with scratch memory that the caller borrowed. Encoding
+    /// and counting call it for each text that one thread encodes; it starts no thread itself.
     #[inline]
     pub(crate) fn encode_with(
         &self,
@@ -220,7 +221,8 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Returns the bytes of an id, of a token or a special.
+    /// Returns the bytes of an id, of a token or a special. It reads the vocabulary, not the table
+    /// of padded tokens.
     ///
     /// # Errors
     ///

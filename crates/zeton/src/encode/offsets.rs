@@ -16,7 +16,8 @@ use crate::sys::unicode::read_char;
 use crate::vocab::Id;
 
 impl Tokenizer {
-    /// Returns the range of bytes that each id covers in the decoded text.
+    /// Returns the range of bytes that each id covers in the decoded text. The ranges are
+    /// consecutive and cover all of it.
     ///
     /// # Errors
     ///

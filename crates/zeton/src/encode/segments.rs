@@ -24,7 +24,7 @@ use crate::vocab::specials::AllowedSpecials;
 
 /// The bytes that are searched for the first segment's end. The window doubles while it contains no
 /// safe cut, and after each segment up to [`WINDOW_BYTES_MAX`]: small limits read little, and long
-/// texts have few segments.
+/// texts have few segments. No measurement chose the two numbers.
 const WINDOW_BYTES_MIN: usize = 1 << 10;
 
 /// The largest window after a segment.
@@ -56,7 +56,7 @@ pub struct Segments<'a> {
     allowed: &'a AllowedSpecials,
     text: &'a [u8],
     /// The end of the bytes that more text cannot change: a special may be incomplete after it.
-    settled_end: usize,
+    stable_end: usize,
     /// Whether more text may follow.
     is_partial: bool,
     /// The start of the next segment.
@@ -83,13 +83,13 @@ impl Tokenizer {
         is_partial: bool,
     ) -> Result<Segments<'a>, Error> {
         refuse_too_long(text)?;
-        let settled_end = if is_partial { allowed.find_incomplete_end(text) } else { text.len() };
+        let stable_end = if is_partial { allowed.find_incomplete_end(text) } else { text.len() };
         let window_bytes = WINDOW_BYTES_MIN;
         Ok(Segments {
             tokenizer: self,
             allowed,
             text,
-            settled_end,
+            stable_end,
             is_partial,
             next_start: 0,
             window_bytes,
@@ -128,8 +128,8 @@ impl Iterator for Segments<'_> {
             return self.advance(Segment::Special(place, id));
         }
         let mut window_bytes = self.window_bytes;
-        while self.next_start < self.settled_end {
-            let end = self.settled_end.min(self.next_start.saturating_add(window_bytes));
+        while self.next_start < self.stable_end {
+            let end = self.stable_end.min(self.next_start.saturating_add(window_bytes));
             if let Some((place, id)) =
                 self.allowed.find_starting_before(self.text, self.next_start, end)
             {
@@ -148,7 +148,7 @@ impl Iterator for Segments<'_> {
             {
                 return self.advance(Segment::Ordinary(self.next_start..self.next_start + cut));
             }
-            if end == self.settled_end && self.is_partial {
+            if end == self.stable_end && self.is_partial {
                 return None;
             }
             window_bytes = window_bytes.saturating_mul(2);

@@ -33,8 +33,8 @@
 //!
 //! Reading checks the magic, the engine, the hash of the file, the bounds of every array and the
 //! checksum. Writing follows a full read of the file with its SHA-256; the keyed hash then proves
-//! that the file is unchanged, several times as fast. Without knowing
-//! the seed, an attacker cannot construct a file with that hash.
+//! that the file is unchanged, several times as fast. Without knowing the seed, an attacker cannot
+//! construct a file with that hash.
 //!
 //! The checksum detects damage, not intent: an attacker with write access to the cache folder can
 //! forge an image, and its tables are trusted. The caller therefore checks the owner of folder and
@@ -121,7 +121,8 @@ pub fn write(model: &BpeModel, file: &[u8], out: &mut impl io::Write) -> io::Res
 }
 
 /// Checks an image and returns its sections; `None` if it is damaged, or belongs to another engine
-/// or another file.
+/// or another file. `file` is the whole `.zeton` file; both are hashed once, and no array is
+/// copied.
 pub(crate) fn read(image: &SharedBytes, file: &[u8]) -> Option<SectionReader> {
     let bytes = (**image).as_ref();
     let header: ImageHeader = bytemuck::pod_read_unaligned(bytes.get(..size_of::<ImageHeader>())?);

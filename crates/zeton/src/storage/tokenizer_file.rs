@@ -22,8 +22,8 @@
 //! └─────────────────────────────────────────────────────┘
 //! ```
 //!
-//! For example, a vocabulary of the 256 bytes and `ab` = 256, with one special `<|end|>` = 300 and
-//! the default pattern, has 1,508 bytes.
+//! For example, a vocabulary of the 256 bytes and `ab` = 256, with one special `<|end|>` = 300, the
+//! default pattern and the note `version` → `0.1.0`, has 1,508 bytes.
 //!
 //! - **Canonical**: a tokenizer and its notes have exactly one file, so the checksum is a name.
 //! - **Untrusted**: each length is compared with the bytes that remain before any allocation.
@@ -121,7 +121,8 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     read_with(bytes, Splitter::new)
 }
 
-/// Parses a file whose split is a Python function, which the caller supplies.
+/// Parses a file whose split is a Python function, which the caller supplies. The tokenizer knows
+/// the function by its name only, and cannot split by itself.
 ///
 /// # Errors
 ///
@@ -144,11 +145,11 @@ fn read_with(
         found: bytes.len(),
         expected: (HEADER_BYTES + CHECKSUM_BYTES) as u64,
     };
-    let version = reader.u16().map_err(too_short)?;
+    let version = reader.read_u16().map_err(too_short)?;
     if !(VERSION_OF_PATTERNS..=VERSION).contains(&version) {
         return Err(Error::FileVersion { version });
     }
-    let expected = reader.u64().map_err(too_short)?;
+    let expected = reader.read_u64().map_err(too_short)?;
     if expected != bytes.len() as u64 || bytes.len() < HEADER_BYTES + CHECKSUM_BYTES {
         return Err(Error::FileLength { found: bytes.len(), expected });
     }
@@ -158,12 +159,12 @@ fn read_with(
     }
 
     let mut reader = FieldReader { rest: &content[HEADER_BYTES..] };
-    let pattern = reader.text()?;
+    let pattern = reader.read_text()?;
     let splitter = splitter(pattern)?;
     if version_of(&splitter) != version || splitter.pattern() != pattern {
         return Err(malformed("its rules are spelled otherwise, or do not fit its version"));
     }
-    let vocab = Vocab::try_from_arrays(reader.tokens()?)?;
+    let vocab = Vocab::try_from_arrays(reader.read_tokens()?)?;
     reader.finish(BpeModel::new(vocab), splitter)
 }
 
@@ -175,7 +176,8 @@ fn version_of(splitter: &Splitter) -> u16 {
     }
 }
 
-/// Parses a file, taking its tables from its [image](crate::storage::mapped_image).
+/// Parses a file, taking its tables from its [image](crate::storage::mapped_image). The bridge
+/// calls it before [`read`] if the cache folder has an image.
 ///
 /// Returns `None` if the image is damaged, or belongs to another engine or another file; then
 /// [`read`] does the work. The tokens are skipped and the SHA-256 is not computed, because the
@@ -194,7 +196,7 @@ pub fn read_with_image(
         .and_then(|mut sections| BpeModel::try_from_image(&mut sections));
     let (Some(rest), Some(model)) = (content, model) else { return Ok(None) };
     let mut reader = FieldReader { rest };
-    let splitter = Splitter::new(reader.text()?)?;
+    let splitter = Splitter::new(reader.read_text()?)?;
     reader.skip_tokens(model.vocab())?;
     reader.finish(model, splitter).map(Some)
 }
@@ -209,7 +211,7 @@ struct FieldReader<'b> {
 }
 
 impl<'b> FieldReader<'b> {
-    fn bytes(&mut self, count: usize) -> Result<&'b [u8], Error> {
+    fn read_bytes(&mut self, count: usize) -> Result<&'b [u8], Error> {
         let split = self.rest.split_at_checked(count);
         let (bytes, rest) = split.ok_or_else(|| {
             malformed(format!("{count} bytes are announced where {} are left", self.rest.len()))
@@ -218,28 +220,28 @@ impl<'b> FieldReader<'b> {
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        Ok(self.bytes(N)?.try_into().expect("N bytes were taken"))
+    fn read_array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        Ok(self.read_bytes(N)?.try_into().expect("N bytes were taken"))
     }
 
-    fn u16(&mut self) -> Result<u16, Error> {
-        self.array().map(u16::from_le_bytes)
+    fn read_u16(&mut self) -> Result<u16, Error> {
+        self.read_array().map(u16::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Result<u32, Error> {
-        self.array().map(u32::from_le_bytes)
+    fn read_u32(&mut self) -> Result<u32, Error> {
+        self.read_array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, Error> {
-        self.array().map(u64::from_le_bytes)
+    fn read_u64(&mut self) -> Result<u64, Error> {
+        self.read_array().map(u64::from_le_bytes)
     }
 
     /// Reads the number of `items`, each of which takes at least `bytes_each` bytes.
     ///
     /// Refuses a number above `most`, or one whose items cannot fit the remaining bytes, so that
     /// the caller can allocate for it.
-    fn count(&mut self, items: &str, most: usize, bytes_each: usize) -> Result<usize, Error> {
-        let count = self.u32()? as usize;
+    fn read_count(&mut self, items: &str, most: usize, bytes_each: usize) -> Result<usize, Error> {
+        let count = self.read_u32()? as usize;
         if count > most || count.saturating_mul(bytes_each) > self.rest.len() {
             return Err(malformed(format!(
                 "{count} {items} are announced, more than can be there"
@@ -248,18 +250,18 @@ impl<'b> FieldReader<'b> {
         Ok(count)
     }
 
-    fn text(&mut self) -> Result<&'b str, Error> {
-        let length = self.u32()? as usize;
-        let bytes = self.bytes(length)?;
+    fn read_text(&mut self) -> Result<&'b str, Error> {
+        let length = self.read_u32()? as usize;
+        let bytes = self.read_bytes(length)?;
         std::str::from_utf8(bytes).map_err(|_| malformed("a text in it is not UTF-8"))
     }
 
-    fn tokens(&mut self) -> Result<TokenArrays, Error> {
-        let count = self.count("tokens", TOKENS_MAX, 4)?;
-        let runs = self.count("runs of ids", count, 8)?;
+    fn read_tokens(&mut self) -> Result<TokenArrays, Error> {
+        let count = self.read_count("tokens", TOKENS_MAX, 4)?;
+        let runs = self.read_count("runs of ids", count, 8)?;
         let mut ids = Vec::with_capacity(count);
         for _ in 0..runs {
-            let (first, length) = (self.u32()?, self.u32()? as usize);
+            let (first, length) = (self.read_u32()?, self.read_u32()? as usize);
             // Canonical: each run starts after a gap, and no run is empty.
             let after_gap =
                 ids.last().is_none_or(|&last: &Id| u64::from(first) > u64::from(last) + 1);
@@ -273,33 +275,33 @@ impl<'b> FieldReader<'b> {
         if ids.len() != count {
             return Err(malformed("its runs of ids do not fit its tokens"));
         }
-        let (lengths, _) = self.bytes(count * 4)?.as_chunks();
+        let (lengths, _) = self.read_bytes(count * 4)?.as_chunks();
         let lengths = lengths.iter().map(|&length| u32::from_le_bytes(length) as usize);
-        let bytes = self.bytes(lengths.clone().sum())?;
+        let bytes = self.read_bytes(lengths.clone().sum())?;
         TokenArrays::try_from_parts(ids, lengths, bytes.to_vec())
     }
 
     /// Skips the tokens, which come from the image.
     fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
-        let count = self.count("tokens", TOKENS_MAX, 4)?;
-        let runs = self.count("runs of ids", count, 8)?;
-        self.bytes(runs * 8 + count * 4 + vocab.bytes_total())?;
+        let count = self.read_count("tokens", TOKENS_MAX, 4)?;
+        let runs = self.read_count("runs of ids", count, 8)?;
+        self.read_bytes(runs * 8 + count * 4 + vocab.bytes_total())?;
         Ok(())
     }
 
     /// Reads specials and notes, checks that no bytes follow, and builds the tokenizer.
     fn finish(&mut self, model: BpeModel, splitter: Splitter) -> Result<(Tokenizer, Notes), Error> {
-        let (specials, notes) = (self.specials()?, self.notes()?);
+        let (specials, notes) = (self.read_specials()?, self.read_notes()?);
         if !self.rest.is_empty() {
             return Err(malformed(format!("{} bytes follow its end", self.rest.len())));
         }
-        Ok((Tokenizer::from_model(model, splitter, specials)?, notes))
+        Ok((Tokenizer::try_from_model(model, splitter, specials)?, notes))
     }
 
-    fn specials(&mut self) -> Result<Vec<(Id, String)>, Error> {
+    fn read_specials(&mut self) -> Result<Vec<(Id, String)>, Error> {
         let mut specials: Vec<(Id, String)> = Vec::new();
-        for _ in 0..self.count("specials", SPECIALS_MAX, 8)? {
-            let (id, name) = (self.u32()?, self.text()?.to_owned());
+        for _ in 0..self.read_count("specials", SPECIALS_MAX, 8)? {
+            let (id, name) = (self.read_u32()?, self.read_text()?.to_owned());
             if specials.last().is_some_and(|(last, _)| *last > id) {
                 return Err(malformed("the ids of its specials do not rise"));
             }
@@ -308,10 +310,10 @@ impl<'b> FieldReader<'b> {
         Ok(specials)
     }
 
-    fn notes(&mut self) -> Result<Notes, Error> {
+    fn read_notes(&mut self) -> Result<Notes, Error> {
         let mut notes = Notes::new();
-        for _ in 0..self.count("notes", usize::MAX, 8)? {
-            let (name, value) = (self.text()?, self.text()?);
+        for _ in 0..self.read_count("notes", usize::MAX, 8)? {
+            let (name, value) = (self.read_text()?, self.read_text()?);
             if notes.last_key_value().is_some_and(|(last, _)| last.as_str() >= name) {
                 return Err(malformed("the names of its notes do not rise"));
             }

@@ -3,7 +3,7 @@
 //! A table of 8 MiB spans 2048 pages of 4 KiB, more than the TLB of a core holds, so nearly every
 //! random look-up would also miss the TLB. In huge pages of 2 MiB it spans four.
 //!
-//! A [`HugeBuffer`] is a slice and the owner that keeps its memory alive:
+//! A `HugeBuffer` is a slice and the owner that keeps its memory alive:
 //!
 //! ```text
 //! HugeBuffer<u32> { start, length, owner }
@@ -181,8 +181,10 @@ impl<T: Pod> Deref for HugeBuffer<T> {
     fn deref(&self) -> &[T] {
         // SAFETY: each constructor takes `start` from a slice of `length` initialised values inside
         // the owner's memory. The owner lives as long as `self` and never reallocates; moving it,
-        // or putting it behind an `Arc` in `share`, does not move the values. Writes only happen
-        // through `deref_mut`, which needs `&mut self`.
+        // or putting it behind an `Arc` in `share`, does not move the values. The slice of an
+        // `External` owner borrows from the value behind its `Arc`, which nobody can borrow mutably
+        // while this buffer has a clone of the `Arc`. Writes only happen through `deref_mut`, which
+        // needs `&mut self`.
         #[allow(unsafe_code)]
         unsafe {
             std::slice::from_raw_parts(self.start.as_ptr(), self.length)

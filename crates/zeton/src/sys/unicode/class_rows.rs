@@ -36,7 +36,8 @@ pub(crate) struct ClassRow(pub(crate) [u64; 3]);
 /// Two rows of 64 code points for each of [`BLOCKS`], which have 128.
 static ROWS: [ClassRow; BLOCKS.len() * 2] = make_rows();
 
-/// Returns the row of the 64 code points from `number * 64` on, or `None` above U+10FFFF.
+/// Returns the row of the 64 code points from `number * 64` on, or `None` above U+10FFFF. SIMD
+/// kernels of the splitter call it once for each distinct row of a block.
 #[inline]
 pub(crate) fn class_row(number: u32) -> Option<&'static ClassRow> {
     let block = *INDEX.get((number >> 1) as usize)?;
