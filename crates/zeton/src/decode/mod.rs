@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Nearly all tokens have at most 15 bytes. Each of them has a 16-byte row in a table indexed by
-//! id, so that decoding one is a load and a fixed-size copy; the next token overwrites the padding.
-//! A copy of the exact length would branch on that length, which is unpredictable.
+//! id. Decoding one is a load and a fixed-size copy, and the next token overwrites the padding. A
+//! copy of the exact length would branch on that length, which is unpredictable.
 //!
 //! ```text
 //! byte     0  1  2  3  4  5 … 14   15

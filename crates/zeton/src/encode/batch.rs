@@ -9,7 +9,7 @@
 //! ```
 //!
 //! For example, with the vocabulary of `docs/learn.md`, `"low"` and `"low lower"` give
-//! `ids = [257, 257, 260]` and `ends = [1, 3]`: the first text has one id, the second two.
+//! `ids = [257, 257, 260]` and `ends = [1, 3]`. The first text has one id, the second two.
 //!
 //! Each thread appends to one array of its own, because one vector per text was slower: 3,641 texts
 //! of English took 63 ms then and 44 now on one thread (`docs/notes/threads.md`). Two threads are
@@ -29,7 +29,8 @@ use crate::vocab::specials::AllowedSpecials;
 ///
 /// For example, the bridge's wide `str` is transcoded to UTF-8 there, in parallel.
 pub trait TextSource: Sync {
-    /// Returns an upper bound of the text's bytes.
+    /// Returns an upper bound of the text's bytes. It decides about groups and capacities, and the
+    /// text need not be read.
     fn bytes_max(&self) -> usize;
 
     /// Returns the bytes, storing them in `buffer` if they have to be produced.
@@ -180,7 +181,8 @@ impl ThreadIds {
     }
 }
 
-/// Groups consecutive texts into at least [`BYTES_PER_THREAD`] each; the last may have fewer.
+/// Groups consecutive texts into at least [`BYTES_PER_THREAD`] each; the last may have fewer. A
+/// group is the unit of work that a thread takes.
 fn group_texts<T: TextSource>(texts: &[T]) -> Vec<&[T]> {
     let (mut groups, mut first, mut bytes) = (Vec::new(), 0, 0);
     for (number, text) in texts.iter().enumerate() {

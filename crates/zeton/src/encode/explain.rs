@@ -86,7 +86,8 @@ impl Tokenizer {
         Ok(MergeTrace { ids, is_whole: whole.is_some(), joins })
     }
 
-    /// Appends the explained pieces of a range of `text` without specials.
+    /// Appends the explained pieces of a range of `text` without specials. `names` splits the range
+    /// and names the rule of each piece.
     fn explain_ordinary(
         &self,
         text: &[u8],

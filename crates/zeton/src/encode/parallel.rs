@@ -1,6 +1,6 @@
 //! Encodes one large text on many threads.
 //!
-//! The text is cut at safe cuts, places where the pattern splits in any context, so each part has
+//! The text is cut at safe cuts, places where the pattern splits in any context. So each part has
 //! the ids that it has within the whole text. Specials are parts of their own. For example:
 //!
 //! ```text
@@ -131,8 +131,8 @@ pub(crate) fn concatenate(parts: &[&[Id]], threads: usize) -> Vec<Id> {
     ids
 }
 
-/// The least number of ids per thread when ids are only copied: 1 MiB, some 0.5 ms of page faults
-/// (`docs/notes/memory.md`), which outweigh the start of a thread.
+/// The least number of ids per thread when ids are only copied: 1 MiB. The first writes to it take
+/// some 0.5 ms (`docs/notes/memory.md`), which outweighs the start of a thread.
 const IDS_PER_THREAD: usize = 1 << 18;
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub(crate) struct CharBridges {
     char_ids: HugeBuffer<Id>,
 }
 
-/// Bits of the filter for each border of a token, before rounding up to a power of two: at most one
+/// Bits of the filter for each border of a token, before rounding up to a power of two. At most one
 /// bit in 16 is set, so that few pieces stay uncut by mistake. No measurement chose 16.
 const BITS_PER_BORDER: usize = 16;
 /// The most bits of the filter: 1 MiB. The limit bounds memory and cache misses for huge
@@ -131,7 +131,8 @@ impl CharBridges {
         image.put_array(&self.char_ids);
     }
 
-    /// Reads the tables from an image. Returns `None` if their sizes are impossible.
+    /// Reads the tables from an image. Returns `None` if their sizes are impossible. The arrays
+    /// stay in the mapped memory.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let every_token_reachable = image.next_number()? == 1;
         let (partial_min_ids, bridged_pairs, char_ids) =

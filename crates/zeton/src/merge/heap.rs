@@ -57,7 +57,8 @@ impl Heap {
         self.merge_with(pairs, parts, |_| ());
     }
 
-    /// Merges `parts` in place and calls `visit` with each merge, in order.
+    /// Merges `parts` in place and calls `visit` with each merge, in order. `merge_with_steps`
+    /// calls it for explanations.
     #[inline]
     pub(super) fn merge_with(
         &mut self,

@@ -219,7 +219,8 @@ impl<const LANES: usize> LockstepBatch<LANES> {
         self.merge_with(SimdLevel::detect(), pairs);
     }
 
-    /// Merges all pieces with the instructions of `level`.
+    /// Merges all pieces with the instructions of `level`. Tests call it with every level of the
+    /// machine.
     fn merge_with(&mut self, level: SimdLevel, pairs: &U64PairTable) {
         match level.kind() {
             // SAFETY: the AVX-512 features of `simd_fn!` are present, because a `SimdLevel` of this
@@ -254,7 +255,8 @@ impl<const LANES: usize> LockstepBatch<LANES> {
         }
     }
 
-    /// Merges all pieces; `find_lowest` returns the minimum of all lanes of a piece.
+    /// Merges all pieces; `find_lowest` returns the minimum of all lanes of a piece. It turns the
+    /// parts of each piece into its ids, in place, and `counts` into their numbers.
     #[inline(always)]
     fn merge_by(&mut self, pairs: &U64PairTable, find_lowest: impl Fn(&RankLanes<LANES>) -> u32) {
         let mut lanes = [RankLanes([NO_PAIR; LANES]); BATCH_PIECES];
@@ -364,7 +366,7 @@ fn pack_lane(rank: Id, at: u32) -> u32 {
     rank << POSITION_BITS | at
 }
 
-/// The lanes of one piece. They lie in memory, not in a register: the store of a lane is complete
+/// The lanes of one piece. They lie in memory, not in a register. The store of a lane is complete
 /// long before the next load of the whole vector, because the other pieces take their turn in
 /// between.
 #[derive(Clone, Copy)]

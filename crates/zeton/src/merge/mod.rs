@@ -125,7 +125,8 @@ pub(crate) fn merge_bytes(
     }
 }
 
-/// Merges a sequence of ids until no adjacent pair merges, and returns the result.
+/// Merges a sequence of ids until no adjacent pair merges, and returns the result. The caller
+/// chooses the first parts: `windows` gives bytes, `pair_origin` indices.
 pub(crate) fn merge_parts<'s>(
     pairs: &PairTable,
     parts: impl Iterator<Item = Id>,

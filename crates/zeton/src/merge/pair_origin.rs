@@ -36,9 +36,9 @@ use crate::sys::huge_buffer::prefetch;
 use crate::vocab::token_index::{TAG_MASK, tag};
 use crate::vocab::{PARALLEL_TOKENS_MIN, Vocab};
 
-/// The longest tokens whose borders are tried, because the tries grow with the square of the
-/// length, and because the positions of a token's borders are the bits of a `u32`. Few tokens are
-/// longer, 212 of cl100k and 266 of o200k, and all of them are merged.
+/// The longest tokens whose borders are tried, in bytes. The tries grow with the square of the
+/// length, and the positions of a token's borders are the bits of a `u32`. Few tokens are longer,
+/// 212 of cl100k and 266 of o200k, and all of them are merged.
 const BORDER_BYTES_MAX: usize = 32;
 
 /// Tokens whose borders are found together, so that their hash table loads overlap. A batch is also
@@ -184,7 +184,8 @@ struct Origins<'v> {
 }
 
 impl Origins<'_> {
-    /// Adds a batch of tokens with their candidate borders.
+    /// Adds a batch of tokens with their candidate borders. It runs on the thread that owns the
+    /// pair table, in the order of lengths.
     fn add_batch(&mut self, (batch, mut borders): (TokenBatch, Vec<CandidateBorder>)) {
         self.prefetch_borders(borders.iter().take(PREFETCH_DISTANCE));
         let mut rest = borders.as_mut_slice();
@@ -197,7 +198,8 @@ impl Origins<'_> {
         }
     }
 
-    /// Prefetches the memory that decides about some borders.
+    /// Prefetches the memory that decides about some borders. `border_survives` reads it: the
+    /// origins of both parts, and their pair.
     fn prefetch_borders<'b>(&self, borders: impl Iterator<Item = &'b CandidateBorder>) {
         for border in borders {
             prefetch(&self.origins[border.left as usize]);
@@ -221,7 +223,8 @@ impl Origins<'_> {
         self.add_by_merging(token);
     }
 
-    /// Adds a token by merging its bytes.
+    /// Adds a token by merging its bytes. It adds nothing if more than two parts remain: the token
+    /// is unreachable.
     fn add_by_merging(&mut self, token: u32) {
         let bytes = self.vocab.token_at(token as usize).iter();
         let parts = bytes.map(|&byte| self.bytes[usize::from(byte)]);
@@ -248,7 +251,7 @@ impl Origins<'_> {
     ///
     /// Each token arises as it does alone, unless a merge crosses the border between them. Ranks
     /// rise from parts to wholes, so that merges happen in the order of their ranks. The history of
-    /// the border is thus replayed backwards: the neighbour of the border with the higher rank is
+    /// the border is thus replayed backwards. The neighbour of the border with the higher rank is
     /// undone, one after the other, until both neighbours are bytes. The border fails if two
     /// neighbours on the way have a pair of lower rank than the merge just undone, because that
     /// pair merges first. If the ranks are equal, the leftmost pair merges first: a merge left of
@@ -289,7 +292,8 @@ impl Origins<'_> {
         undone
     }
 
-    /// Returns the pairs with ids in place of indices.
+    /// Returns the pairs with ids in place of indices. Without gaps between ids the table is
+    /// returned as it is.
     fn into_pairs(self) -> PairTable {
         let id = |index: u32| self.vocab.id_at(index as usize);
         if self.vocab.id_max() as usize + 1 == self.origins.len() {
@@ -369,7 +373,8 @@ impl TokenHashes {
         hashes
     }
 
-    /// Returns all candidate borders of a batch, sorted by token and position.
+    /// Returns all candidate borders of a batch, sorted by token and position. It reads no origins,
+    /// so that another thread may run it before `add_batch`.
     fn find_borders(
         &self,
         TokenBatch { bytes, length, .. }: TokenBatch,

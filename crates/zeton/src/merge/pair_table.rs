@@ -148,7 +148,8 @@ impl PairTable {
         }
     }
 
-    /// Returns whether the predicate holds for every pair and its merged id.
+    /// Returns whether the predicate holds for every pair and its merged id. `BpeModel::new` tests
+    /// by it whether ranks rise.
     pub(crate) fn all(&self, mut predicate: impl FnMut((Id, Id), Id) -> bool) -> bool {
         match &self.0 {
             PackedPairs::U64(table) => {
@@ -321,7 +322,7 @@ pub(crate) struct CuckooTable<E: Pod> {
     len: usize,
 }
 
-/// A pair to look up, with its hash: the low half of the hash names the bucket in the first half of
+/// A pair to look up, with its hash. The low half of the hash names the bucket in the first half of
 /// the table, the high half the bucket in the second.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PairQuery<E> {

@@ -5,9 +5,9 @@
 //! these two alone. So it happens as well when the two are merged alone.
 //!
 //! Windows of 62 bytes start every 54 bytes and are merged in lockstep. Two of them are joined at a
-//! *seam*: a byte position where an id ends in both, and where the ids left and right of it pass
-//! that test. If the same id follows the position in both windows, no test is needed, because the
-//! two ids are neighbours in the first window. For example, a piece of 143 bytes with cl100k:
+//! *seam*, a byte position where an id ends in both. The ids left and right of it have to pass that
+//! test. If the same id follows the position in both windows, no test is needed, because the two
+//! ids are neighbours in the first window. For example, a piece of 143 bytes with cl100k:
 //!
 //! ```text
 //!  pneumonoultra…hippopotomonstrosesquippedaliophobiasupercalifragilistic…dociousantidis…ism
@@ -56,7 +56,7 @@ const BATCH_WINDOWS: usize = 8;
 /// nearly all windows need no test at all.
 const SEAMS_TRIED: usize = 3;
 
-/// Appends the ids of a long piece.
+/// Appends the ids of a long piece, of more than `SCAN_MAX` bytes, for `merge_bytes`.
 pub(super) fn merge(model: &BpeModel, piece: &[u8], buffers: &mut MergeBuffers, ids: &mut Vec<Id>) {
     let mut seam_finder =
         SeamFinder { model, last_seam: (Id::MAX, Id::MAX), common_ends: Vec::new(), buffers };
@@ -134,7 +134,8 @@ struct MergeWindow {
 }
 
 impl MergeWindow {
-    /// Returns a window of these ids, the first of which begins at `start`.
+    /// Returns a window of these ids, the first of which begins at `start`. Its ends follow from
+    /// the lengths of the tokens.
     fn new(model: &BpeModel, start: usize, ids: &[Id]) -> Self {
         let mut end = start;
         let end_after = |&id: &Id| {
@@ -285,7 +286,8 @@ impl SeamFinder<'_> {
         None
     }
 
-    /// Returns whether two ids are the merge of their own bytes.
+    /// Returns whether two ids are the merge of their own bytes. It merges these bytes, unless the
+    /// pair is the one that passed last.
     fn is_seam(&mut self, left: Id, right: Id) -> bool {
         if (left, right) == self.last_seam {
             return true;

@@ -144,7 +144,8 @@ impl LongRing {
         })
     }
 
-    /// Returns the piece and the ids of a record.
+    /// Returns the piece and the ids of a record. The record must be intact, which
+    /// [`LongRing::is_live`] decides.
     #[inline]
     fn read(&self, offset: usize) -> (&[u8], &[Id]) {
         let sizes = self.words[offset];

@@ -32,7 +32,8 @@ impl Scratch {
         }
     }
 
-    /// Appends the ids of a piece that is no token, and caches them.
+    /// Appends the ids of a piece that is no token, and caches them. Texts that are too short for a
+    /// batch take this way.
     pub(crate) fn merge_non_token(&mut self, model: &BpeModel, piece: &[u8], ids: &mut Vec<Id>) {
         if piece.is_empty() || self.cache.append_if_cached(piece, ids) {
             return;

@@ -209,7 +209,7 @@ impl ShortTable {
         (matches != 0).then(|| home ^ matches.trailing_zeros() as usize)
     }
 
-    /// Moves all entries to a larger table.
+    /// Moves all entries to a larger table. It takes the time of the first writes to its memory.
     #[cold]
     fn grow(&mut self) {
         let count = (self.slots.len() * GROWTH_FACTOR).clamp(SHORT_SLOTS_MIN, SHORT_SLOTS_MAX);

@@ -134,7 +134,8 @@ pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     })
 }
 
-/// Parses a file, compiling its pattern by `splitter`.
+/// Parses a file, compiling its pattern by `splitter`. All checks of a file without an image are
+/// here: magic, version, length, SHA-256, fields.
 fn read_with(
     bytes: &[u8],
     splitter: impl FnOnce(&str) -> Result<Splitter, Error>,

@@ -17,8 +17,8 @@
 //! For example, the token table of `o200k_base` is `External` when it comes from the cache folder:
 //! all processes that load the tokenizer share the pages of one mapped image.
 //!
-//! First writes to new memory are expensive, too: a page fault costs 1.9 to 2.7 µs per 4 KiB, so
-//! 10 MB cost 5 ms in small pages and 1.7 ms in huge ones (`docs/notes/memory.md`). Hence
+//! First writes to new memory are expensive, too. A page fault costs 1.9 to 2.7 µs per 4 KiB, so 10
+//! MB cost 5 ms in small pages and 1.7 ms in huge ones (`docs/notes/memory.md`). Hence
 //! [`vec_with_capacity`] advises huge pages for large results as well.
 
 use std::any::Any;

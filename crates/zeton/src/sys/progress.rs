@@ -84,7 +84,7 @@ impl Progress {
 
 /// A cheap check for cancellation inside a hot loop.
 ///
-/// Reading the shared [`Progress`] at every step would cost about as much as the step, so the loop
+/// Reading the shared [`Progress`] at every step would cost about as much as the step. So the loop
 /// counts its steps here and reads it once per 16,384 of them.
 #[derive(Debug)]
 pub(crate) struct StopCheck<'p> {

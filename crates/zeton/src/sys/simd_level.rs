@@ -2,8 +2,8 @@
 //!
 //! A kernel compiled with `#[target_feature]` may only run where the machine has its features. A
 //! [`SimdLevel`] is the proof: its field is private, and only detection makes one. For example, a
-//! caller that holds a level whose kind is [`SimdKind::Avx2`] may call any kernel that
-//! `simd_fn! { avx2, … }` compiled, and its `// SAFETY:` argument is that one sentence.
+//! caller that has a level whose kind is [`SimdKind::Avx2`] may call any kernel that
+//! `simd_fn! { avx2, … }` compiled. That one sentence is the `// SAFETY:` argument of the call.
 //!
 //! | kind | features | machines |
 //! |---|---|---|

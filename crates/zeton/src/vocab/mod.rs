@@ -384,7 +384,8 @@ impl Vocab {
         self.tokens.ids.iter().enumerate().map(|(index, &id)| (id, self.token_at(index)))
     }
 
-    /// Returns the indices of all tokens, sorted by bytes.
+    /// Returns the indices of all tokens, sorted by bytes. The first call sorts them; clones made
+    /// later share the result.
     pub(crate) fn indices_by_bytes(&self) -> &[u32] {
         self.indices_by_bytes.get_or_init(|| {
             let mut indices: Vec<u32> = (0..self.tokens.ids.len() as u32).collect();
@@ -393,7 +394,8 @@ impl Vocab {
         })
     }
 
-    /// Returns the indices of all tokens, sorted by their bytes read backwards.
+    /// Returns the indices of all tokens, sorted by their bytes read backwards. The first call
+    /// sorts them; clones made later share the result.
     pub(crate) fn indices_by_reversed_bytes(&self) -> &[u32] {
         self.indices_by_reversed_bytes.get_or_init(|| {
             let last_bytes = |token: &[u8]| {

@@ -87,7 +87,7 @@ impl Specials {
         &self.entries
     }
 
-    /// Allows every special.
+    /// Allows every special. The first call builds the finder, which later calls and clones share.
     #[must_use]
     pub fn allow_all(&self) -> AllowedSpecials {
         if self.entries.is_empty() {

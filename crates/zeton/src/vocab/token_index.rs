@@ -73,7 +73,8 @@ impl TokenIndex {
         key.hash_with(self.seeds)
     }
 
-    /// Returns the hash of a token that is too long for a key.
+    /// Returns the hash of a token that is too long for a key. It mixes blocks of 16 bytes, then
+    /// the last 16, then the length.
     pub(crate) fn hash_long(&self, token: &[u8]) -> u64 {
         let [mut state, seed] = self.seeds;
         let mut mix = |bytes: &[u8; BLOCK]| {
@@ -129,7 +130,8 @@ impl TokenIndex {
         }
     }
 
-    /// Returns the index of a token, or the empty slot that ends the probe.
+    /// Returns the index of a token, or the empty slot that ends the probe. It reads slots from the
+    /// home slot on; one is empty, because the table is at most half full.
     #[inline]
     fn find(&self, hash: u64, is_token: impl Fn(usize) -> bool) -> Result<usize, usize> {
         let mut at = self.home_slot(hash);

@@ -125,7 +125,8 @@ impl Dfa {
     /// The row of the state at the start of every text.
     pub(crate) const START: usize = 0;
 
-    /// Compiles a pattern, and proves that it covers every text.
+    /// Compiles a pattern, and proves that it covers every text. `split` calls it for patterns
+    /// outside the family.
     pub(crate) fn try_from_pattern(pattern: &str) -> Result<Self, DfaBuildError> {
         let nfa = Nfa::try_from_pattern(pattern).map_err(DfaBuildError::Unsupported)?;
         let transitions =
@@ -136,7 +137,8 @@ impl Dfa {
         }
     }
 
-    /// Packs the transitions, and merges classes whose columns are equal.
+    /// Packs the transitions, and merges classes whose columns are equal. It is the last step of
+    /// `try_from_pattern`, and builds the stride-2 table too.
     fn from_transitions(transitions: &TransitionTable, mut points: CodePointMap) -> Self {
         let (states, end) = (transitions.state_count(), transitions.columns - 1);
         let step = |state, class, stride| match (transitions.get(state, class), state) {

@@ -54,7 +54,8 @@ pub(crate) struct Nfa {
 const STATES_MAX: usize = 8192;
 
 impl Nfa {
-    /// Compiles a pattern.
+    /// Compiles a pattern. It first walks the tree to refuse unsupported nodes and to collect the
+    /// sets of characters.
     pub(crate) fn try_from_pattern(pattern: &str) -> Result<Self, UnsupportedReason> {
         let tree = Expr::parse_tree(pattern).map_err(|_| "it does not compile")?.expr;
         let (mut numbers, mut sets) = (HashMap::new(), Vec::new());
@@ -478,7 +479,8 @@ fn is_nullable(expr: &Expr) -> bool {
     }
 }
 
-/// Returns whether a node matches before any text, perhaps the empty text.
+/// Returns whether a node matches before any text, perhaps the empty text. It may answer `false`
+/// for a node that does.
 fn is_certain(expr: &Expr) -> bool {
     match expr {
         Expr::Empty => true,

@@ -88,7 +88,8 @@ struct ChainBuilder<'a> {
 }
 
 impl ChainBuilder<'_> {
-    /// Explores all reachable chains, breadth first.
+    /// Explores all reachable chains, breadth first. Chain 0 is the start of a text; `None` if
+    /// there are more than `chains_max`.
     fn build(&self, chains_max: usize) -> Option<Vec<(u8, usize)>> {
         let mut chains = vec![self.new_chain(0)];
         let mut numbers = HashMap::from([(chains[0].clone(), 0)]);

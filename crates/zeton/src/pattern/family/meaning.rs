@@ -164,7 +164,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads the first character of a piece.
+    /// Reads the first character of a piece. No piece precedes it, so that nothing is cut.
     fn begin_piece(&self, symbol: Symbol) -> PieceTransition {
         let Symbol::Char(atom, _) = symbol else { return (PieceState::Start, Actions::NONE) };
         let state = match atom {
@@ -198,8 +198,8 @@ impl Meaning<'_> {
         PieceState::Sign { prefix: self.grammar.word_prefix.intersects(atom) }
     }
 
-    /// Returns the transition on a newline where `space_to_newline` ends a piece at the last one:
-    /// mark 0 is set after it, whether it begins the run of white space or continues it.
+    /// Returns the transition on a newline where `space_to_newline` ends a piece at the last one.
+    /// Mark 0 is set after it, whether it begins the run of white space or continues it.
     fn begin_newline(&self) -> PieceTransition {
         (PieceState::Space { newline: true, after: 0, last: CharSet::NEWLINE }, Actions::SET_MARK_0)
     }
@@ -217,7 +217,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind letters.
+    /// Reads a character behind letters. `tail` is the end of the word so far.
     fn step_word(&self, tail: WordTail, symbol: Symbol) -> PieceTransition {
         let release_capitals = match tail {
             WordTail::CaselessUpper => Actions::CUT_MARK_0,
@@ -255,7 +255,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind punctuation.
+    /// Reads a character behind punctuation. The state is `Sign` or `Punctuation`.
     fn step_punctuation(&self, symbol: Symbol) -> PieceTransition {
         match symbol {
             Symbol::Char(atom, _) if self.punctuation_set().intersects(atom) => {
@@ -268,7 +268,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind white space.
+    /// Reads a character behind white space. The arguments are the fields of [`PieceState::Space`].
     fn step_space(
         &self,
         newline: bool,

@@ -74,7 +74,7 @@ impl<'p> PatternParser<'p> {
         self.rest.is_empty().then_some(alternatives)
     }
 
-    /// Consumes `text` if it is next; returns whether it was.
+    /// Consumes `text` if it is next; returns whether it was. Otherwise nothing is consumed.
     fn take(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {

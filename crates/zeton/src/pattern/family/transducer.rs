@@ -1,7 +1,7 @@
 //! Compiles a grammar to a finite-state transducer: a table of states × classes of characters.
 //!
 //! The splitter makes one look-up a character. A cell says which state follows and whether a piece
-//! ends. The table never looks ahead; the ends that a regex engine finds by backtracking are two
+//! ends. The table never looks ahead. The ends that a regex engine finds by backtracking are two
 //! *marks*, positions in the text at which a later transition may cut:
 //!
 //! - Mark 0 stands after the last newline of a run of white space, or after the last letter without

@@ -37,7 +37,8 @@ pub(super) fn check_version(after_start: &str) -> Result<(), Error> {
 }
 
 impl Rules {
-    /// Refuses rules that contradict each other or exceed a limit.
+    /// Refuses rules that contradict each other or exceed a limit. The first fault found is the
+    /// error; the rules are only read.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.check_knobs()?;
         self.check_literals()?;

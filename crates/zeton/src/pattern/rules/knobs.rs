@@ -52,7 +52,7 @@ struct BaseParts {
 }
 
 impl BaseGrammar {
-    /// Returns the published pattern.
+    /// Returns the published pattern. Rules without knobs use it byte for byte.
     fn pattern(self) -> &'static str {
         match self {
             Self::Nanochat => NANOCHAT,
@@ -62,7 +62,8 @@ impl BaseGrammar {
         }
     }
 
-    /// Returns the choices of the grammar.
+    /// Returns the choices of the grammar. `compose_pattern` builds a pattern of them where a knob
+    /// is set.
     fn parts(self) -> BaseParts {
         let nanochat = BaseParts {
             contractions: ContractionStyle::Apart,
@@ -103,7 +104,8 @@ impl BaseGrammar {
 }
 
 impl Rules {
-    /// Returns the pattern that splits the text between matches and runs.
+    /// Returns the pattern that splits the text between matches and runs. The splitter compiles it
+    /// as any other pattern.
     pub(crate) fn to_pattern(&self) -> String {
         let (Some(base), None) = (self.base, &self.pattern) else {
             return self.pattern.clone().unwrap_or_else(|| ONE_PIECE.to_owned());

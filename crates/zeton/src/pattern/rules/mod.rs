@@ -1,8 +1,8 @@
 //! Rules: a split as a plain value, spelled as JSON, accepted wherever a pattern is.
 //!
 //! Rules start from a known grammar, change some of its choices (*knobs*), and add layers that no
-//! regular expression has: literals and regexes cut out before the grammar, runs cut by a lexicon,
-//! and finer cuts within the pieces. For example,
+//! regular expression has. The layers are literals and regexes cut out before the grammar, runs cut
+//! by a lexicon, and finer cuts within the pieces. For example,
 //!
 //! ```text
 //! {"rules":1,"base":"cl100k","case":"words","keep_words":["BRCA1"]}

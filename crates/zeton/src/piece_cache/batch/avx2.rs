@@ -71,7 +71,8 @@ simd_fn! { avx2,
 }
 
 simd_fn! { avx2,
-    /// Returns whether any piece of the appended block has more than [`SHORT_MAX`] bytes.
+    /// Returns whether any piece of the appended block has more than [`SHORT_MAX`] bytes. It reads
+    /// the starts that `append_ends` has written.
     #[inline]
     pub(super) fn has_long_piece(batch: &LookupBatch, cuts: u64) -> bool {
         let count = cuts.count_ones() as usize;

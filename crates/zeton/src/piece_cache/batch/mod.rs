@@ -9,7 +9,7 @@
 //!    queued, each piece once.
 //!
 //! Once [`MIN_MISSES`] distinct pieces are queued, they are looked up in the ring and the
-//! vocabulary, merged in lockstep and cached; then all pending ids are emitted in text order
+//! vocabulary, merged in lockstep and cached. Then all pending ids are emitted in text order
 //! ([`miss_queue`]).
 //!
 //! ```text

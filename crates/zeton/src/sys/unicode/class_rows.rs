@@ -1,7 +1,7 @@
 //! Character classes as bit masks, a row per 64 code points.
 //!
-//! The code points of a row differ only in the last byte of their UTF-8, so a SIMD kernel looks up
-//! all characters of a block that share their leading bytes at once (`split/family/classify`).
+//! The code points of a row differ only in the last byte of their UTF-8. So a SIMD kernel looks up
+//! all characters of a block at once that share their leading bytes (`split/family/classify`).
 //!
 //! Each class is a number of three bits, and a row holds one mask per bit. Bit *n* of a mask
 //! belongs to the code point whose low six bits are *n*. For example, the row of U+00C0 to U+00FF:

@@ -95,7 +95,8 @@ const STEP: usize = size_of::<u64>();
 /// The highest bit of each byte of a word.
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Widens without SIMD, from byte `at` on; returns the number of characters written.
+/// Widens without SIMD, from byte `at` on; returns the number of characters written. It finishes
+/// the text behind the SIMD kernel, or does all of it.
 fn widen_scalar<U: CodeUnit>(mut at: usize, text: &[u8], units: &mut [MaybeUninit<U>]) -> usize {
     let mut count = 0;
     while let Some(step) = text[at..].first_chunk::<{ STEP + 3 }>() {
@@ -159,9 +160,9 @@ fn decode_char([first, second, third, fourth]: [u8; 4]) -> u32 {
 
 /// Widens four characters (a quad) of one to three bytes at once.
 ///
-/// A bit mask of the bytes that start a character determines the lengths of the quad, and the
-/// lengths determine the `pshufb` that moves each character into a 32-bit lane, last byte first.
-/// For example, `aé€b` followed by the start of another character:
+/// A bit mask of the bytes that start a character determines the lengths of the quad. The lengths
+/// determine the `pshufb` that moves each character into a 32-bit lane, last byte first. For
+/// example, `aé€b` followed by the start of another character:
 ///
 /// ```text
 /// bytes     61 C3 A9 E2 82 AC 62 …
@@ -301,7 +302,8 @@ mod avx2 {
     }
 
     simd_fn! { avx2,
-        /// Decodes the quad at `place` of a block.
+        /// Decodes the quad at `place` of a block. `shuffle` is the row of [`SHUFFLES`] for the
+        /// lengths of the quad.
         #[inline]
         fn decode_quad(block: &[u8; BLOCK], place: usize, shuffle: &[u8; VECTOR]) -> [u32; 4] {
             let bytes = &block[place..place + VECTOR];

@@ -47,8 +47,9 @@ use crate::sys::threads::THREADS_MAX;
 const PART_BYTES: usize = 1 << 20;
 
 /// The largest tables of one thread: 256 MiB. Writing tables sorts them, and a stop waits for the
-/// sort. Smaller tables are faster too, because they stay near the CPU's cache: 1 GB of text counts
-/// in 7.9 s with 64 MB of tables and in 9.2 s without a bound (`docs/notes/training.md`).
+/// sort. Smaller tables are faster too, because they stay near the CPU's cache. For example, 1 GB
+/// of text counts in 7.9 s with 64 MB of tables and in 9.2 s without a bound
+/// (`docs/notes/training.md`).
 const TABLES_BYTES_MAX: usize = 1 << 28;
 
 /// Texts of up to this size are counted without checks for a stop, because a check after every

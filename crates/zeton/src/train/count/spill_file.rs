@@ -87,7 +87,8 @@ pub struct CorpusTotals {
 }
 
 impl CorpusTotals {
-    /// Adds a distinct piece with its count.
+    /// Adds a distinct piece with its count. Both writer and reader call it, so that the totals of
+    /// a file can be compared.
     fn add(&mut self, piece: &[u8], count: u64) -> Result<(), Error> {
         self.pieces += 1;
         let bytes = (piece.len() as u64).checked_mul(count);
@@ -169,7 +170,8 @@ pub(super) struct SpillReader<R: Read> {
 }
 
 impl<R: Read> SpillReader<R> {
-    /// Reads the header of a counts file.
+    /// Reads the header of a counts file. No piece is current before the first
+    /// [`SpillReader::advance`].
     pub(super) fn try_new(input: R) -> Result<Self, Error> {
         let mut reader = Self {
             input,

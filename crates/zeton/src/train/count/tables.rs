@@ -218,7 +218,8 @@ impl CountTables {
         merge_sorted(short_and_middle, long)
     }
 
-    /// Removes all pieces; the memory of the slots stays allocated.
+    /// Removes all pieces; the memory of the slots stays allocated. A spill calls it after the
+    /// pieces are written.
     pub(crate) fn clear(&mut self) {
         self.short.clear();
         self.middle.clear();
@@ -376,7 +377,8 @@ fn read_piece(arena: &[u8], offset: u64) -> &[u8] {
     &rest[..length as usize]
 }
 
-/// Merges two sequences in the order of pieces into one.
+/// Merges two sequences in the order of pieces into one. No piece is in both, because its length
+/// chooses the table.
 fn merge_sorted<'a>(
     one: impl Iterator<Item = (PieceBytes<'a>, u64)>,
     other: impl Iterator<Item = (PieceBytes<'a>, u64)>,

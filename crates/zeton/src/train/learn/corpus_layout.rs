@@ -378,7 +378,8 @@ struct CountRuns {
 const CELLS_PER_MARK: u32 = if cfg!(test) { 4 } else { 128 };
 
 impl CountRuns {
-    /// Indexes runs in the order of their positions.
+    /// Indexes runs in the order of their positions. `cells` is the number of cells, which decides
+    /// the number of marks.
     fn new(mut runs: Vec<(u32, u64)>, cells: usize) -> Self {
         runs.push((u32::MAX, 0));
         let mut run = 0;
@@ -420,7 +421,8 @@ impl CountCursor<'_> {
         self.count
     }
 
-    /// Moves to the run of a position, from the nearest mark before it.
+    /// Moves to the run of a position, from the nearest mark before it. `count_at` calls it when
+    /// the current run ends.
     #[inline]
     fn seek(&mut self, position: u32) {
         let CountRuns { runs, marks } = self.counts;

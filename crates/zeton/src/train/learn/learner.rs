@@ -128,7 +128,8 @@ impl<'l, C: TokenCell> Learner<'l, C> {
         Ok(())
     }
 
-    /// Records the merge of the best pair and adds its token to the vocabulary.
+    /// Records the merge of the best pair and adds its token to the vocabulary. The corpus is not
+    /// touched; it returns the new token's index.
     fn add_token(&mut self, best: &PairEntry, learned: &mut LearnedMerges) -> Result<u32, Error> {
         let [left, right] = [best.pair.left(), best.pair.right()].map(|part| self.tokens.id(part));
         if learned.merges.len().is_multiple_of(SHOW_EVERY) {
@@ -139,7 +140,8 @@ impl<'l, C: TokenCell> Learner<'l, C> {
         self.tokens.add(best.pair)
     }
 
-    /// Replaces a pair by its new token in the corpus, and updates the index.
+    /// Replaces a pair by its new token in the corpus, and updates the index. It is the part of a
+    /// merge that takes the time.
     fn replace(&mut self, best: &PairEntry, new_token: u32) -> Result<(), Error> {
         let Self { corpus, tokens, index, new_pairs, stop_check, .. } = self;
         let replacement = PairReplacement { pair: best.pair, new_token };

@@ -122,7 +122,8 @@ impl NewPairs {
         Ok(())
     }
 
-    /// Sums up the count and the number of positions of each neighbour.
+    /// Sums up the count and the number of positions of each neighbour. It writes `sums` and
+    /// `touched`, and no part of the index.
     fn sum_neighbours<C: TokenCell>(
         &mut self,
         neighbours: &[C],

@@ -106,7 +106,8 @@ impl<'v> TrainingTokens<'v> {
         &self.lengths
     }
 
-    /// Returns the id of the token with an index.
+    /// Returns the id of the token with an index. Only the result of training has ids; the learner
+    /// works with indices.
     pub(super) fn id(&self, token: u32) -> Id {
         let first_new = self.len() - self.merged_pairs.len();
         match &self.initial {

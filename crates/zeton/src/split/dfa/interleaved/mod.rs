@@ -348,7 +348,8 @@ impl ScanWindow {
         self.actions[..here].iter().rposition(|action| action & set != 0)
     }
 
-    /// Carries out the cuts at accepting positions that the action of a byte demands.
+    /// Carries out the cuts at accepting positions that the action of a byte demands. It sets the
+    /// bit of `CUT` there, before a rescan overwrites this byte's action.
     fn cut_at_accepts(&mut self, here: usize) {
         for cut in DfaAction::CUT_AT_ACCEPT.map(|cut| self.actions[here] & cut) {
             if let Some(accept) = self.last_accept(here, cut) {
@@ -357,7 +358,8 @@ impl ScanWindow {
         }
     }
 
-    /// Turns the actions of the bytes before `end` into masks of cuts.
+    /// Turns the actions of the bytes before `end` into masks of cuts. It reads `actions` and
+    /// writes `cuts`.
     fn collect_cuts(&mut self, end: usize) {
         match self.level.kind() {
             // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.

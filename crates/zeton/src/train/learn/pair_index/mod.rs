@@ -288,7 +288,8 @@ impl PairIndex {
         Ok(())
     }
 
-    /// Moves the live lists together, and drops the lists of pairs below `count_min`.
+    /// Moves the live lists together, and drops the lists of pairs below `count_min`. It writes the
+    /// current count to each entry of the heap, so that none is outdated.
     fn compact(&mut self, stop_check: &mut StopCheck<'_>) -> Result<(), Error> {
         let mut entries = mem::take(&mut self.heap).into_vec();
         for entry in &mut entries {
