@@ -28,7 +28,7 @@ impl BpeModel {
     /// Derives the pair table and the char bridges of a vocabulary.
     ///
     /// It takes most of the time of loading a tokenizer without an image. A vocabulary of at least
-    /// [`PARALLEL_TOKENS_MIN`] tokens uses up to three threads, which end with the call.
+    /// 16,384 tokens uses up to three threads, which end with the call.
     #[must_use]
     pub fn new(vocab: Vocab) -> Self {
         let (pairs, bridges) = find_pairs_and_bridges(&vocab);

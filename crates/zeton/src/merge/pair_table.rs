@@ -241,7 +241,7 @@ pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
     /// Returns the pair and its merged id.
     fn unpack(self) -> ((Id, Id), Id);
     /// Returns the bits that `CuckooTable::query` hashes, of an integer packed with a merged id of
-    /// zero: left and right id, whatever the width.
+    /// zero: left and right id, in entries of both widths.
     fn hash_key(self) -> u64;
     /// Returns the merged id of the entry that has this pair, or `Id::MAX` if none has. `pair` is
     /// packed with a merged id of zero.
