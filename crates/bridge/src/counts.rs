@@ -11,11 +11,11 @@ use zeton::train::count::{CorpusTotals, MemoryBudget, TempFileFactory, hold_out,
 use zeton::train::learn::{LearnOptions, LearnedMerge, ValidationSet, learn};
 use zeton::{Id, Splitter};
 
-use crate::engine::TokenizerCore;
+use crate::construct::splitter;
 use crate::errors::raise;
-use crate::make::splitter;
+use crate::progress::{give_back, watch};
 use crate::text::HeldText;
-use crate::watch::{give_back, watch};
+use crate::tokenizer_core::TokenizerCore;
 
 /// Texts to count, as bytes: made in the thread that reads them, while others are counted.
 #[pyclass(frozen, module = "zeton._engine")]

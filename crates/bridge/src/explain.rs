@@ -6,9 +6,9 @@ use zeton::Id;
 use zeton::encode::explain::MergeTrace;
 use zeton::encode::offsets;
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::text::Characters;
+use crate::tokenizer_core::TokenizerCore;
 
 /// Where the left part of a join begins, where it ends, where the right part ends; the ids of both,
 /// and of what they become.

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
+use crate::tokenizer_core::TokenizerCore;
 
 /// Reads the bytes of a `.zeton` file with the image in an open file, which is given by its number;
 /// None if that is damaged, or was made by another engine or of another file.

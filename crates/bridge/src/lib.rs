@@ -1,8 +1,8 @@
 //! The engine for Python: convert, release the GIL, call, convert. No loop over tokens lives here
 //! that the engine could run, and no policy that the Python face could hold.
 
+mod construct;
 mod counts;
-mod engine;
 mod errors;
 mod explain;
 mod ids;
@@ -10,14 +10,14 @@ mod image;
 mod layout;
 mod limits;
 mod locate;
-mod make;
 mod phrases;
 mod pieces;
+mod progress;
 mod search;
 mod streaming;
 mod text;
 mod tiktoken;
-mod watch;
+mod tokenizer_core;
 mod zstd;
 
 use pyo3::prelude::*;
@@ -26,9 +26,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::counts::{Counter, Counts, Merges, Texts};
+    use super::construct::{
+        check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials,
+    };
     #[pymodule_export]
-    use super::engine::TokenizerCore;
+    use super::counts::{Counter, Counts, Merges, Texts};
     #[pymodule_export]
     use super::explain::{explain, explain_piece};
     #[pymodule_export]
@@ -37,8 +39,6 @@ mod _engine {
     use super::limits::{find_chunks, fit_end, fit_start};
     #[pymodule_export]
     use super::locate::{encode_with_places, find_completions, heal, place_ids};
-    #[pymodule_export]
-    use super::make::{check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials};
     #[pymodule_export]
     use super::phrases::{PhraseFinder, spell_phrase};
     #[pymodule_export]
@@ -51,6 +51,8 @@ mod _engine {
     use super::tiktoken::{
         encode_broken, encode_piece, encode_unsettled, find_special, find_token,
     };
+    #[pymodule_export]
+    use super::tokenizer_core::TokenizerCore;
     #[pymodule_export]
     use super::zstd::ZstdReader;
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

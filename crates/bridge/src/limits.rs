@@ -6,9 +6,9 @@ use pyo3::types::{PyInt, PyString};
 use zeton::limits::{Border, Fit};
 use zeton::{AllowedSpecials, Error};
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::text::{Characters, Text, part_of};
+use crate::tokenizer_core::TokenizerCore;
 
 /// Characters of a `str` that are looked at first, at least, and for each id.
 const CHARACTERS_MIN: usize = 1 << 12;

@@ -5,9 +5,9 @@ use pyo3::types::{PyBytes, PyList};
 use zeton::encode::offsets;
 use zeton::{Error, Id, Tokenizer};
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::text::{Characters, Text};
+use crate::tokenizer_core::TokenizerCore;
 
 /// Where each id begins and ends.
 type Places = Vec<(usize, usize)>;

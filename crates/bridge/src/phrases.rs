@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use zeton::phrases::{self, Number, Occurrence};
 use zeton::{Id, Tokenizer};
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::ids;
 use crate::text::HeldText;
+use crate::tokenizer_core::TokenizerCore;
 
 /// The starts, the core and the ends of all sequences that spell a phrase.
 type Spelled = (Vec<Vec<Id>>, Vec<Id>, Vec<Vec<Id>>);

@@ -5,10 +5,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyList;
 use zeton::encode::offsets;
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
 use crate::ids;
 use crate::text::Characters;
+use crate::tokenizer_core::TokenizerCore;
 
 /// Encodes pieces, each on its own.
 #[pyfunction]

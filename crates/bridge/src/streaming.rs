@@ -8,11 +8,11 @@ use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 use zeton::Id;
 use zeton::streaming::{self, Broken, Options};
 
-use crate::engine::{DETACH_BYTES, TokenizerCore, threads_or_all};
 use crate::errors::raise;
 use crate::ids::{self, Array};
 use crate::limits::ids_max;
 use crate::text::Text;
+use crate::tokenizer_core::{DETACH_BYTES, TokenizerCore, threads_or_all};
 
 /// Bytes of all stops together: each id is looked through for all of them.
 const STOPS_BYTES_MAX: usize = 1 << 14;

@@ -5,8 +5,8 @@ use pyo3::types::{PyBytes, PyString};
 use zeton::Id;
 use zeton::merge::{MergeBuffers, merge};
 
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
+use crate::tokenizer_core::TokenizerCore;
 
 /// Returns the first of these specials in a text as it stands: lone surrogates are not joined.
 #[pyfunction]

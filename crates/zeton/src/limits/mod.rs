@@ -6,7 +6,7 @@
 
 mod borders;
 mod chunks;
-mod piece_run;
+mod run_counter;
 mod truncate_end;
 mod truncate_start;
 

@@ -1,6 +1,6 @@
 //! The longest beginning of a text that fits.
 
-use super::piece_run::Run;
+use super::run_counter::Run;
 use super::{ASKED_BYTES, Anchor, BYTES_PER_ID, Border, Fit, TRIED_ALL};
 use crate::encode::segments::{Segment, Segments};
 use crate::sys::error::Error;

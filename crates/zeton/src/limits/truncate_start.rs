@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::piece_run::Run;
+use super::run_counter::Run;
 use super::{ASKED_BYTES, Anchor, BYTES_PER_ID, Border, Fit, TRIED_ALL};
 use crate::encode::refuse_too_long;
 use crate::sys::error::Error;

@@ -6,9 +6,9 @@
 //! by the bytes of its neighbours. So a phrase is found however it is spelled, whatever was merged across
 //! its ends and also in ids that no encoding would give; [`Spellings`] are those that one gives.
 
-mod spell;
+mod spellings;
 
-pub use spell::{SEQUENCES_MAX, Spellings};
+pub use spellings::{SEQUENCES_MAX, Spellings};
 
 use std::collections::HashMap;
 use std::ops::Range;

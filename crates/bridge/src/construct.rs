@@ -7,9 +7,9 @@ use zeton::storage::tokenizer_file::Notes;
 use zeton::{Error, Id, Splitter, Tokenizer, Vocab};
 
 use crate::counts::Merges;
-use crate::engine::TokenizerCore;
 use crate::errors::raise;
-use crate::watch::give_back;
+use crate::progress::give_back;
+use crate::tokenizer_core::TokenizerCore;
 
 /// Compiles a pattern, or takes the place of the function that it names.
 pub(crate) fn splitter(pattern: &str, by_function: bool) -> Result<Splitter, Error> {
