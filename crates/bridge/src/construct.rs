@@ -1,4 +1,8 @@
-//! What a tokenizer is made of: tokens, merges, a file, or another tokenizer.
+//! Constructors of `TokenizerCore`: from tokens, merges, a file, or another tokenizer.
+//!
+//! Python numbers and names are converted and checked here, and the engine validates the whole. For
+//! example, `from_ranks({b"a": 0, …}, pattern, [("<|end|>", 256)], {})` makes a tokenizer of 256
+//! bytes and one special. An id of -1 raises `VocabError`.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -8,11 +12,11 @@ use zeton::{Error, Id, Splitter, Tokenizer, Vocab};
 
 use crate::counts::Merges;
 use crate::errors::raise;
-use crate::progress::give_back;
+use crate::progress::trim_memory;
 use crate::tokenizer_core::TokenizerCore;
 
-/// Compiles a pattern, or takes the place of the function that it names.
-pub(crate) fn splitter(pattern: &str, by_function: bool) -> Result<Splitter, Error> {
+/// Compiles a pattern. With `by_function`, `pattern` is the name of a Python function that splits.
+pub(crate) fn compile_splitter(pattern: &str, by_function: bool) -> Result<Splitter, Error> {
     match by_function {
         false => Splitter::new(pattern),
         true => Splitter::by_function(pattern)
@@ -20,7 +24,7 @@ pub(crate) fn splitter(pattern: &str, by_function: bool) -> Result<Splitter, Err
     }
 }
 
-/// Makes a tokenizer of tokens and their ids.
+/// Make a tokenizer from tokens and their ids.
 #[pyfunction]
 #[pyo3(signature = (ranks, pattern, specials, notes, by_function=false))]
 pub(crate) fn from_ranks(
@@ -39,12 +43,16 @@ pub(crate) fn from_ranks(
     }
     let specials = read_specials(specials)?;
     let build = || {
-        Tokenizer::new(Vocab::try_from_tokens(tokens)?, splitter(pattern, by_function)?, specials)
+        Tokenizer::new(
+            Vocab::try_from_tokens(tokens)?,
+            compile_splitter(pattern, by_function)?,
+            specials,
+        )
     };
-    TokenizerCore::of(py, py.detach(build), notes)
+    TokenizerCore::try_from_result(py, py.detach(build), notes)
 }
 
-/// Makes a tokenizer of the first so many merges, the very first of which makes id 256.
+/// Make a tokenizer from the first `count` merges; the first merge makes id 256.
 #[pyfunction]
 #[pyo3(signature = (merges, count, pattern, specials, notes, by_function=false))]
 pub(crate) fn from_merges(
@@ -59,14 +67,18 @@ pub(crate) fn from_merges(
     let specials = read_specials(specials)?;
     let merges = merges.get().0.iter().take(count).map(|merge| (merge.left, merge.right));
     let merges: Vec<_> = merges.collect();
-    give_back(py);
+    trim_memory(py);
     let build = || {
-        Tokenizer::new(Vocab::try_from_merges(&merges)?, splitter(pattern, by_function)?, specials)
+        Tokenizer::new(
+            Vocab::try_from_merges(&merges)?,
+            compile_splitter(pattern, by_function)?,
+            specials,
+        )
     };
-    TokenizerCore::of(py, py.detach(build), notes)
+    TokenizerCore::try_from_result(py, py.detach(build), notes)
 }
 
-/// Reads the bytes of a `.zeton` file.
+/// Make a tokenizer from the bytes of a `.zeton` file.
 #[pyfunction]
 #[pyo3(signature = (file, by_function=false))]
 pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyResult<TokenizerCore> {
@@ -75,10 +87,10 @@ pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyRes
         true => zeton::storage::tokenizer_file::read_by_function,
     };
     let (tokenizer, notes) = py.detach(|| read(file)).map_err(|error| raise(py, &error))?;
-    TokenizerCore::of(py, Ok(tokenizer), notes)
+    TokenizerCore::try_from_result(py, Ok(tokenizer), notes)
 }
 
-/// Returns the same tokens and pattern with other specials.
+/// Make a tokenizer with the tokens and the pattern of another one, and new specials.
 #[pyfunction]
 pub(crate) fn with_specials(
     py: Python<'_>,
@@ -89,22 +101,23 @@ pub(crate) fn with_specials(
     let specials = read_specials(specials)?;
     let tokenizer = &engine.get().tokenizer;
     let (vocab, splitter) = (tokenizer.vocab().clone(), tokenizer.splitter().clone());
-    TokenizerCore::of(py, Tokenizer::new(vocab, splitter, specials), notes)
+    TokenizerCore::try_from_result(py, Tokenizer::new(vocab, splitter, specials), notes)
 }
 
-/// Checks rules, as they are spelled; returns the pattern that says the same, if there is one.
+/// Check rules in their text form, and return the equivalent pattern if there is one.
 #[pyfunction]
 pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<String>> {
     let splitter = py.detach(|| Splitter::new(spelled)).map_err(|error| raise(py, &error))?;
     Ok(splitter.is_plain().then(|| splitter.grammar_pattern().to_owned()))
 }
 
-/// Returns the script of each character, by its name in Unicode.
+/// Return the Unicode script of each character, by name.
 #[pyfunction]
 pub(crate) fn scripts_of(text: &str) -> Vec<&'static str> {
     text.chars().map(zeton::sys::unicode::script_name).collect()
 }
 
+/// Reads an id; the engine refuses one that is out of range.
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
     let number = match id.extract::<i128>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => i128::MAX,
@@ -113,6 +126,7 @@ fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
     Id::try_from(number).map_err(|_| raise(id.py(), &Error::IdOutOfRange { id: number }))
 }
 
+/// Reads names and ids of specials.
 fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id, String)>> {
     specials.into_iter().map(|(name, id)| Ok((read_id(&id)?, name))).collect()
 }

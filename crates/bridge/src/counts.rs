@@ -1,4 +1,16 @@
-//! Training for Python: texts become counts, counts become merges.
+//! `Counter`, `Counts` and `Merges`: training for Python.
+//!
+//! ```text
+//! texts ── Texts ── Counter.add ──▶ Counter ── finish ──▶ RawCounts ── learn ──▶ RawMerges
+//!                     │                                     ▲  │
+//!                     └ memory full: temporary files        │  └ write ──▶ counts file
+//!                                                           └─ read ◀──────────┘
+//! ```
+//!
+//! For example, the text "low lower" counts the pieces `low` and ` lower` once each. Its merges
+//! come back as tuples of two ids and a count, for example `(108, 111, 2)` for `l` and `o`.
+//!
+//! All long calls run on a thread of their own, with progress reports and Ctrl-C.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -11,36 +23,37 @@ use zeton::train::count::{CorpusTotals, MemoryBudget, TempFileFactory, hold_out,
 use zeton::train::learn::{LearnOptions, LearnedMerge, ValidationSet, learn};
 use zeton::{Id, Splitter};
 
-use crate::construct::splitter;
+use crate::construct::compile_splitter;
 use crate::errors::raise;
-use crate::progress::{give_back, watch};
-use crate::text::HeldText;
+use crate::progress::{run_with_progress, trim_memory};
+use crate::text::OwnedText;
 use crate::tokenizer_core::TokenizerCore;
 
-/// Texts to count, as bytes: made in the thread that reads them, while others are counted.
+/// Texts to count, as bytes; a thread that reads a corpus makes them while others are counted.
 #[pyclass(frozen, module = "zeton._engine")]
-pub(crate) struct Texts(Vec<HeldText>);
+pub(crate) struct Texts(Vec<OwnedText>);
 
 #[pymethods]
 impl Texts {
     #[new]
-    fn new(texts: Vec<HeldText>) -> Self {
+    fn new(texts: Vec<OwnedText>) -> Self {
         Self(texts)
     }
 }
 
-/// Counts the pieces of a corpus, and apart from them those of a share that is held out.
+/// A counter of the pieces of a corpus, with separate counts for a held-out share of it.
 #[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Counter {
     splitter: Splitter,
     held_out: f64,
-    /// None once it has finished, or a failed batch has left the counts incomplete.
+    /// The counters of the corpus and of the held-out share. `None` after the end, or after a batch
+    /// that failed and left the counts incomplete.
     counters: Mutex<Option<[zeton::Counter; 2]>>,
 }
 
 #[pymethods]
 impl Counter {
-    /// Makes a counter; what does not fit `memory` bytes goes to files in `folder`.
+    /// Make a counter; counts above `memory` bytes go to temporary files in `folder`.
     #[new]
     #[pyo3(signature = (pattern, threads, memory, folder, held_out, by_function=false))]
     fn new(
@@ -52,11 +65,11 @@ impl Counter {
         held_out: f64,
         by_function: bool,
     ) -> PyResult<Self> {
-        let splitter = splitter(pattern, by_function).map_err(|error| raise(py, &error))?;
+        let splitter = compile_splitter(pattern, by_function).map_err(|error| raise(py, &error))?;
         let make = |threads, share: f64| {
             let budget = memory.map(|memory| MemoryBudget {
                 memory_max: (memory as f64 * share) as usize,
-                temp_file: files_in(folder.clone()),
+                temp_file: temp_files_in(folder.clone()),
             });
             zeton::Counter::new(splitter.clone(), threads, budget)
         };
@@ -64,11 +77,11 @@ impl Counter {
         Ok(Self { splitter, held_out, counters })
     }
 
-    /// Counts more texts, each so many times.
+    /// Count more texts, each `weight` times.
     fn add(&self, py: Python<'_>, texts: &Bound<'_, Texts>, weight: u64) -> PyResult<()> {
         let texts = &texts.get().0;
-        let mut counters = self.take()?;
-        let counters = watch(py, None, |progress| {
+        let mut counters = self.take_counters()?;
+        let counters = run_with_progress(py, None, |progress| {
             let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
             let [corpus, held] = hold_out(&self.splitter, texts, self.held_out, progress)?;
             counters[0].add(&corpus, weight, progress)?;
@@ -79,20 +92,20 @@ impl Counter {
         Ok(())
     }
 
-    /// Counts more texts that Python has split, each so many times: these are the lengths of pieces.
+    /// Count more texts that Python has split, given with the lengths of their pieces.
     fn add_pieces(
         &self,
         py: Python<'_>,
         texts: Vec<(PyBackedBytes, Vec<usize>)>,
         weight: u64,
     ) -> PyResult<()> {
-        let ended = |(text, lengths): (PyBackedBytes, Vec<usize>)| {
-            ends(&lengths, text.len()).map(|ends| (text, ends))
+        let with_ends = |(text, lengths): (PyBackedBytes, Vec<usize>)| {
+            piece_ends(&lengths, text.len()).map(|ends| (text, ends))
         };
-        let texts: Option<Vec<_>> = texts.into_iter().map(ended).collect();
+        let texts: Option<Vec<_>> = texts.into_iter().map(with_ends).collect();
         let texts = texts.ok_or_else(|| PyValueError::new_err("the pieces are not the text"))?;
-        let mut counters = self.take()?;
-        let counters = watch(py, None, |progress| {
+        let mut counters = self.take_counters()?;
+        let counters = run_with_progress(py, None, |progress| {
             for (text, ends) in &texts {
                 let held_out = usize::from(!is_counted(text, self.held_out));
                 counters[held_out].add_pieces(text, ends, weight, progress)?;
@@ -103,35 +116,37 @@ impl Counter {
         Ok(())
     }
 
-    /// Returns how many pieces are in memory, some perhaps once for each thread, and their bytes.
+    /// Return the number of pieces in memory, some once for each thread, and their bytes.
     fn held(&self) -> (usize, usize) {
         let counters = self.counters.lock().expect("no holder panics");
         counters.as_ref().map_or((0, 0), |[corpus, _]| corpus.buffered())
     }
 
-    /// Returns how much of a text may be counted on its own, whatever follows it.
+    /// Return the length of the longest prefix of a text whose pieces no later text can change.
     fn last_safe_cut(&self, py: Python<'_>, text: &[u8]) -> usize {
         py.detach(|| self.splitter.last_safe_cut(text).unwrap_or(0))
     }
 
-    /// BoundarySink counting; returns the counts of so many texts, and those of what was held out.
+    /// End counting, and return the counts of the corpus of `texts` texts and of the held-out
+    /// share.
     fn finish(&self, py: Python<'_>, texts: u64) -> PyResult<(Counts, Counts)> {
-        let [corpus, held] = self.take()?;
-        watch(py, None, |progress| {
+        let [corpus, held] = self.take_counters()?;
+        run_with_progress(py, None, |progress| {
             Ok((Counts(corpus.finish(texts, progress)?), Counts(held.finish(0, progress)?)))
         })
     }
 }
 
 impl Counter {
-    fn take(&self) -> PyResult<[zeton::Counter; 2]> {
+    /// Takes the counters for a batch; a batch that succeeds puts them back.
+    fn take_counters(&self) -> PyResult<[zeton::Counter; 2]> {
         let counters = self.counters.lock().expect("no holder panics").take();
         counters.ok_or_else(|| PyRuntimeError::new_err("this counter has finished"))
     }
 }
 
-/// Returns where pieces of these lengths end; `None` if together they have not so many bytes.
-fn ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
+/// Returns the ends of pieces with these lengths; `None` if their sum is not `bytes`.
+fn piece_ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
     let mut end = 0_usize;
     let ends = lengths.iter().filter(|length| **length > 0).map(|length| {
         end = end.checked_add(*length)?;
@@ -141,19 +156,19 @@ fn ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
     (end == bytes).then_some(ends)
 }
 
-/// Makes files that nobody else sees, and that are gone when they are closed.
-fn files_in(folder: PathBuf) -> TempFileFactory {
+/// Makes files without a name, which the system removes when they are closed.
+fn temp_files_in(folder: PathBuf) -> TempFileFactory {
     Box::new(move || tempfile::tempfile_in(&folder))
 }
 
-/// Merges that were learned: as objects of Python's they would take more memory than the learner.
+/// Learned merges; as Python objects they would take more memory than the learner.
 #[pyclass(frozen, module = "zeton._engine", name = "RawMerges")]
 #[derive(Default)]
 pub(crate) struct Merges(pub(crate) Vec<LearnedMerge>);
 
 #[pymethods]
 impl Merges {
-    /// Makes no merges, to begin with.
+    /// Make an empty list of merges.
     #[new]
     fn new() -> Self {
         Self::default()
@@ -163,7 +178,7 @@ impl Merges {
         self.0.len()
     }
 
-    /// Returns the first so many merges: two ids each, and how often they stood side by side.
+    /// Return the first `count` merges: two ids and their count, at the moment of the merge.
     fn first(&self, count: usize) -> Vec<(Id, Id, u64)> {
         self.0.iter().take(count).map(|merge| (merge.left, merge.right, merge.count)).collect()
     }
@@ -175,19 +190,19 @@ pub(crate) struct Counts(zeton::Counts);
 
 #[pymethods]
 impl Counts {
-    /// Reads counts files and merges them; `folder` has room for the merged one.
+    /// Read counts files and merge them; the merged counts lie in a temporary file in `folder`.
     #[staticmethod]
     fn read(py: Python<'_>, paths: Vec<PathBuf>, folder: PathBuf) -> PyResult<Self> {
-        let temp_file = files_in(folder);
+        let temp_file = temp_files_in(folder);
         let read =
             |progress: &_| zeton::Counts::read(paths.iter().map(File::open), &temp_file, progress);
-        watch(py, None, read).map(Self)
+        run_with_progress(py, None, read).map(Self)
     }
 
-    /// Writes the counts file, to the disk and not only to the system.
+    /// Write the counts file, and wait until the disk has it.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let file = File::create(path)?;
-        watch(py, None, |progress| self.0.write(&file, progress))?;
+        run_with_progress(py, None, |progress| self.0.write(&file, progress))?;
         Ok(py.detach(|| file.sync_all())?)
     }
 
@@ -196,31 +211,31 @@ impl Counts {
         self.0.pattern()
     }
 
-    /// Returns how many distinct pieces, bytes and texts there are.
+    /// The number of distinct pieces, of bytes and of texts.
     #[getter]
     fn totals(&self) -> (u64, u64, u64) {
         let CorpusTotals { pieces, bytes, texts } = self.0.totals();
         (pieces, bytes, texts)
     }
 
-    /// Returns the pieces that occur most often, with their counts.
+    /// Return the `count` most frequent pieces with their counts.
     fn most_common(&self, py: Python<'_>, count: usize) -> PyResult<Vec<(Vec<u8>, u64)>> {
-        watch(py, None, |progress| self.0.most_common(count, progress))
+        run_with_progress(py, None, |progress| self.0.most_common(count, progress))
     }
 
-    /// Returns how many tokens a tokenizer makes of the corpus.
+    /// Return the number of tokens of the corpus by a tokenizer.
     fn tokens(&self, py: Python<'_>, engine: &Bound<'_, TokenizerCore>) -> PyResult<u64> {
         let model = engine.get().tokenizer.model();
-        watch(py, None, |progress| self.0.tokens(model, progress))
+        run_with_progress(py, None, |progress| self.0.tokens(model, progress))
     }
 
-    /// Learns merges; `report` is called with the number learned so far, the latest token, and the
-    /// tokens of what is held out, which are counted after so many merges each, and after the last.
+    /// Learn merges, and return them with the number of ties and the pieces that were left out.
     ///
-    /// Returns the merges, how many were chosen among equals, and how many pieces were left out with
-    /// how many occurrences.
-    #[allow(clippy::too_many_arguments, reason = "the Python face names each")]
-    #[allow(clippy::type_complexity, reason = "as above")]
+    /// `report` is called with the number of merges so far, the latest token, and the token counts
+    /// of the held-out share. `held_out` is its counts and the numbers of merges after which they
+    /// are measured. Pieces that were left out are a number of pieces and of occurrences.
+    #[allow(clippy::too_many_arguments, reason = "the Python package passes each by name")]
+    #[allow(clippy::type_complexity, reason = "the Python package names the parts")]
     fn learn(
         &self,
         py: Python<'_>,
@@ -243,8 +258,8 @@ impl Counts {
                 .map(|(counts, measure_after)| ValidationSet { pieces: &counts.0, measure_after }),
             ..LearnOptions::new(merges_max)
         };
-        give_back(py);
-        let learned = watch(py, report, |progress| learn(&self.0, &options, progress))?;
+        trim_memory(py);
+        let learned = run_with_progress(py, report, |progress| learn(&self.0, &options, progress))?;
         Ok((Merges(learned.merges), learned.ties, learned.left_out))
     }
 }

@@ -1,9 +1,12 @@
-//! A refusal of the engine becomes an exception of `zeton.errors`.
+//! Errors of the engine become exceptions of `zeton.errors`.
+//!
+//! The kind of an error chooses the class, and the message stays. For example, `Error::UnknownId`
+//! is of kind `Id` and raises `IdError: id 300000 is not in the vocabulary; …`.
 
 use pyo3::prelude::*;
 use zeton::{Error, ErrorKind};
 
-/// Makes the exception for a refusal.
+/// Makes the exception of an error, or the exception that prevented that.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Vocab => "VocabError",

@@ -1,4 +1,8 @@
-//! How a text becomes its ids, for Python.
+//! `explain`: the pieces of a text, their rules and their merges, for Python.
+//!
+//! For example, " zeton" by cl100k is one piece of six bytes with four merges: `on`, `et`, ` z` and
+//! `eton`. The first of them is the tuple `(4, 5, 6, 78, 77, 263)`: the left part is byte 4, the
+//! right part byte 5, and the ids 78 and 77 become 263.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -7,61 +11,62 @@ use zeton::encode::explain::MergeTrace;
 use zeton::encode::offsets;
 
 use crate::errors::raise;
-use crate::text::Characters;
+use crate::text::StrictText;
 use crate::tokenizer_core::TokenizerCore;
 
-/// Where the left part of a join begins, where it ends, where the right part ends; the ids of both,
-/// and of what they become.
-type Join = (usize, usize, usize, Id, Id, Id);
+/// A merge: the start and the end of the left part, the end of the right part, both ids, and the id
+/// of the merged token.
+type MergeTuple = (usize, usize, usize, Id, Id, Id);
 
-/// The ids of a piece, whether it was taken whole, and each join.
-type Told = (Vec<Id>, bool, Vec<Join>);
+/// The ids of a piece, whether it is one token without merging, and its merges.
+type TraceTuple = (Vec<Id>, bool, Vec<MergeTuple>);
 
-/// Its bytes, where it begins and ends, its rule, and how it becomes ids.
-type Piece<'py> = (Bound<'py, PyBytes>, usize, usize, String, Told);
+/// A piece: its bytes, start, end, rule and merges.
+type PieceTuple<'py> = (Bound<'py, PyBytes>, usize, usize, String, TraceTuple);
 
-/// Returns the pieces of a text with all that makes ids of them; places in characters or in bytes.
+/// Return the pieces of a text with their rules and merges; positions in characters or in bytes.
 #[pyfunction]
 pub(crate) fn explain<'py>(
     py: Python<'py>,
     engine: &Bound<'py, TokenizerCore>,
-    text: Characters<'_>,
+    text: StrictText<'_>,
     specials: Option<&Bound<'py, PyAny>>,
     characters: bool,
-) -> PyResult<Vec<Piece<'py>>> {
+) -> PyResult<Vec<PieceTuple<'py>>> {
     let engine = engine.get();
-    let (allowed, text) = (engine.allowed(py, specials)?, text.0.bytes());
+    let (allowed, text) = (engine.allow_specials(py, specials)?, text.0.bytes());
     let explained = py.detach(|| {
         let pieces = engine.tokenizer.explain(text, &allowed)?;
-        let mut places: Vec<_> = pieces.iter().map(|piece| piece.place.clone()).collect();
+        let mut ranges: Vec<_> = pieces.iter().map(|piece| piece.place.clone()).collect();
         if characters {
-            offsets::convert_to_char_ranges(text, &mut places);
+            offsets::convert_to_char_ranges(text, &mut ranges);
         }
-        Ok((pieces, places))
+        Ok((pieces, ranges))
     });
-    let (pieces, places) = explained.map_err(|error| raise(py, &error))?;
-    let pieces = pieces.into_iter().zip(places).map(|(piece, place)| {
+    let (pieces, ranges) = explained.map_err(|error| raise(py, &error))?;
+    let pieces = pieces.into_iter().zip(ranges).map(|(piece, range)| {
         let content = PyBytes::new(py, &text[piece.place]);
-        (content, place.start, place.end, piece.rule, told(piece.trace))
+        (content, range.start, range.end, piece.rule, trace_tuple(piece.trace))
     });
     Ok(pieces.collect())
 }
 
-/// Returns how one piece becomes ids.
+/// Return the ids of one piece with its merges.
 #[pyfunction]
 pub(crate) fn explain_piece(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
     piece: &[u8],
-) -> PyResult<Told> {
+) -> PyResult<TraceTuple> {
     let tokenizer = &engine.get().tokenizer;
     let merged = py.detach(|| tokenizer.explain_piece(piece));
-    merged.map(told).map_err(|error| raise(py, &error))
+    merged.map(trace_tuple).map_err(|error| raise(py, &error))
 }
 
-fn told(merged: MergeTrace) -> Told {
-    let joins = merged.joins.into_iter();
+/// Converts a merge trace.
+fn trace_tuple(trace: MergeTrace) -> TraceTuple {
+    let joins = trace.joins.into_iter();
     let joins =
         joins.map(|join| (join.start, join.middle, join.end, join.left, join.right, join.id));
-    (merged.ids, merged.is_whole, joins.collect())
+    (trace.ids, trace.is_whole, joins.collect())
 }

@@ -1,4 +1,22 @@
-//! Ids to and from Python.
+//! Ids from Python, and ids to Python.
+//!
+//! Ids come in as lists, arrays or any other iterable, and go out as lists or NumPy arrays:
+//!
+//! ```text
+//! in    list of ints            read in place, 256 at a time      ObjectLayout::read_ids
+//!       array of NumPy          the buffer, 256 at a time         PyUntypedBuffer
+//!       other, for example
+//!       a tensor, a generator   `tolist`, then one by one         read_one
+//! out   list                    ready-made ints                   ListMaker
+//!       array, up to 16,384     copied                            make_array
+//!       array, longer           the vector becomes the array      make_array
+//! ```
+//!
+//! For example, `[9906, 1917]` is read in place by one call. `[9906, True]` is not, because `True`
+//! is a bool, so Python's calls read it.
+//!
+//! Cost: 3.5 to 4.0 ns for an item of a list (`docs/notes/python-boundary.md`); an array of the ids
+//! of "hello world" takes 262 ns in all (`docs/notes/latency.md`).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,29 +30,30 @@ use pyo3::types::{PyInt, PyList, PyType};
 use zeton::{Error, Id};
 
 use crate::errors::raise;
-use crate::layout::Layout;
+use crate::layout::ObjectLayout;
 
-/// Ids that are read before they are used.
-const READ_AT_ONCE: usize = 1 << 8;
+/// Ids of a block that is read before it is used: 1 KiB on the stack. Not measured.
+const BLOCK_IDS: usize = 1 << 8;
 
-/// Hands on the ids of a plain list or array, some at a time and with how many are left, and says
-/// whether all went well.
+/// Calls `visit` with blocks of the ids of a plain list or array, and with the number of ids from
+/// each block on. Returns whether all ids were read.
 ///
-/// Where it did not, as for an item that is no plain int, [`read`] does it again and knows why.
-pub(crate) fn hand_on(
+/// After false, for example for an item that is not an int, [`read`] starts again and reports the
+/// reason.
+pub(crate) fn visit_blocks(
     object: &Bound<'_, PyAny>,
-    mut take: impl FnMut(&[Id], usize) -> Result<(), Error>,
+    mut visit: impl FnMut(&[Id], usize) -> Result<(), Error>,
 ) -> PyResult<bool> {
     let Ok(list) = object.cast_exact::<PyList>() else {
-        return Ok(is_plain_array(object)? && hand_on_array(object, take));
+        return Ok(is_plain_array(object)? && visit_array_blocks(object, visit));
     };
-    let Some(layout) = Layout::known(object.py()) else { return Ok(false) };
-    let (mut ids, mut start) = ([0; READ_AT_ONCE], 0);
-    while let Some((count, left)) = layout.read(list, start, &mut ids) {
+    let Some(layout) = ObjectLayout::detect(object.py()) else { return Ok(false) };
+    let (mut ids, mut start) = ([0; BLOCK_IDS], 0);
+    while let Some((count, left)) = layout.read_ids(list, start, &mut ids) {
         if count == 0 {
             return Ok(true);
         }
-        if take(&ids[..count], left).is_err() {
+        if visit(&ids[..count], left).is_err() {
             break;
         }
         start += count;
@@ -42,75 +61,82 @@ pub(crate) fn hand_on(
     Ok(false)
 }
 
-/// As [`hand_on`], for an array of one dimension and one stretch of memory.
-fn hand_on_array(
+/// Calls `visit` with blocks of the ids of an array, as [`visit_blocks`] does. Returns false for an
+/// array that is not one row of memory in native byte order.
+fn visit_array_blocks(
     object: &Bound<'_, PyAny>,
-    take: impl FnMut(&[Id], usize) -> Result<(), Error>,
+    visit: impl FnMut(&[Id], usize) -> Result<(), Error>,
 ) -> bool {
-    fn numbers<T: Element + TryInto<Id>>(
+    fn visit_numbers<T: Element + TryInto<Id>>(
         py: Python<'_>,
         buffer: &PyUntypedBuffer,
-        mut take: impl FnMut(&[Id], usize) -> Result<(), Error>,
+        mut visit: impl FnMut(&[Id], usize) -> Result<(), Error>,
     ) -> Option<()> {
         let numbers = buffer.as_typed::<T>().ok()?.as_slice(py)?;
-        let mut ids = [0; READ_AT_ONCE];
-        for (at, some) in numbers.chunks(READ_AT_ONCE).enumerate() {
-            for (id, number) in ids.iter_mut().zip(some) {
+        let mut ids = [0; BLOCK_IDS];
+        for (at, block) in numbers.chunks(BLOCK_IDS).enumerate() {
+            for (id, number) in ids.iter_mut().zip(block) {
                 *id = number.get().try_into().ok()?;
             }
-            take(&ids[..some.len()], numbers.len() - at * READ_AT_ONCE).ok()?;
+            visit(&ids[..block.len()], numbers.len() - at * BLOCK_IDS).ok()?;
         }
         Some(())
     }
     let Ok(buffer) = PyUntypedBuffer::get(object) else { return false };
-    // A format that names an order of bytes may name the other one.
-    let order = buffer.format().to_bytes().first();
-    if buffer.dimensions() != 1 || order.is_some_and(|order| b"<>!".contains(order)) {
+    if !is_native_row(&buffer) {
         return false;
     }
     let py = object.py();
-    let handed_on = match ElementType::from_format(buffer.format()) {
-        ElementType::UnsignedInteger { bytes: 2 } => numbers::<u16>(py, &buffer, take),
-        ElementType::UnsignedInteger { bytes: 4 } => numbers::<u32>(py, &buffer, take),
-        ElementType::UnsignedInteger { bytes: 8 } => numbers::<u64>(py, &buffer, take),
-        ElementType::SignedInteger { bytes: 4 } => numbers::<i32>(py, &buffer, take),
-        ElementType::SignedInteger { bytes: 8 } => numbers::<i64>(py, &buffer, take),
+    let visited = match ElementType::from_format(buffer.format()) {
+        ElementType::UnsignedInteger { bytes: 2 } => visit_numbers::<u16>(py, &buffer, visit),
+        ElementType::UnsignedInteger { bytes: 4 } => visit_numbers::<u32>(py, &buffer, visit),
+        ElementType::UnsignedInteger { bytes: 8 } => visit_numbers::<u64>(py, &buffer, visit),
+        ElementType::SignedInteger { bytes: 4 } => visit_numbers::<i32>(py, &buffer, visit),
+        ElementType::SignedInteger { bytes: 8 } => visit_numbers::<i64>(py, &buffer, visit),
         _ => None,
     };
-    handed_on.is_some()
+    visited.is_some()
 }
 
-/// Says whether a buffer holds all there is to an array: a masked one has more.
+/// Returns whether a buffer is one contiguous row of numbers in this machine's byte order. A format
+/// that names a byte order, for example `>H`, may name the other one.
+pub(crate) fn is_native_row(buffer: &PyUntypedBuffer) -> bool {
+    let order = buffer.format().to_bytes().first();
+    let names_order = order.is_some_and(|order| b"<>!".contains(order));
+    buffer.is_c_contiguous() && buffer.dimensions() == 1 && !names_order
+}
+
+/// Returns whether the buffer of an array holds all of its content. A masked array has more.
 pub(crate) fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static PLAIN: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static NUMPY_ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = object.get_type();
-    if PLAIN.get(object.py()).is_some_and(|plain| class.is(plain)) {
+    if NUMPY_ARRAY.get(object.py()).is_some_and(|array| class.is(array)) {
         return Ok(true);
     }
     let name = (class.module()?, class.name()?);
     let is = |module: &str, class: &str| name.0 == module && name.1 == class;
     if is("numpy", "ndarray") {
-        let _ = PLAIN.set(object.py(), class.unbind());
+        let _ = NUMPY_ARRAY.set(object.py(), class.unbind());
         return Ok(true);
     }
     Ok(is("array", "array") || is("numpy", "memmap"))
 }
 
-/// Reads the ids of a list, an array, or anything that can be iterated.
+/// Reads the ids of a list, an array, or any other iterable.
 pub(crate) fn read(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<Id>> {
     let mut ids = Vec::new();
-    let take = |some: &[Id], left: usize| {
+    let append = |block: &[Id], left: usize| {
         ids.reserve(left);
-        ids.extend_from_slice(some);
+        ids.extend_from_slice(block);
         Ok(())
     };
-    if hand_on(object, take)? {
+    if visit_blocks(object, append)? {
         return Ok(ids);
     }
     if let Ok(ids) = object.extract::<Vec<Id>>() {
         return Ok(ids);
     }
-    // Arrays of numpy, torch and the standard library have a list to give.
+    // Arrays of NumPy, tensors and `array.array` have `tolist`.
     let object = match object.hasattr("tolist")? {
         true => object.call_method0("tolist")?,
         false => object.clone(),
@@ -118,7 +144,7 @@ pub(crate) fn read(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec
     object.try_iter()?.map(|id| read_one(&id?, vocab_size)).collect()
 }
 
-/// Reads one id; a number that cannot be one is refused like an id that stands for nothing.
+/// Reads one id. An int that is too large or negative is refused like an unknown id.
 pub(crate) fn read_one(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Id> {
     if let Ok(id) = object.extract::<Id>() {
         return Ok(id);
@@ -135,46 +161,53 @@ pub(crate) fn read_one(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult
     }
 }
 
-/// Ids that are kept room for from call to call, on each thread.
-const SPARE_MAX: usize = 1 << 14;
+/// Ids for which each thread keeps a buffer between calls: 64 KiB. Not measured.
+const SPARE_IDS_MAX: usize = 1 << 14;
 
-/// Lends an empty vector; what a text of a few kilobytes needs is there already.
+/// Bytes of text for each id, to reserve a buffer. Not measured; a token has 3 to 5 bytes.
+pub(crate) const TEXT_BYTES_PER_ID: usize = 3;
+
+/// Calls `work` with an empty vector that has room for the ids of a text of `bytes` bytes. Up to
+/// [`SPARE_IDS_MAX`] ids it is the thread's spare buffer.
 #[inline]
-pub(crate) fn with_spare<R>(bytes: usize, work: impl FnOnce(&mut Vec<Id>) -> R) -> R {
+pub(crate) fn with_spare_buffer<R>(bytes: usize, work: impl FnOnce(&mut Vec<Id>) -> R) -> R {
     thread_local! {
         static SPARE: Cell<Vec<Id>> = const { Cell::new(Vec::new()) };
     }
-    // A token has three bytes, or four, or five.
-    let room = bytes / 3 + 2;
-    let mut ids = match room <= SPARE_MAX {
+    // Two more for `prepend` and `append`.
+    let room = bytes / TEXT_BYTES_PER_ID + 2;
+    let mut ids = match room <= SPARE_IDS_MAX {
         true => SPARE.try_with(Cell::take).unwrap_or_default(),
         false => zeton::sys::huge_buffer::vec_with_capacity(room),
     };
     ids.clear();
     let result = work(&mut ids);
-    if ids.capacity() <= SPARE_MAX {
+    if ids.capacity() <= SPARE_IDS_MAX {
         let _ = SPARE.try_with(|spare| spare.set(ids));
     }
     result
 }
 
-/// Ids that are made into lists before ready-made ints are worth their making.
-const LISTED_FIRST: usize = 1 << 15;
+/// Ids that are put into lists before ready-made ints are created. Not measured: creating them for
+/// a short script would cost more than they save.
+const READY_INTS_AFTER: usize = 1 << 15;
 
-/// Ids that have ready-made ints at most; those of a million take 40 MB.
-const READY_MAX: usize = 1 << 20;
+/// Ids of the largest vocabulary with ready-made ints: they take 40 MB for 2²⁰ ids.
+const READY_INTS_MAX: usize = 1 << 20;
 
-/// Lists of ids, made of ints that are ready once some lists have been made: a reference to a
-/// ready int costs a fifth of a new one.
+/// Makes lists of ids from ints that exist already.
+///
+/// A reference to a ready-made int costs a fifth of a new int. The ints of a tokenizer are created
+/// once its lists have had [`READY_INTS_AFTER`] ids together.
 #[derive(Default)]
-pub(crate) struct Lists {
-    listed: AtomicUsize,
+pub(crate) struct ListMaker {
+    listed_ids: AtomicUsize,
     ready: PyOnceLock<Vec<Py<PyInt>>>,
 }
 
-impl Lists {
+impl ListMaker {
     /// Makes a list of ids, each below `vocab_size`.
-    pub(crate) fn list<'py>(
+    pub(crate) fn make_list<'py>(
         &self,
         py: Python<'py>,
         ids: &[Id],
@@ -183,8 +216,8 @@ impl Lists {
         let ready = match self.ready.get(py) {
             Some(ready) => ready,
             None => {
-                let listed = self.listed.fetch_add(ids.len(), Relaxed) + ids.len();
-                if listed < LISTED_FIRST || vocab_size > READY_MAX {
+                let listed_ids = self.listed_ids.fetch_add(ids.len(), Relaxed) + ids.len();
+                if listed_ids < READY_INTS_AFTER || vocab_size > READY_INTS_MAX {
                     return PyList::new(py, ids);
                 }
                 let make = |id: usize| Ok(id.into_pyobject(py)?.unbind());
@@ -192,20 +225,21 @@ impl Lists {
                     .get_or_try_init(py, || (0..vocab_size).map(make).collect::<PyResult<_>>())?
             }
         };
-        match Layout::known(py) {
-            Some(layout) => layout.list(py, ids, ready),
+        match ObjectLayout::detect(py) {
+            Some(layout) => layout.make_list(py, ids, ready),
             None => PyList::new(py, ids.iter().map(|&id| &ready[id as usize])),
         }
     }
 }
 
-/// An array of numpy's.
+/// A NumPy array of one dimension.
 pub(crate) type Array<'py, T> = Bound<'py, PyArray1<T>>;
 
-/// Makes an array of ids: many are handed over without a copy, few copied, which costs less.
-pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Array<'py, Id>> {
-    find_numpy(py)?;
-    if ids.capacity() <= SPARE_MAX {
+/// Makes an array of ids. The vector of a long array becomes its memory; a short one is copied,
+/// which costs less.
+pub(crate) fn make_array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Array<'py, Id>> {
+    import_numpy(py)?;
+    if ids.capacity() <= SPARE_IDS_MAX {
         return Ok(PyArray1::from_slice(py, ids));
     }
     let mut ids = std::mem::take(ids);
@@ -213,15 +247,15 @@ pub(crate) fn array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Array<'
     Ok(PyArray1::from_vec(py, ids))
 }
 
-/// Makes an array of places.
-pub(crate) fn array_of_places(py: Python<'_>, places: Vec<u64>) -> PyResult<Array<'_, u64>> {
-    find_numpy(py)?;
-    Ok(PyArray1::from_vec(py, places))
+/// Makes an array of the offsets of a batch.
+pub(crate) fn make_offset_array(py: Python<'_>, offsets: Vec<u64>) -> PyResult<Array<'_, u64>> {
+    import_numpy(py)?;
+    Ok(PyArray1::from_vec(py, offsets))
 }
 
-/// Imports numpy, or says why that fails: its interface would panic.
+/// Imports NumPy. Without this check, a failed import would panic in the crate `numpy`.
 #[inline]
-fn find_numpy(py: Python<'_>) -> PyResult<()> {
-    static FOUND: PyOnceLock<()> = PyOnceLock::new();
-    FOUND.get_or_try_init(py, || numpy::get_array_module(py).map(drop)).copied()
+fn import_numpy(py: Python<'_>) -> PyResult<()> {
+    static IMPORTED: PyOnceLock<()> = PyOnceLock::new();
+    IMPORTED.get_or_try_init(py, || numpy::get_array_module(py).map(drop)).copied()
 }

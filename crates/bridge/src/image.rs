@@ -1,29 +1,38 @@
-//! Images of tokenizers: mapped from a file that Python has opened, or written to one.
+//! Mapped images of tokenizers: a vocabulary's tables as a file that processes share.
+//!
+//! Python opens the file and passes its number, so that access rights and names are Python's part.
+//! For example, the second process that loads o200k_base maps the image of the first one:
+//!
+//! ```text
+//! process 1   build tables ── write_image ──▶ cache folder/….image
+//! process 2   from_image ── mmap ──────────────────┘
+//! ```
 
 use pyo3::prelude::*;
 
 use crate::errors::raise;
 use crate::tokenizer_core::TokenizerCore;
 
-/// Reads the bytes of a `.zeton` file with the image in an open file, which is given by its number;
-/// None if that is damaged, or was made by another engine or of another file.
+/// Make a tokenizer from the bytes of a `.zeton` file and the number of an open image file.
 ///
-/// The file must be one that nobody writes to or cuts: a name for a new image is a new file.
+/// Return None if the image is damaged, or comes from another engine or another file. Nobody may
+/// write to or truncate the image file: a new image has to be a new file.
 #[pyfunction]
 pub(crate) fn from_image(
     py: Python<'_>,
     file: &[u8],
     image: i32,
 ) -> PyResult<Option<TokenizerCore>> {
-    let read = py.detach(|| match open::shared(image) {
+    let read = py.detach(|| match file_number::map_or_copy(image) {
         Ok(image) => zeton::storage::tokenizer_file::read_with_image(file, &image),
         Err(_) => Ok(None),
     });
     let read = read.map_err(|error| raise(py, &error))?;
-    read.map(|(tokenizer, notes)| TokenizerCore::of(py, Ok(tokenizer), notes)).transpose()
+    read.map(|(tokenizer, notes)| TokenizerCore::try_from_result(py, Ok(tokenizer), notes))
+        .transpose()
 }
 
-/// Writes the image of a tokenizer, which was read from this `.zeton` file, to an open file.
+/// Write the image of a tokenizer to an open file; `file` is its `.zeton` file, as bytes.
 #[pyfunction]
 pub(crate) fn write_image(
     py: Python<'_>,
@@ -32,12 +41,14 @@ pub(crate) fn write_image(
     image: i32,
 ) -> PyResult<()> {
     let model = engine.get().tokenizer.model();
-    py.detach(|| zeton::storage::mapped_image::write(model, file, &mut open::file(image)?))?;
+    py.detach(|| {
+        zeton::storage::mapped_image::write(model, file, &mut file_number::duplicate_file(image)?)
+    })?;
     Ok(())
 }
 
 #[cfg(unix)]
-mod open {
+mod file_number {
     use std::fs::File;
     use std::io::{self, Read};
     use std::os::fd::BorrowedFd;
@@ -46,24 +57,24 @@ mod open {
     use memmap2::{MmapMut, MmapOptions};
     use zeton::storage::mapped_image::SharedBytes;
 
-    /// The file behind a number of Python's.
-    pub(super) fn file(number: i32) -> io::Result<File> {
+    /// Returns a file of our own for a file number of Python.
+    pub(super) fn duplicate_file(number: i32) -> io::Result<File> {
         if number < 0 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // SAFETY: the number is borrowed for this call only, in which the caller keeps its file
-        // open; one that is not open is refused as it is duplicated.
+        // SAFETY: the number is borrowed during this call only, and the caller keeps its file open
+        // that long. Duplicating the number of a closed file is an error.
         let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
         borrowed.try_clone_to_owned().map(File::from)
     }
 
-    /// The bytes of a file, which processes share if it lies on a disk of this machine.
-    pub(super) fn shared(number: i32) -> io::Result<SharedBytes> {
-        let mut file = file(number)?;
+    /// Returns the bytes of a file: mapped if it lies on a disk of this machine, copied otherwise.
+    pub(super) fn map_or_copy(number: i32) -> io::Result<SharedBytes> {
+        let mut file = duplicate_file(number)?;
         if is_local(&file) {
-            // SAFETY: nobody changes the file while it is mapped. Images appear under their names
-            // whole and are never written to again, only removed; the caller has seen to it that
-            // nobody but this user can write to them.
+            // SAFETY: nobody changes the file while it is mapped. An image appears under its name
+            // complete, is never written to again, and may only be removed. The caller guarantees
+            // that only this user can write to it.
             let mapped = unsafe { MmapOptions::new().populate().map(&file) };
             return Ok(Arc::new(mapped?));
         }
@@ -73,13 +84,15 @@ mod open {
         Ok(Arc::new(copy))
     }
 
-    /// A file on another machine may go away while it is mapped, which ends the process.
+    /// Returns whether a file lies on a disk of this machine. A file on another machine may vanish
+    /// while it is mapped, which would kill the process.
     #[cfg(target_os = "linux")]
     fn is_local(file: &File) -> bool {
         use std::mem::MaybeUninit;
         use std::os::fd::AsRawFd;
 
-        // ext2 to ext4, tmpfs, xfs, btrfs, overlayfs, f2fs, zfs, bcachefs.
+        // The magic numbers of `statfs(2)`: ext2 to ext4, tmpfs, xfs, btrfs, overlayfs, f2fs, zfs,
+        // bcachefs.
         const LOCAL: [i64; 8] = [
             0xEF53,
             0x0102_1994,
@@ -91,37 +104,37 @@ mod open {
             0xCA45_1A4E,
         ];
         let mut status = MaybeUninit::<libc::statfs>::uninit();
-        // SAFETY: the file is open, and `status` has room for what is written.
+        // SAFETY: the file is open, and `status` has room for a `statfs`.
         let done = unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) };
         if done != 0 {
             return false;
         }
-        // SAFETY: it was written to, as the call succeeded.
+        // SAFETY: the call succeeded, so it has written all of `status`.
         let kind = unsafe { status.assume_init() }.f_type;
-        #[allow(clippy::unnecessary_cast)] // It is of another type on other machines.
+        #[allow(clippy::unnecessary_cast)] // `f_type` has another type on other machines.
         LOCAL.contains(&(kind as i64))
     }
 
-    /// Where the system does not tell.
+    /// Returns false, because other systems do not report the kind of a file system.
     #[cfg(not(target_os = "linux"))]
     fn is_local(_: &File) -> bool {
         false
     }
 }
 
-/// Elsewhere, files have no such numbers and there are no images.
+/// The stand-in for systems without file numbers, which have no images.
 #[cfg(not(unix))]
-mod open {
+mod file_number {
     use std::fs::File;
     use std::io;
 
     use zeton::storage::mapped_image::SharedBytes;
 
-    pub(super) fn file(_: i32) -> io::Result<File> {
+    pub(super) fn duplicate_file(_: i32) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn shared(_: i32) -> io::Result<SharedBytes> {
+    pub(super) fn map_or_copy(_: i32) -> io::Result<SharedBytes> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -1,8 +1,32 @@
-//! The engine for Python: convert, release the GIL, call, convert. No loop over tokens lives here
-//! that the engine could run, and no policy that the Python face could hold.
+//! The bridge: the engine as a Python extension module, `zeton._engine`, by PyO3.
+//!
+//! Each function converts its arguments, releases the GIL, calls the engine, and converts the
+//! result. The bridge has no loop over tokens that the engine could run, and no policy that the
+//! Python package could hold. For example, `tok.encode("Hello world")`:
+//!
+//! ```text
+//! Python str ── text ──▶ &[u8] ── Tokenizer::encode ──▶ [9906, 1917] ── ids ──▶ Python list
+//! ```
+//!
+//! | file | Python names, or its part |
+//! |---|---|
+//! | `tokenizer_core` | `TokenizerCore`, the base of `zeton.Tokenizer` |
+//! | `encode`, `decode`, `describe` | the calls behind its methods |
+//! | `construct`, `image` | constructors from tokens, merges, files, images |
+//! | `streaming` | `Encoder`, `Decoder` |
+//! | `limits`, `locate`, `explain`, `pieces`, `tiktoken` | functions on a `TokenizerCore` |
+//! | `search`, `phrases` | `Finder`, `FinderMany`, `PhraseFinder` |
+//! | `counts`, `progress` | `Counter`, `RawCounts`, `RawMerges`; long calls |
+//! | `zstd` | `ZstdReader` |
+//! | `text`, `ids` | conversions of texts and ids |
+//! | `layout`, `str_layout` | lists, ints and strings in CPython's memory |
+//! | `errors` | exceptions |
 
 mod construct;
 mod counts;
+mod decode;
+mod describe;
+mod encode;
 mod errors;
 mod explain;
 mod ids;
@@ -14,6 +38,7 @@ mod phrases;
 mod pieces;
 mod progress;
 mod search;
+mod str_layout;
 mod streaming;
 mod text;
 mod tiktoken;

@@ -1,4 +1,14 @@
-//! Texts cut to a number of ids, for Python: places are characters of a `str`, and bytes of bytes.
+//! Token limits for Python: truncate at an end, truncate at the start, and chunks.
+//!
+//! Positions are characters of a `str` and bytes of `bytes`. A `str` that is not ASCII has to be
+//! transcoded, so only as much of it is transcoded as the limit needs. For example, `fit_end` of
+//! ten million Chinese characters with `n` = 1,000 reads the first 6,000 characters. If more text
+//! could change the result, it reads the first 24,000, then 96,000, and so on:
+//!
+//! ```text
+//! characters   |-- 6,000 --|
+//!              |---------------- 24,000 ----------------|
+//! ```
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -7,14 +17,19 @@ use zeton::limits::{Border, Fit};
 use zeton::{AllowedSpecials, Error};
 
 use crate::errors::raise;
-use crate::text::{Characters, Text, part_of};
+use crate::text::{CharCounter, StrictText, Text, copy_part, count_chars};
 use crate::tokenizer_core::TokenizerCore;
 
-/// Characters of a `str` that are looked at first, at least, and for each id.
-const CHARACTERS_MIN: usize = 1 << 12;
+/// Characters of the first part of a `str`, at least. Not measured.
+const FIRST_CHARACTERS_MIN: usize = 1 << 12;
+
+/// Characters of the first part for each id. Not measured; a token of English has 4 to 5.
 const CHARACTERS_PER_ID: usize = 6;
 
-/// Reads how many ids there may be; a number beyond all bounds is one.
+/// Factor by which the part grows. Not measured.
+const GROWTH_FACTOR: usize = 4;
+
+/// Reads a number of ids. A number above `usize::MAX` becomes `usize::MAX`.
 pub(crate) fn ids_max(number: &Bound<'_, PyAny>) -> PyResult<usize> {
     let Ok(number) = number.cast::<PyInt>() else {
         let class = number.get_type().name()?;
@@ -27,25 +42,26 @@ pub(crate) fn ids_max(number: &Bound<'_, PyAny>) -> PyResult<usize> {
     Ok(number.extract().unwrap_or(usize::MAX))
 }
 
-/// Looks at more and more of a text, from its beginning or its end, until that tells.
-pub(crate) fn by_parts<R>(
+/// Calls `try_part` with growing parts of a text, from its start or its end, until it has a result.
+/// The second argument says whether the part is less than the whole text.
+pub(crate) fn try_growing_parts<R>(
     text: &Bound<'_, PyAny>,
     ids: usize,
     from_end: bool,
-    mut look: impl FnMut(&[u8], bool) -> PyResult<Option<R>>,
+    mut try_part: impl FnMut(&[u8], bool) -> PyResult<Option<R>>,
 ) -> PyResult<R> {
-    let mut characters = CHARACTERS_MIN.max(ids.saturating_mul(CHARACTERS_PER_ID));
-    while let Some(part) = part_of(text, characters, from_end)? {
-        if let Some(found) = look(part.extract::<Characters<'_>>()?.0.bytes(), true)? {
+    let mut characters = FIRST_CHARACTERS_MIN.max(ids.saturating_mul(CHARACTERS_PER_ID));
+    while let Some(part) = copy_part(text, characters, from_end)? {
+        if let Some(found) = try_part(part.extract::<StrictText<'_>>()?.0.bytes(), true)? {
             return Ok(found);
         }
-        characters = characters.saturating_mul(4);
+        characters = characters.saturating_mul(GROWTH_FACTOR);
     }
-    let found = look(text.extract::<Characters<'_>>()?.0.bytes(), false)?;
-    Ok(found.expect("a whole text always tells"))
+    let found = try_part(text.extract::<StrictText<'_>>()?.0.bytes(), false)?;
+    Ok(found.expect("a whole text has an answer"))
 }
 
-/// Returns where the longest beginning of a text ends that has at most `n` ids and ends at a border.
+/// Return the end of the longest prefix that has at most `n` ids and ends at a border.
 #[pyfunction]
 pub(crate) fn fit_end(
     py: Python<'_>,
@@ -55,17 +71,17 @@ pub(crate) fn fit_end(
     at: &str,
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<usize> {
-    let wanted = Wanted::read(engine, n, at, specials)?;
+    let arguments = FitArguments::try_from_python(engine, n, at, specials)?;
     let is_str = text.is_instance_of::<PyString>();
-    by_parts(text, wanted.ids_max, false, |part, goes_on| {
-        let end = py.detach(|| wanted.fit().end(part, goes_on));
+    try_growing_parts(text, arguments.ids_max, false, |part, is_partial| {
+        let end = py.detach(|| arguments.fit().find_end(part, is_partial));
         let end = end.map_err(|error| raise(py, &error))?;
-        Ok(end.map(|end| if is_str { characters(&part[..end]) } else { end }))
+        Ok(end.map(|end| if is_str { count_chars(&part[..end]) } else { end }))
     })
 }
 
-/// Returns where the longest end of a text begins that has at most `n` ids, together with what stands
-/// `before` it, and begins at a border; counted from the end.
+/// Return the length of the longest suffix that has at most `n` ids together with the text `before`
+/// it, and starts at a border.
 #[pyfunction]
 pub(crate) fn fit_start(
     py: Python<'_>,
@@ -76,17 +92,17 @@ pub(crate) fn fit_start(
     specials: Option<&Bound<'_, PyAny>>,
     before: Text<'_>,
 ) -> PyResult<usize> {
-    let wanted = Wanted::read(engine, n, at, specials)?;
+    let arguments = FitArguments::try_from_python(engine, n, at, specials)?;
     let (is_str, before) = (text.is_instance_of::<PyString>(), before.bytes());
-    by_parts(text, wanted.ids_max, true, |part, goes_on| {
-        let start = py.detach(|| wanted.fit().start(before, part, goes_on));
+    try_growing_parts(text, arguments.ids_max, true, |part, is_partial| {
+        let start = py.detach(|| arguments.fit().find_start(before, part, is_partial));
         let start = start.map_err(|error| raise(py, &error))?;
-        let length = |start| if is_str { characters(&part[start..]) } else { part.len() - start };
+        let length = |start| if is_str { count_chars(&part[start..]) } else { part.len() - start };
         Ok(start.map(length))
     })
 }
 
-/// Returns the chunks of a text: where each begins and ends, and how many ids it has.
+/// Return the start, the end and the number of ids of each chunk of a text.
 #[pyfunction]
 pub(crate) fn find_chunks(
     py: Python<'_>,
@@ -97,37 +113,39 @@ pub(crate) fn find_chunks(
     at: &str,
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(usize, usize, usize)>> {
-    let wanted = Wanted::read(engine, n, at, specials)?;
+    let arguments = FitArguments::try_from_python(engine, n, at, specials)?;
     let overlap = ids_max(overlap)?;
-    if overlap >= wanted.ids_max && wanted.ids_max > 0 {
-        let error = Error::OverlapTooLong { overlap, ids_max: wanted.ids_max };
+    if overlap >= arguments.ids_max && arguments.ids_max > 0 {
+        let error = Error::OverlapTooLong { overlap, ids_max: arguments.ids_max };
         return Err(raise(py, &error));
     }
     let is_str = text.is_instance_of::<PyString>();
-    let text: Characters<'_> = text.extract()?;
+    let text: StrictText<'_> = text.extract()?;
     let text = text.0.bytes();
     let found = py.detach(|| -> Result<_, Error> {
-        let chunks = wanted.fit().chunks(text, overlap)?;
-        let mut starts = Rising { text, is_str, at: 0, place: 0 };
-        let mut ends = Rising { text, is_str, at: 0, place: 0 };
-        let place = |chunk: &zeton::limits::Chunk| {
-            (starts.place_of(chunk.place.start), ends.place_of(chunk.place.end), chunk.ids)
+        let chunks = arguments.fit().find_chunks(text, overlap)?;
+        // Starts and ends overlap, but each of them rises steadily.
+        let mut starts = CharCounter::new(text, !is_str);
+        let mut ends = CharCounter::new(text, !is_str);
+        let to_positions = |chunk: &zeton::limits::Chunk| {
+            let start = starts.position_at(chunk.range.start);
+            (start, ends.position_at(chunk.range.end), chunk.ids)
         };
-        Ok(chunks.iter().map(place).collect())
+        Ok(chunks.iter().map(to_positions).collect())
     });
     found.map_err(|error| raise(py, &error))
 }
 
-/// What is to fit, as Python says it.
-struct Wanted<'a> {
+/// The arguments of the functions in this file, converted.
+struct FitArguments<'a> {
     engine: &'a TokenizerCore,
     allowed: AllowedSpecials,
     ids_max: usize,
     border: Border,
 }
 
-impl<'a> Wanted<'a> {
-    fn read(
+impl<'a> FitArguments<'a> {
+    fn try_from_python(
         engine: &'a Bound<'_, TokenizerCore>,
         n: &Bound<'_, PyAny>,
         at: &str,
@@ -135,34 +153,12 @@ impl<'a> Wanted<'a> {
     ) -> PyResult<Self> {
         let (py, engine) = (engine.py(), engine.get());
         let border = at.parse().map_err(|error| raise(py, &error))?;
-        let allowed = engine.allowed(py, specials)?;
+        let allowed = engine.allow_specials(py, specials)?;
         Ok(Self { engine, allowed, ids_max: ids_max(n)?, border })
     }
 
     fn fit(&self) -> Fit<'_> {
         let Self { engine, allowed, ids_max, border } = self;
         Fit { tokenizer: &engine.tokenizer, allowed, ids_max: *ids_max, border: *border }
-    }
-}
-
-/// Counts the characters of UTF-8.
-fn characters(text: &[u8]) -> usize {
-    text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
-}
-
-/// Makes places in characters of rising places in bytes.
-struct Rising<'t> {
-    text: &'t [u8],
-    is_str: bool,
-    at: usize,
-    place: usize,
-}
-
-impl Rising<'_> {
-    fn place_of(&mut self, at: usize) -> usize {
-        let passed = &self.text[self.at..at];
-        self.place += if self.is_str { characters(passed) } else { passed.len() };
-        self.at = at;
-        self.place
     }
 }

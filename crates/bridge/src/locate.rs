@@ -1,4 +1,7 @@
-//! Where ids are in a text, and which ids may follow it, for Python.
+//! Offsets of ids in a text, completions and token healing, for Python.
+//!
+//! For example, `encode_with_places` of "né 語" by cl100k returns the ids 52235, 9085, 103 and 252
+//! with the characters 0–2, 2–4, 3–4 and 3–4: the last three ids share the character `語`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -6,61 +9,62 @@ use zeton::encode::offsets;
 use zeton::{Error, Id, Tokenizer};
 
 use crate::errors::raise;
-use crate::text::{Characters, Text};
+use crate::text::{StrictText, Text};
 use crate::tokenizer_core::TokenizerCore;
 
-/// Where each id begins and ends.
-type Places = Vec<(usize, usize)>;
+/// The start and the end of each id.
+type Offsets = Vec<(usize, usize)>;
 
-/// Encodes a text, and returns with the ids where each begins and ends, in characters or in bytes.
+/// Return the ids of a text with the start and the end of each, in characters or in bytes.
 #[pyfunction]
 pub(crate) fn encode_with_places<'py>(
     py: Python<'py>,
     engine: &Bound<'py, TokenizerCore>,
-    text: Characters<'_>,
+    text: StrictText<'_>,
     specials: Option<&Bound<'py, PyAny>>,
     characters: bool,
-) -> PyResult<(Bound<'py, PyList>, Places)> {
+) -> PyResult<(Bound<'py, PyList>, Offsets)> {
     let engine = engine.get();
-    let (allowed, text) = (engine.allowed(py, specials)?, text.0.bytes());
-    let found = py.detach(|| -> Result<(Vec<Id>, Places), Error> {
+    let (allowed, text) = (engine.allow_specials(py, specials)?, text.0.bytes());
+    let found = py.detach(|| -> Result<(Vec<Id>, Offsets), Error> {
         let mut ids = Vec::new();
         engine.tokenizer.encode(text, &allowed, &mut ids)?;
-        let places = places_of(&engine.tokenizer, text, &ids, characters)?;
-        Ok((ids, places))
+        let offsets = find_offsets(&engine.tokenizer, text, &ids, characters)?;
+        Ok((ids, offsets))
     });
-    let (ids, places) = found.map_err(|error| raise(py, &error))?;
-    Ok((engine.lists.list(py, &ids, engine.tokenizer.vocab_size())?, places))
+    let (ids, offsets) = found.map_err(|error| raise(py, &error))?;
+    Ok((engine.lists.make_list(py, &ids, engine.tokenizer.vocab_size())?, offsets))
 }
 
-/// Returns where each id of a text begins and ends, in characters or in bytes.
+/// Return the start and the end of each id of a text, in characters or in bytes.
 #[pyfunction]
 pub(crate) fn place_ids(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
-    text: Characters<'_>,
+    text: StrictText<'_>,
     ids: Vec<Id>,
     characters: bool,
-) -> PyResult<Places> {
+) -> PyResult<Offsets> {
     let (tokenizer, text) = (&engine.get().tokenizer, text.0.bytes());
-    let places = py.detach(|| places_of(tokenizer, text, &ids, characters));
-    places.map_err(|error| raise(py, &error))
+    let offsets = py.detach(|| find_offsets(tokenizer, text, &ids, characters));
+    offsets.map_err(|error| raise(py, &error))
 }
 
-fn places_of(
+/// Returns the range of each id.
+fn find_offsets(
     tokenizer: &Tokenizer,
     text: &[u8],
     ids: &[Id],
     characters: bool,
-) -> Result<Places, Error> {
-    let mut places = tokenizer.byte_ranges(ids)?;
+) -> Result<Offsets, Error> {
+    let mut ranges = tokenizer.byte_ranges(ids)?;
     if characters {
-        offsets::convert_to_char_ranges(text, &mut places);
+        offsets::convert_to_char_ranges(text, &mut ranges);
     }
-    Ok(places.into_iter().map(|place| (place.start, place.end)).collect())
+    Ok(ranges.into_iter().map(|range| (range.start, range.end)).collect())
 }
 
-/// Returns the ids of all tokens that begin with a prefix, rising.
+/// Return the ids of all tokens with a prefix, sorted.
 #[pyfunction]
 pub(crate) fn find_completions(engine: &Bound<'_, TokenizerCore>, prefix: Text<'_>) -> Vec<Id> {
     let starting = engine.get().tokenizer.vocab().starting_with(prefix.bytes());
@@ -69,9 +73,9 @@ pub(crate) fn find_completions(engine: &Bound<'_, TokenizerCore>, prefix: Text<'
     ids
 }
 
-/// Returns the ids of a text that stay, the rest of it, and which ids may come next.
+/// Return the ids of a prompt that more text cannot change, the rest of it, and the next ids.
 #[pyfunction]
-#[allow(clippy::type_complexity, reason = "a tuple for Python to name")]
+#[allow(clippy::type_complexity, reason = "the Python package names the parts")]
 pub(crate) fn heal<'py>(
     py: Python<'py>,
     engine: &Bound<'py, TokenizerCore>,
@@ -79,7 +83,7 @@ pub(crate) fn heal<'py>(
     specials: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Id>, Bound<'py, PyBytes>, Option<Vec<Id>>)> {
     let engine = engine.get();
-    let (allowed, text) = (engine.allowed(py, specials)?, text.bytes());
+    let (allowed, text) = (engine.allow_specials(py, specials)?, text.bytes());
     let healed = py.detach(|| engine.tokenizer.heal(text, &allowed));
     let healed = healed.map_err(|error| raise(py, &error))?;
     let next = (!healed.rest.is_empty()).then(|| healed.next.into_iter().collect());

@@ -1,4 +1,14 @@
-//! Phrases in arrays of ids, for Python.
+//! `PhraseFinder`: phrases in arrays of ids, for Python.
+//!
+//! Arrays of 16-bit and 32-bit numbers are searched in place, for example a memory-mapped shard.
+//! The GIL is released if the array is read-only, because nobody can write to it then. Other ids
+//! are copied. For example, `New York` in the ids of "a NewNew Yorker" by cl100k:
+//!
+//! ```text
+//! ids           64    1561    3648    64874
+//! tokens        a     ␣New    New     ␣Yorker
+//! find(ids, 0, 4)     [(2, 4, 0, 0)]           first id, end, offset, phrase
+//! ```
 
 use std::ops::Range;
 use std::slice;
@@ -7,35 +17,35 @@ use std::sync::Arc;
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
-use zeton::phrases::{self, Number, Occurrence};
+use zeton::phrases::{IdNumber, Occurrence, Phrases};
 use zeton::{Id, Tokenizer};
 
 use crate::errors::raise;
 use crate::ids;
-use crate::text::HeldText;
+use crate::text::OwnedText;
 use crate::tokenizer_core::TokenizerCore;
 
-/// The starts, the core and the ends of all sequences that spell a phrase.
-type Spelled = (Vec<Vec<Id>>, Vec<Id>, Vec<Vec<Id>>);
+/// The starts, the core and the ends of the sequences that spell a phrase.
+type SpellingTuple = (Vec<Vec<Id>>, Vec<Id>, Vec<Vec<Id>>);
 
-/// Returns the sequences of ids that can spell a phrase inside a longer text.
+/// Return the sequences of ids that can spell a phrase inside a longer text.
 #[pyfunction]
 pub(crate) fn spell_phrase(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
-    phrase: HeldText,
-) -> PyResult<Spelled> {
+    phrase: OwnedText,
+) -> PyResult<SpellingTuple> {
     let tokenizer = &engine.get().tokenizer;
-    let found = py.detach(|| tokenizer.spellings(phrase.0.bytes()));
+    let found = py.detach(|| tokenizer.find_spellings(phrase.0.bytes()));
     let found = found.map_err(|error| raise(py, &error))?;
     Ok((found.starts, found.core, found.ends))
 }
 
-/// Phrases that are to be found in the ids of one tokenizer.
+/// Phrases to be found in the ids of one tokenizer.
 #[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct PhraseFinder {
     tokenizer: Arc<Tokenizer>,
-    phrases: phrases::Phrases,
+    phrases: Phrases,
 }
 
 #[pymethods]
@@ -44,16 +54,16 @@ impl PhraseFinder {
     fn new(
         py: Python<'_>,
         engine: &Bound<'_, TokenizerCore>,
-        phrases: Vec<HeldText>,
+        phrases: Vec<OwnedText>,
         sample: Vec<Id>,
     ) -> PyResult<Self> {
         let tokenizer = engine.get().tokenizer.clone();
         let phrases = phrases.iter().map(|phrase| phrase.0.bytes().to_vec()).collect();
-        let made = py.detach(|| tokenizer.phrases(phrases, &sample));
-        Ok(Self { phrases: made.map_err(|error| raise(py, &error))?, tokenizer })
+        let compiled = py.detach(|| tokenizer.compile_phrases(phrases, &sample));
+        Ok(Self { phrases: compiled.map_err(|error| raise(py, &error))?, tokenizer })
     }
 
-    /// Return first id, end, offset in the first id and phrase, of those with one id in a range.
+    /// Return the first id, end, offset in the first id, and phrase of each occurrence in a range.
     fn find(
         &self,
         ids: &Bound<'_, PyAny>,
@@ -61,75 +71,83 @@ impl PhraseFinder {
         stop: usize,
     ) -> PyResult<Vec<(usize, usize, usize, usize)>> {
         let mut found = Vec::new();
-        self.each(ids, start..stop, |occurrence| found.push(occurrence))?;
+        self.visit_occurrences(ids, start..stop, |occurrence| found.push(occurrence))?;
         found.sort_unstable();
-        let told = found.into_iter().map(|it| (it.first, it.end, it.offset, it.phrase));
-        Ok(told.collect())
+        let to_tuple = |found: Occurrence| (found.first, found.end, found.offset, found.phrase);
+        Ok(found.into_iter().map(to_tuple).collect())
     }
 
-    /// Return how often each phrase occurs, of those with one id in a range.
+    /// Return the number of occurrences of each phrase in a range.
     fn count(&self, ids: &Bound<'_, PyAny>, start: usize, stop: usize) -> PyResult<Vec<u64>> {
         let mut counts = vec![0; self.phrases.count()];
-        self.each(ids, start..stop, |occurrence| counts[occurrence.phrase] += 1)?;
+        self.visit_occurrences(ids, start..stop, |occurrence| counts[occurrence.phrase] += 1)?;
         Ok(counts)
     }
 }
 
 impl PhraseFinder {
-    fn each(
+    /// Calls `visit` with the occurrences whose anchor lies in a range of ids of any kind.
+    fn visit_occurrences(
         &self,
         ids: &Bound<'_, PyAny>,
         range: Range<usize>,
-        each: impl FnMut(Occurrence) + Send,
+        visit: impl FnMut(Occurrence) + Send,
     ) -> PyResult<()> {
         let py = ids.py();
-        if let Some(buffer) = plain_buffer(ids)? {
+        if let Some(buffer) = native_row(ids)? {
             if let Ok(numbers) = buffer.as_typed::<u16>() {
-                return self.each_in_array(py, numbers, range, each);
+                return self.visit_in_array(py, numbers, range, visit);
             }
             if let Ok(numbers) = buffer.as_typed::<u32>() {
-                return self.each_in_array(py, numbers, range, each);
+                return self.visit_in_array(py, numbers, range, visit);
             }
             if let Ok(numbers) = buffer.as_typed::<i32>() {
-                return self.each_in_array(py, numbers, range, each);
+                return self.visit_in_array(py, numbers, range, visit);
             }
         }
         let numbers = ids::read(ids, self.tokenizer.vocab_size())?;
-        py.detach(|| self.each_in(&numbers, range, each));
+        py.detach(|| self.visit_in_slice(&numbers, range, visit));
         Ok(())
     }
 
-    fn each_in_array<N: Number + Element + Sync>(
+    /// Searches an array in place.
+    fn visit_in_array<N: IdNumber + Element + Sync>(
         &self,
         py: Python<'_>,
         buffer: &PyBuffer<N>,
         range: Range<usize>,
-        each: impl FnMut(Occurrence) + Send,
+        visit: impl FnMut(Occurrence) + Send,
     ) -> PyResult<()> {
         let cells = buffer.as_slice(py).ok_or_else(|| PyBufferError::new_err("not in a row"))?;
-        // SAFETY: a cell has the layout of its number, and the buffer is held until the end. Nobody
-        // writes to memory that may only be read; to other memory nobody does while the GIL is held.
+        // SAFETY: a `ReadOnlyCell` has the layout of its number, and the buffer keeps the memory
+        // alive until the end of this function. Nobody writes to read-only memory. Writable memory
+        // is read with the GIL held, so no Python code writes to it.
         let numbers = unsafe { slice::from_raw_parts(cells.as_ptr().cast::<N>(), cells.len()) };
         match buffer.readonly() {
-            true => py.detach(|| self.each_in(numbers, range, each)),
-            false => self.each_in(numbers, range, each),
+            true => py.detach(|| self.visit_in_slice(numbers, range, visit)),
+            false => self.visit_in_slice(numbers, range, visit),
         }
         Ok(())
     }
 
-    fn each_in<N: Number>(&self, ids: &[N], range: Range<usize>, each: impl FnMut(Occurrence)) {
+    /// Searches a slice, with the range clamped to it.
+    fn visit_in_slice<N: IdNumber>(
+        &self,
+        ids: &[N],
+        range: Range<usize>,
+        visit: impl FnMut(Occurrence),
+    ) {
         let stop = range.end.min(ids.len());
         let range = range.start.min(stop)..stop;
-        self.tokenizer.find_phrases(&self.phrases, ids, range, each);
+        self.tokenizer.find_phrases(&self.phrases, ids, range, visit);
     }
 }
 
-/// Returns the memory of an array of one dimension, in one stretch and in the order of this machine.
-fn plain_buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
+/// Returns the buffer of a plain array, if it is one row of memory in native byte order.
+fn native_row(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     if !ids::is_plain_array(object)? {
         return Ok(None);
     }
     let buffer = PyUntypedBuffer::get(object)?;
-    let foreign = buffer.format().to_bytes().first().is_some_and(|order| b"<>!".contains(order));
-    Ok((buffer.dimensions() == 1 && buffer.is_c_contiguous() && !foreign).then_some(buffer))
+    Ok(ids::is_native_row(&buffer).then_some(buffer))
 }

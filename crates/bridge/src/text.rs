@@ -1,4 +1,23 @@
-//! Python's texts, as bytes that stay readable while the GIL is released.
+//! Python's texts as bytes, readable while the GIL is released.
+//!
+//! A `str` has no UTF-8 of its own, unless it is ASCII or somebody has asked for it. Asking caches
+//! the UTF-8 inside the `str` for as long as it lives. A corpus that is encoded once would then
+//! take twice its memory. So a text comes in by the first of these ways that applies:
+//!
+//! ```text
+//! object                                        way                       variant
+//! str, ASCII                                    borrowed in place         Text::Borrowed
+//! str, below 512 characters                     UTF-8 cached by Python    Text::Borrowed
+//! str, from 131,072 characters on, to encode    read in place, in parts   EncodeSource::Units
+//! str, other                                    transcoded here           Text::Copied
+//! bytes                                         borrowed in place         Text::Borrowed
+//! bytearray, memoryview, array of bytes         copied                    Text::Copied
+//! ```
+//!
+//! For example, "né 語" × 1,000 is transcoded to 7,000 bytes, and "hello" × 1,000 is borrowed.
+//!
+//! Lone surrogates have no UTF-8. [`Text`] reads them as tiktoken does, [`StrictText`] refuses
+//! them, and [`encode_surrogates`] keeps them.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -8,31 +27,30 @@ use pyo3::types::{PyBytes, PySlice, PyString};
 use pyo3::{ffi, intern};
 use zeton::TextSource;
 
-use crate::layout::{StrLayout, Units};
+use crate::str_layout::{StrLayout, StrUnits};
 
-/// The bytes of a `str` or of bytes; copied only where Python holds no UTF-8 of it.
+/// The bytes of a `str` or of bytes.
 pub(crate) enum Text<'a> {
-    /// Of an object that never changes, and that the caller holds.
-    Lent(&'a [u8]),
+    /// The memory of an immutable object that the caller holds.
+    Borrowed(&'a [u8]),
     Str(PyBackedStr),
     Bytes(PyBackedBytes),
     Copied(Vec<u8>),
 }
 
-/// A text that holds its object.
-pub(crate) struct HeldText(pub(crate) Text<'static>);
+/// A text that holds a reference to its object.
+pub(crate) struct OwnedText(pub(crate) Text<'static>);
 
-/// Characters that a `str` has at least to be asked whether it is ASCII.
+/// Characters from which on a `str` is checked for being ASCII instead of asked for its UTF-8.
 ///
-/// Of one that is not, Python would keep the UTF-8 as long as the `str`: a corpus would take twice
-/// its memory once it has been encoded. For a short text, asking costs too much.
-const ASKED_MIN: isize = 1 << 9;
+/// Not measured. For a shorter `str` the check costs more than the cached UTF-8 takes memory.
+const ASCII_CHECK_MIN: isize = 1 << 9;
 
 impl Text<'_> {
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Self::Lent(text) => text,
+            Self::Borrowed(text) => text,
             Self::Str(text) => text.as_bytes(),
             Self::Bytes(text) => text,
             Self::Copied(text) => text,
@@ -45,40 +63,44 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
 
     #[inline(always)]
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match lent_by(object) {
-            Some(text) => Ok(Self::Lent(text)),
-            None => made_of(object, true),
+        match borrow_str(object) {
+            Some(text) => Ok(Self::Borrowed(text)),
+            None => convert(object, true),
         }
     }
 }
 
-/// A text to be encoded: one that is long and would have to be copied is read where it lies.
-pub(crate) enum Source<'a> {
+/// A text to encode: its bytes, or the code points of a `str` that are transcoded while it is
+/// encoded.
+pub(crate) enum EncodeSource<'a> {
     Text(Text<'a>),
-    Units(Units<'a>),
+    Units(StrUnits<'a>),
 }
 
-/// Characters that such a `str` has at least.
+/// Characters from which on a `str` is transcoded in parts: two parts of `encode_units`. Warm
+/// multilingual text 132 → 150–160 MB/s (`docs/notes/python-boundary.md`).
 const UNITS_MIN: usize = 1 << 17;
 
-impl<'a> Source<'a> {
-    /// Reads a text of a batch: whoever encodes it copies it, if it has to be copied.
-    pub(crate) fn of_batch(object: Borrowed<'a, '_, PyAny>) -> PyResult<Self> {
-        Self::from(object, 0)
+impl<'a> EncodeSource<'a> {
+    /// Reads a text of a batch, of any length without a copy. The thread that encodes the text
+    /// transcodes it.
+    pub(crate) fn try_from_batch(object: Borrowed<'a, '_, PyAny>) -> PyResult<Self> {
+        Self::try_from_object(object, 0)
     }
 
     #[inline(always)]
-    fn from(object: Borrowed<'a, '_, PyAny>, units_min: usize) -> PyResult<Self> {
-        match lent_by(object) {
-            Some(text) => Ok(Self::Text(Text::Lent(text))),
-            None => match object.cast::<PyString>().ok().and_then(units) {
+    fn try_from_object(object: Borrowed<'a, '_, PyAny>, units_min: usize) -> PyResult<Self> {
+        match borrow_str(object) {
+            Some(text) => Ok(Self::Text(Text::Borrowed(text))),
+            None => match object.cast::<PyString>().ok().and_then(str_units) {
                 Some(units) if units.len() >= units_min => Ok(Self::Units(units)),
-                _ => made_of(object, true).map(Self::Text),
+                _ => convert(object, true).map(Self::Text),
             },
         }
     }
 
-    /// Returns how many bytes the text has; of one that is read where it lies, as many as most have at most.
+    /// Returns the bytes of the text. For code points it is an estimate of 3 bytes each, which few
+    /// texts exceed.
     #[inline]
     pub(crate) fn bytes_max(&self) -> usize {
         match self {
@@ -88,49 +110,49 @@ impl<'a> Source<'a> {
     }
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Source<'a> {
+impl<'a, 'py> FromPyObject<'a, 'py> for EncodeSource<'a> {
     type Error = PyErr;
 
     #[inline(always)]
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        Self::from(object, UNITS_MIN)
+        Self::try_from_object(object, UNITS_MIN)
     }
 }
 
-impl TextSource for Source<'_> {
+impl TextSource for EncodeSource<'_> {
     fn bytes_max(&self) -> usize {
         self.bytes_max()
     }
 
-    fn read<'t>(&'t self, room: &'t mut Vec<u8>) -> Option<&'t [u8]> {
+    fn read<'t>(&'t self, buffer: &'t mut Vec<u8>) -> Option<&'t [u8]> {
         match self {
             Self::Text(text) => Some(text.bytes()),
             Self::Units(units) => {
-                room.clear();
-                units.utf8_into(room)?;
-                Some(room)
+                buffer.clear();
+                units.utf8_into(buffer)?;
+                Some(buffer)
             }
         }
     }
 }
 
-/// A text whose characters are those of the `str`: lone surrogates, which have no UTF-8, are refused.
-pub(crate) struct Characters<'a>(pub(crate) Text<'a>);
+/// A text whose characters are exactly the characters of the `str`. Lone surrogates are refused.
+pub(crate) struct StrictText<'a>(pub(crate) Text<'a>);
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Characters<'a> {
+impl<'a, 'py> FromPyObject<'a, 'py> for StrictText<'a> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match lent_by(object) {
-            Some(text) => Ok(Self(Text::Lent(text))),
-            None => made_of(object, false).map(Self),
+        match borrow_str(object) {
+            Some(text) => Ok(Self(Text::Borrowed(text))),
+            None => convert(object, false).map(Self),
         }
     }
 }
 
-/// Returns the first so many characters, or the last ones, of a `str` that would have to be copied and
-/// has more: who needs its beginning copies no more than that.
-pub(crate) fn part_of<'py>(
+/// Returns the first, or the last, `characters` characters of a `str` that would have to be
+/// transcoded. Returns `None` for a `str` that has no more, or that can be borrowed.
+pub(crate) fn copy_part<'py>(
     text: &Bound<'py, PyAny>,
     characters: usize,
     from_end: bool,
@@ -144,35 +166,37 @@ pub(crate) fn part_of<'py>(
     text.get_item(PySlice::new(text.py(), range.start as isize, range.end as isize, 1)).map(Some)
 }
 
-/// Returns the bytes of a `str` that is ASCII or short and has no lone surrogates.
-fn lent_by<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
+/// Returns the UTF-8 of a `str` that is ASCII, or that is short and has no lone surrogates.
+fn borrow_str<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
     let text = object.cast::<PyString>().ok()?;
-    let units = units(text);
-    if let Some(Units::Ascii(text)) = units {
+    let units = str_units(text);
+    if let Some(StrUnits::Ascii(text)) = units {
         return Some(text);
     }
-    // SAFETY: it is a str.
+    // SAFETY: `text` is a str.
     let length = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
-    if length >= ASKED_MIN && (units.is_some() || !is_ascii(&text)) {
+    if length >= ASCII_CHECK_MIN && (units.is_some() || !is_ascii(&text)) {
         return None;
     }
     <&str>::extract(object).ok().map(str::as_bytes)
 }
 
+/// Converts an object that [`borrow_str`] does not borrow. Lone surrogates are refused, or replaced
+/// if `replaces_surrogates`.
 #[cold]
-fn made_of<'a>(object: Borrowed<'a, '_, PyAny>, with_surrogates: bool) -> PyResult<Text<'a>> {
+fn convert<'a>(object: Borrowed<'a, '_, PyAny>, replaces_surrogates: bool) -> PyResult<Text<'a>> {
     if let Ok(text) = object.cast::<PyString>() {
-        if let Some(utf8) = units(text).and_then(|units| units.utf8()) {
+        if let Some(utf8) = str_units(text).and_then(|units| units.utf8()) {
             return Ok(Text::Copied(utf8));
         }
         let bytes = match text.encode_utf8() {
-            Err(_) if with_surrogates => without_surrogates(&text)?.encode_utf8()?,
+            Err(_) if replaces_surrogates => replace_surrogates(&text)?.encode_utf8()?,
             bytes => bytes?,
         };
         return Ok(Text::Bytes(bytes.into()));
     }
     if let Ok(text) = <&[u8]>::extract(object) {
-        return Ok(Text::Lent(text));
+        return Ok(Text::Borrowed(text));
     }
     match PyBuffer::<u8>::get(&object) {
         Ok(buffer) => Ok(Text::Copied(buffer.to_vec(object.py())?)),
@@ -183,42 +207,43 @@ fn made_of<'a>(object: Borrowed<'a, '_, PyAny>, with_surrogates: bool) -> PyResu
     }
 }
 
-/// Returns the bytes of a `str`; lone surrogates take three bytes, which are not UTF-8.
-pub(crate) fn with_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Text<'a>> {
-    if let Some(text) = lent_by(text.as_any().as_borrowed()) {
-        return Ok(Text::Lent(text));
+/// Returns the bytes of a `str`. A lone surrogate becomes three bytes that are not UTF-8.
+pub(crate) fn encode_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Text<'a>> {
+    if let Some(text) = borrow_str(text.as_any().as_borrowed()) {
+        return Ok(Text::Borrowed(text));
     }
-    if let Some(utf8) = units(text.as_borrowed()).and_then(|units| units.utf8()) {
+    if let Some(utf8) = str_units(text.as_borrowed()).and_then(|units| units.utf8()) {
         return Ok(Text::Copied(utf8));
     }
     let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
     Ok(Text::Bytes(bytes.cast_into::<PyBytes>()?.into()))
 }
 
-/// Returns the characters of a `str` where they lie, if it is known where.
+/// Returns the code points of a `str` in place, if its layout is known.
 #[inline]
-fn units<'a>(text: Borrowed<'a, '_, PyString>) -> Option<Units<'a>> {
-    StrLayout::known(text.py())?.units(text)
+fn str_units<'a>(text: Borrowed<'a, '_, PyString>) -> Option<StrUnits<'a>> {
+    StrLayout::detect(text.py())?.units(text)
 }
 
-/// Asks in Python's words; a class of somebody's own that answers wrongly gains nothing by it.
+/// Calls `isascii` of the object. A subclass that answers wrongly harms nothing: both ways to read
+/// the text give its UTF-8.
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
     let answer = text.call_method0(intern!(text.py(), "isascii"));
     answer.and_then(|answer| answer.is_truthy()).unwrap_or(false)
 }
 
-/// Reads lone surrogates as tiktoken does: pairs become their character, the rest U+FFFD.
-fn without_surrogates<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+/// Replaces lone surrogates as tiktoken does: pairs become their character, others U+FFFD.
+fn replace_surrogates<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let wide = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
     Ok(wide.call_method1("decode", ("utf-16", "replace"))?.cast_into()?)
 }
 
-impl FromPyObject<'_, '_> for HeldText {
+impl FromPyObject<'_, '_> for OwnedText {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let text = match Text::extract(object)? {
-            Text::Lent(_) => match object.cast::<PyString>() {
+            Text::Borrowed(_) => match object.cast::<PyString>() {
                 Ok(text) => Text::Str(text.to_owned().try_into()?),
                 Err(_) => Text::Bytes(object.cast::<PyBytes>()?.to_owned().into()),
             },
@@ -227,5 +252,42 @@ impl FromPyObject<'_, '_> for HeldText {
             Text::Copied(text) => Text::Copied(text),
         };
         Ok(Self(text))
+    }
+}
+
+/// Returns the number of characters of UTF-8: its bytes that do not continue a character.
+pub(crate) fn count_chars(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+}
+
+/// Converts byte positions of a text to positions in characters.
+///
+/// Positions that rise or fall steadily are converted in linear time together, because each counts
+/// the characters from the position before it. For example, in "né 語" byte 4 is character 3.
+pub(crate) struct CharCounter<'a> {
+    text: &'a [u8],
+    /// Whether positions stay bytes: the text is ASCII, or is not a `str`.
+    is_bytewise: bool,
+    byte: usize,
+    character: usize,
+}
+
+impl<'a> CharCounter<'a> {
+    pub(crate) fn new(text: &'a [u8], is_bytewise: bool) -> Self {
+        Self { text, is_bytewise, byte: 0, character: 0 }
+    }
+
+    /// Returns the position in characters of a byte position.
+    pub(crate) fn position_at(&mut self, byte: usize) -> usize {
+        if self.is_bytewise {
+            return byte;
+        }
+        if byte >= self.byte {
+            self.character += count_chars(&self.text[self.byte..byte]);
+        } else {
+            self.character -= count_chars(&self.text[byte..self.byte]);
+        }
+        self.byte = byte;
+        self.character
     }
 }

@@ -1,4 +1,7 @@
-//! What only tiktoken's surface asks of an engine.
+//! Functions for `zeton.tiktoken`, the package that has tiktoken's names.
+//!
+//! For example, `encode_piece(b"a b")` encodes all of `a b` as one piece, as tiktoken's
+//! `_encode_single_piece` does, and `encode_broken(b"lo\xFF lo")` encodes bytes that are not UTF-8.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -8,7 +11,7 @@ use zeton::merge::{MergeBuffers, merge};
 use crate::errors::raise;
 use crate::tokenizer_core::TokenizerCore;
 
-/// Returns the first of these specials in a text as it stands: lone surrogates are not joined.
+/// Return the name of the first of these specials in a text, without joining lone surrogates.
 #[pyfunction]
 pub(crate) fn find_special(
     py: Python<'_>,
@@ -17,7 +20,7 @@ pub(crate) fn find_special(
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<String>> {
     let engine = engine.get();
-    let allowed = engine.allowed(py, specials)?;
+    let allowed = engine.allow_specials(py, specials)?;
     if let Ok(text) = text.to_str() {
         return Ok(allowed.first_name(text.as_bytes()).map(str::to_owned));
     }
@@ -26,13 +29,13 @@ pub(crate) fn find_special(
     Ok(found.map(str::to_owned))
 }
 
-/// Returns the id of these bytes, if they are a token.
+/// Return the id of a token, or None if the bytes are no token.
 #[pyfunction]
 pub(crate) fn find_token(engine: &Bound<'_, TokenizerCore>, token: &[u8]) -> Option<Id> {
     engine.get().tokenizer.vocab().find(token)
 }
 
-/// Encodes bytes as one piece, without a split.
+/// Return the ids of bytes that are encoded as one piece.
 #[pyfunction]
 pub(crate) fn encode_piece(
     py: Python<'_>,
@@ -45,7 +48,7 @@ pub(crate) fn encode_piece(
     ids
 }
 
-/// Encodes bytes of which the end may not be UTF-8.
+/// Return the ids of bytes whose tail may not be UTF-8.
 #[pyfunction]
 pub(crate) fn encode_broken(
     py: Python<'_>,
@@ -53,10 +56,10 @@ pub(crate) fn encode_broken(
     bytes: &[u8],
 ) -> PyResult<Vec<Id>> {
     let tokenizer = &engine.get().tokenizer;
-    py.detach(|| tokenizer.encode_broken(bytes)).map_err(|error| raise(py, &error))
+    py.detach(|| tokenizer.encode_invalid_utf8_tail(bytes)).map_err(|error| raise(py, &error))
 }
 
-/// Encodes a text that may go on: the ids that stay, and what the rest may become.
+/// Return the stable ids of a text that may go on, and the completions of its last piece.
 #[pyfunction]
 pub(crate) fn encode_unsettled(
     py: Python<'_>,
@@ -65,9 +68,9 @@ pub(crate) fn encode_unsettled(
     specials: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Vec<Id>, Vec<Vec<Id>>)> {
     let engine = engine.get();
-    let allowed = engine.allowed(py, specials)?;
-    let unsettled = py
-        .detach(|| engine.tokenizer.encode_unsettled(text, &allowed))
+    let allowed = engine.allow_specials(py, specials)?;
+    let encoded = py
+        .detach(|| engine.tokenizer.encode_unstable(text, &allowed))
         .map_err(|error| raise(py, &error))?;
-    Ok((unsettled.stable, unsettled.completions.into_iter().collect()))
+    Ok((encoded.stable, encoded.completions.into_iter().collect()))
 }

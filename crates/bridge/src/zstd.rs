@@ -1,4 +1,12 @@
-//! `.zst` files, decoded as they are read.
+//! `ZstdReader`: a `.zst` file, decoded while it is read.
+//!
+//! A file is a sequence of frames. Skippable frames are passed over, and the checksum of a frame is
+//! verified if it has one:
+//!
+//! ```text
+//! file      frame | skippable frame | frame          read(size) → up to `size` decoded bytes
+//! decoded   bytes |                 | bytes                       b"" at the end
+//! ```
 
 use std::fmt::Display;
 use std::fs::File;
@@ -12,48 +20,50 @@ use pyo3::types::PyBytes;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Bytes that are decoded at a time.
+/// Bytes that are decoded in one step: 128 KiB, the largest block of the format.
 const STEP_BYTES: usize = 1 << 17;
 
-/// A file of zstd frames, read as what they hold, one after the other.
+/// A reader of the decoded content of a `.zst` file.
 #[pyclass(frozen, module = "zeton._engine")]
-pub(crate) struct ZstdReader(Mutex<Frames>);
+pub(crate) struct ZstdReader(Mutex<FrameReader>);
 
 #[pymethods]
 impl ZstdReader {
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
         let source = BufReader::new(File::open(path)?);
-        Ok(Self(Mutex::new(Frames { source, decoder: FrameDecoder::new(), open: false })))
+        Ok(Self(Mutex::new(FrameReader { source, decoder: FrameDecoder::new(), in_frame: false })))
     }
 
-    /// Reads up to `size` bytes; none at the end.
+    /// Return up to `size` decoded bytes; none at the end.
     fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         let read = py.detach(|| self.0.lock().expect("no reader panics").read(size));
         Ok(PyBytes::new(py, &read.map_err(PyOSError::new_err)?))
     }
 }
 
-struct Frames {
+/// The position in a sequence of frames.
+struct FrameReader {
     source: BufReader<File>,
     decoder: FrameDecoder,
-    /// Whether a frame has begun and not all of it has been read.
-    open: bool,
+    /// Whether a frame has begun and is not read completely.
+    in_frame: bool,
 }
 
-impl Frames {
+impl FrameReader {
+    /// Returns up to `size` decoded bytes.
     fn read(&mut self, size: usize) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         while bytes.len() < size {
-            if !self.open && !self.begin_frame()? {
+            if !self.in_frame && !self.begin_frame()? {
                 break;
             }
             if !self.decoder.is_finished() {
                 let step = BlockDecodingStrategy::UptoBytes(STEP_BYTES);
-                self.decoder.decode_blocks(&mut self.source, step).map_err(damaged)?;
+                self.decoder.decode_blocks(&mut self.source, step).map_err(describe_damage)?;
             }
             let left = (size - bytes.len()) as u64;
-            (&mut self.decoder).take(left).read_to_end(&mut bytes).map_err(damaged)?;
+            (&mut self.decoder).take(left).read_to_end(&mut bytes).map_err(describe_damage)?;
             if self.decoder.is_finished() && self.decoder.can_collect() == 0 {
                 self.end_frame()?;
             }
@@ -61,12 +71,12 @@ impl Frames {
         Ok(bytes)
     }
 
-    /// Passes over frames to be skipped; returns whether there was one to decode.
+    /// Moves to the next frame to decode, past skippable frames. Returns whether there is one.
     fn begin_frame(&mut self) -> Result<bool, String> {
-        while !self.source.fill_buf().map_err(damaged)?.is_empty() {
+        while !self.source.fill_buf().map_err(describe_damage)?.is_empty() {
             match self.decoder.reset(&mut self.source) {
                 Ok(()) => {
-                    self.open = true;
+                    self.in_frame = true;
                     return Ok(true);
                 }
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -74,24 +84,26 @@ impl Frames {
                     ..
                 })) => {
                     let mut skipped = (&mut self.source).take(length.into());
-                    std::io::copy(&mut skipped, &mut std::io::sink()).map_err(damaged)?;
+                    std::io::copy(&mut skipped, &mut std::io::sink()).map_err(describe_damage)?;
                 }
-                Err(error) => return Err(damaged(error)),
+                Err(error) => return Err(describe_damage(error)),
             }
         }
         Ok(false)
     }
 
+    /// Verifies the checksum of the current frame.
     fn end_frame(&mut self) -> Result<(), String> {
-        self.open = false;
+        self.in_frame = false;
         let stored = self.decoder.get_checksum_from_data();
         match stored.is_none() || stored == self.decoder.get_calculated_checksum() {
             true => Ok(()),
-            false => Err(damaged("the checksum of a frame does not fit")),
+            false => Err(describe_damage("the checksum of a frame does not fit")),
         }
     }
 }
 
-fn damaged(error: impl Display) -> String {
+/// Makes the message of an error in the file.
+fn describe_damage(error: impl Display) -> String {
     format!("not a whole zstd file: {error}")
 }

@@ -1,4 +1,21 @@
-//! Where a text may be cut so that nobody is surprised: between characters, words, lines …
+//! Borders: the positions at which a limit may cut a text, between units of one kind.
+//!
+//! A unit is a character, a grapheme cluster, a piece, a word, a sentence, a line or a paragraph.
+//! For example, `"a-b c.\n\nd"` has these borders, in bytes:
+//!
+//! ```text
+//! bytes       a  -  b  ␣  c  .  \n \n d
+//!             0  1  2  3  4  5  6  7  8  9
+//! word        |  |  |  |  |  |  |  |  |  |
+//! sentence    |                    |  |  |
+//! line        |                    |  |  |
+//! paragraph   |                       |  |
+//! ```
+//!
+//! [`Border::find_in`] reads a text from its beginning, because flags, pieces and words depend on
+//! all text before them. Reading them from the middle gave wrong borders
+//! (`docs/notes/services.md`, *not kept*). It reads only a short lookahead behind the last position
+//! that it has to decide.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -8,30 +25,36 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::split::Splitter;
 use crate::sys::error::Error;
 
-/// Bytes that are read after a place to know whether it is a border; and for what tells it, at most.
-const AHEAD: usize = 256;
-const AHEAD_MAX: usize = 1 << 16;
+/// Bytes that are read behind the first character that decides a border. Not measured: Unicode's
+/// rules need a few characters more.
+const LOOKAHEAD_BYTES: usize = 256;
 
-/// What a text is cut between.
+/// Bytes that are searched for the deciding character at most. Not measured.
+///
+/// A fixed lookahead of 256 bytes was wrong for sentences whose next letter is further away
+/// (`docs/notes/services.md`).
+const LOOKAHEAD_BYTES_MAX: usize = 1 << 16;
+
+/// The kind of unit between which a text may be cut.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Border {
-    /// Code points; a byte that is not UTF-8 stands alone.
+    /// Code points; a byte that is not UTF-8 is a unit of its own.
     Character,
-    /// Grapheme clusters of Unicode: what people see as one character.
+    /// Grapheme clusters of Unicode: the characters that people see, such as a flag.
     Grapheme,
     /// Pieces of the pattern.
     Piece,
-    /// Words of Unicode, and what is between them.
+    /// Words of Unicode (annex 29), and each character between them.
     Word,
-    /// Sentences of Unicode, each with the white space after it.
+    /// Sentences of Unicode (annex 29), each with the white space behind it.
     Sentence,
     /// Lines, each with its `\n`, `\r\n` or `\r`.
     Line,
-    /// Lines up to the next blank ones, with these.
+    /// Lines up to the next blank lines, which belong to the paragraph before them.
     Paragraph,
 }
 
-/// All borders, by their names.
+/// The name of each border in the Python package.
 const NAMES: [(&str, Border); 7] = [
     ("character", Border::Character),
     ("grapheme", Border::Grapheme),
@@ -55,9 +78,9 @@ impl FromStr for Border {
 }
 
 impl Border {
-    /// Returns what to cut between where a text has too few of these.
+    /// Returns the border for a unit that is too long: a paragraph is cut between its lines.
     #[must_use]
-    pub fn finer(self) -> Option<Self> {
+    pub fn next_finer(self) -> Option<Self> {
         match self {
             Self::Paragraph => Some(Self::Line),
             Self::Line => Some(Self::Sentence),
@@ -68,65 +91,66 @@ impl Border {
         }
     }
 
-    /// Returns the borders of a text in `places`, by rising place; the ends of the text are such.
+    /// Returns the borders of a text within a range of positions, rising. Both ends of the text are
+    /// borders of every kind.
     ///
-    /// For all but characters, the text is read from its beginning on.
-    pub(crate) fn within(
+    /// The text is read from its beginning, except for borders between characters.
+    pub(crate) fn find_in(
         self,
         splitter: &Splitter,
         text: &[u8],
-        places: Range<usize>,
+        range: Range<usize>,
     ) -> Result<Vec<usize>, Error> {
         let mut borders = Vec::new();
-        if places.is_empty() || text.is_empty() {
-            borders.extend(places.contains(&0).then_some(0));
+        if range.is_empty() || text.is_empty() {
+            borders.extend(range.contains(&0).then_some(0));
             return Ok(borders);
         }
-        let read = &text[..self.end_of_read(splitter, text, places.end)];
-        let mut note = |at| {
-            if places.contains(&at) {
+        let read_text = &text[..self.find_read_end(splitter, text, range.end)];
+        let mut push = |at| {
+            if range.contains(&at) {
                 borders.push(at);
             }
         };
         match self {
             Self::Character => {
-                // Where the places begin may be inside a character.
-                let is_inside = |at: &usize| read[*at] & 0xC0 == 0x80;
-                let start = (places.start.saturating_sub(3)..=places.start.min(read.len() - 1))
+                // The range may begin inside a character, whose first byte is up to three before.
+                let is_inside = |at: &usize| read_text[*at] & 0xC0 == 0x80;
+                let start = (range.start.saturating_sub(3)..=range.start.min(read_text.len() - 1))
                     .rev()
                     .find(|at| !is_inside(at))
-                    .unwrap_or(places.start);
-                each_part(&read[start..], str::char_indices, |at| note(start + at));
+                    .unwrap_or(range.start);
+                for_each_unit(&read_text[start..], str::char_indices, |at| push(start + at));
             }
             Self::Piece => {
                 let mut end = 0;
-                note(0);
-                splitter.split(read, |piece: &[u8]| {
+                push(0);
+                splitter.split(read_text, |piece: &[u8]| {
                     end += piece.len();
-                    note(end);
+                    push(end);
                 })?;
             }
-            Self::Grapheme => each_part(read, |part| part.grapheme_indices(true), note),
-            Self::Word => each_part(read, str::split_word_bound_indices, note),
-            Self::Sentence => each_part(read, str::split_sentence_bound_indices, note),
-            Self::Line => each_line(read, |_, end| note(end)),
+            Self::Grapheme => for_each_unit(read_text, |part| part.grapheme_indices(true), push),
+            Self::Word => for_each_unit(read_text, str::split_word_bound_indices, push),
+            Self::Sentence => for_each_unit(read_text, str::split_sentence_bound_indices, push),
+            Self::Line => for_each_line(read_text, |_, end| push(end)),
             Self::Paragraph => {
                 let mut after_blank = false;
-                each_line(read, |start, end| {
-                    let is_blank = read[start..end].iter().all(u8::is_ascii_whitespace);
+                for_each_line(read_text, |start, end| {
+                    let is_blank = read_text[start..end].iter().all(u8::is_ascii_whitespace);
                     if after_blank && !is_blank {
-                        note(start);
+                        push(start);
                     }
                     after_blank = is_blank;
                 });
             }
         }
-        // What looks like the end is only where reading stopped.
-        borders.retain(|&at| at < read.len() || at == text.len());
-        if places.contains(&text.len()) && borders.last() != Some(&text.len()) {
+        // The end of the bytes read is a border only if it is the end of the text.
+        borders.retain(|&at| at < read_text.len() || at == text.len());
+        if range.contains(&text.len()) && borders.last() != Some(&text.len()) {
             borders.push(text.len());
         }
-        if places.start == 0 && borders.first() != Some(&0) {
+        if range.start == 0 && borders.first() != Some(&0) {
             borders.insert(0, 0);
         }
         Ok(borders)
@@ -134,50 +158,51 @@ impl Border {
 }
 
 impl Border {
-    /// Returns how far a text has to be read to know the borders before `at`.
-    fn end_of_read(self, splitter: &Splitter, text: &[u8], at: usize) -> usize {
+    /// Returns the position up to which a text has to be read to decide the borders before `at`.
+    fn find_read_end(self, splitter: &Splitter, text: &[u8], at: usize) -> usize {
         let Some(rest) = text.get(at..) else { return text.len() };
-        let near = &rest[..rest.len().min(AHEAD_MAX)];
-        let ahead = match self {
+        let near = &rest[..rest.len().min(LOOKAHEAD_BYTES_MAX)];
+        let lookahead = match self {
             Self::Character => 0,
-            // What is read begins with the text, so it splits as the whole up to any safe cut.
+            // The bytes read begin where the text begins, so they have its pieces up to a safe cut.
             Self::Piece => splitter.first_safe_cut(near).unwrap_or(near.len()),
-            // A letter tells whether a sentence, or a paragraph, has ended before it.
+            // The next letter decides whether a sentence or a paragraph ends before it.
             _ => {
                 let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte >= 0x80;
                 near.iter().position(is_letter).unwrap_or(near.len())
             }
         };
-        text.len().min(at.saturating_add(ahead).saturating_add(AHEAD))
+        text.len().min(at.saturating_add(lookahead).saturating_add(LOOKAHEAD_BYTES))
     }
 }
 
-/// Calls `note` with the beginning of every unit of the UTF-8 in a text; each other byte is a unit.
-fn each_part<'t, U, I: Iterator<Item = (usize, U)>>(
+/// Calls `visit` with the start of every unit and the end of the text. A byte that is not UTF-8 is
+/// a unit of its own.
+fn for_each_unit<'t, U, I: Iterator<Item = (usize, U)>>(
     text: &'t [u8],
     units: impl Fn(&'t str) -> I,
-    mut note: impl FnMut(usize),
+    mut visit: impl FnMut(usize),
 ) {
     let mut start = 0;
     for part in text.utf8_chunks() {
-        units(part.valid()).for_each(|(at, _)| note(start + at));
+        units(part.valid()).for_each(|(at, _)| visit(start + at));
         let end = start + part.valid().len();
-        (end..end + part.invalid().len()).for_each(&mut note);
+        (end..end + part.invalid().len()).for_each(&mut visit);
         start = end + part.invalid().len();
     }
-    note(start);
+    visit(start);
 }
 
-/// Calls `each` with where every line begins and ends.
-fn each_line(text: &[u8], mut each: impl FnMut(usize, usize)) {
+/// Calls `visit` with the start and the end of every line.
+fn for_each_line(text: &[u8], mut visit: impl FnMut(usize, usize)) {
     let mut start = 0;
     for (at, &byte) in text.iter().enumerate() {
         if byte == b'\n' || byte == b'\r' && text.get(at + 1) != Some(&b'\n') {
-            each(start, at + 1);
+            visit(start, at + 1);
             start = at + 1;
         }
     }
     if start < text.len() {
-        each(start, text.len());
+        visit(start, text.len());
     }
 }

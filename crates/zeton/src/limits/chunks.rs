@@ -1,4 +1,16 @@
-//! A text in chunks, none of which has more ids than allowed.
+//! Chunks: a text cut into ranges of at most `ids_max` ids, with an optional overlap.
+//!
+//! Each chunk is as long as fits. If one unit of the border is longer than a chunk, that chunk is
+//! cut at the next finer border. For example, four ids a chunk, by cl100k:
+//!
+//! ```text
+//! overlap 0   [one two three four][ five six]
+//! overlap 2   [one two three four]
+//!                     [ three four five six]
+//! ```
+//!
+//! `Tokenizer.chunk` of the Python package calls [`Fit::find_chunks`] through the bridge. Every
+//! chunk starts and ends behind the start and the end of the chunk before it, so the loop ends.
 
 use std::ops::Range;
 
@@ -6,48 +18,51 @@ use super::Fit;
 use crate::sys::error::Error;
 use crate::sys::unicode::read_char;
 
-/// A segment of a text, and how many ids it has on its own.
+/// A range of a text, and its number of ids when it is encoded alone.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Chunk {
-    /// Where it is.
-    pub place: Range<usize>,
-    /// Its ids.
+    /// The bytes of the text.
+    pub range: Range<usize>,
+    /// The number of ids.
     pub ids: usize,
 }
 
 impl Fit<'_> {
-    /// Cuts a text into chunks that fit, each as long as may be; where a unit is longer than a chunk,
-    /// it is cut between finer ones. A chunk begins with what has up to `overlap` ids at the end of the
-    /// one before, as long as it goes on from there.
+    /// Cuts a text into chunks that fit, each as long as possible.
+    ///
+    /// A chunk begins with whole units of at most `overlap` ids from the end of the chunk before
+    /// it. An overlap that would leave no room for new text is dropped.
     ///
     /// # Errors
     ///
-    /// When a character has more ids than a chunk may have; and as [`crate::Tokenizer::encode`].
-    pub fn chunks(&self, text: &[u8], overlap: usize) -> Result<Vec<Chunk>, Error> {
+    /// When one character has more than `ids_max` ids; see [`crate::Tokenizer::encode`] for others.
+    pub fn find_chunks(&self, text: &[u8], overlap: usize) -> Result<Vec<Chunk>, Error> {
         let mut chunks: Vec<Chunk> = Vec::new();
-        let (mut start, mut done) = (0, 0);
-        while done < text.len() {
-            let end = start + self.end_of_chunk(&text[start..])?;
-            if end <= done {
-                // What is repeated leaves no room for more.
-                start = done;
+        let (mut start, mut chunked_end) = (0, 0);
+        while chunked_end < text.len() {
+            let end = start + self.find_chunk_end(&text[start..])?;
+            if end <= chunked_end {
+                // The overlap leaves no room for new text.
+                start = chunked_end;
                 continue;
             }
-            chunks.push(Chunk { place: start..end, ids: self.count(&text[start..end])? });
-            let repeated = Fit { ids_max: overlap, ..*self };
-            (start, done) = (start + repeated.repeated(&text[start..end])?, end);
+            chunks.push(Chunk { range: start..end, ids: self.count(&text[start..end])? });
+            let overlap_fit = Fit { ids_max: overlap, ..*self };
+            let overlap_start = overlap_fit.find_overlap_start(&text[start..end])?;
+            (start, chunked_end) = (start + overlap_start, end);
         }
         Ok(chunks)
     }
 
-    fn end_of_chunk(&self, text: &[u8]) -> Result<usize, Error> {
+    /// Returns the end of the first chunk of a text, cut at finer borders if one unit is too long.
+    fn find_chunk_end(&self, text: &[u8]) -> Result<usize, Error> {
         let mut fit = *self;
         loop {
-            let end = fit.end(text, false)?.expect("the text is whole");
+            let end = fit.find_end(text, false)?.expect("a whole text has an answer");
             if end > 0 {
                 return Ok(end);
             }
-            let Some(border) = fit.border.finer() else {
+            let Some(border) = fit.border.next_finer() else {
                 let character = read_char(text).map_or(1, |(_, length)| length);
                 let ids = self.count(&text[..character])?;
                 return Err(Error::CharacterTooLong { ids, ids_max: self.ids_max });
@@ -56,17 +71,17 @@ impl Fit<'_> {
         }
     }
 
-    /// Returns where the end of a chunk begins that the next one repeats.
-    fn repeated(&self, chunk: &[u8]) -> Result<usize, Error> {
+    /// Returns the start of the suffix of a chunk that the next chunk repeats.
+    fn find_overlap_start(&self, chunk: &[u8]) -> Result<usize, Error> {
         let mut fit = *self;
         loop {
             let start = match self.ids_max {
                 0 => chunk.len(),
-                _ => fit.start(b"", chunk, false)?.expect("the text is whole"),
+                _ => fit.find_start(b"", chunk, false)?.expect("a whole text has an answer"),
             };
-            // A chunk that would begin where this one does would be this one.
+            // A chunk that began at this chunk's start would equal this chunk.
             let start = if start == 0 { chunk.len() } else { start };
-            match fit.border.finer() {
+            match fit.border.next_finer() {
                 Some(border) if start == chunk.len() && self.ids_max > 0 => fit.border = border,
                 _ => return Ok(start),
             }

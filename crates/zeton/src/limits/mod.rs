@@ -1,8 +1,35 @@
-//! As much of a text as has so many ids: counted, cut at either end, or cut into chunks.
+//! Token limits: count up to a limit, truncate at either end, cut into chunks.
 //!
-//! How many ids a beginning of a text has does not simply grow with it: one more letter may make one
-//! token of three. The longest that fits is found by counting near the end of what fits: before a
-//! place where the pattern cuts in any case, ids stay what they are.
+//! The number of ids does not grow steadily with a text, because one more letter can merge many
+//! tokens into one. For example, by cl100k:
+//!
+//! ```text
+//! text                       ids
+//! " intern"                  1
+//! " internationa"            3     ` intern` `ation` `a`
+//! " international"           1
+//! " internationalization"    2
+//! ```
+//!
+//! So a limit of 2 ids keeps all of the last text, although a shorter prefix has 3. The longest
+//! prefix that fits is found in three steps:
+//!
+//! 1. count whole [`Segment`]s, whose ids no other text can change, until the limit is exceeded;
+//! 2. encode behind the last [`CountedCut`], to find the *full* position, where the ids reach the
+//!    limit;
+//! 3. count at the borders near the full position, from the farthest one inwards.
+//!
+//! ```text
+//! text   |--- segment ---|--- segment ---|-------- uncut range --------|
+//!        counted cut     counted cut     last counted cut   ^ full
+//!                                        borders tried: | | | | | | | |
+//! ```
+//!
+//! A suffix that fits is found by the mirror image of these steps. `zeton::Tokenizer::truncate`,
+//! `chunk` and `fits` of the Python package call this layer through the bridge.
+//!
+//! Cost: truncating 10 MB to 8,000 ids takes 0.2 ms, because no more text is read than the limit
+//! needs (`docs/notes/services.md`).
 
 mod borders;
 mod chunks;
@@ -18,35 +45,44 @@ use crate::encode::segments::Segment;
 use crate::sys::error::Error;
 use crate::vocab::specials::AllowedSpecials;
 
-/// Bytes of a run without any place to cut, all beginnings or ends of which are tried.
-const TRIED_ALL: usize = 1 << 11;
+/// Bytes of a range without any safe cut in which every border is tried: 2 KiB.
+///
+/// Not measured. Nearly all text has a safe cut within it, so that the limit concerns hostile text.
+const FULL_SEARCH_BYTES: usize = 1 << 11;
 
-/// Bytes that are split at most to try those of a longer run.
-const TRIED_BYTES_MAX: usize = 1 << 25;
+/// Bytes that the tries in one uncut range split at most: 32 MiB. Not measured.
+const SPLIT_BYTES_MAX: usize = 1 << 25;
 
-/// Bytes of a text that is long enough to ask how long tokens are.
-const ASKED_BYTES: usize = 1 << 12;
+/// Bytes of a text from which on the length of the longest token is used: 4 KiB.
+///
+/// Not measured. The first use computes that length by a pass over the vocabulary, which costs more
+/// than encoding a short text.
+const LONG_TEXT_BYTES: usize = 1 << 12;
 
-/// Bytes that an id most likely has, at most.
+/// Estimated bytes of an id in an uncut range, for the first window that is encoded.
+///
+/// Not measured. A token of English has 4 to 5 bytes, and a window that is too small is enlarged.
 const BYTES_PER_ID: usize = 8;
 
-/// What is to fit.
+/// A token limit for texts, and the border at which they are cut.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit<'a> {
-    /// Who encodes it.
+    /// The tokenizer that counts.
     pub tokenizer: &'a Tokenizer,
-    /// The specials that may be found in it.
+    /// The specials that may be found in the text.
     pub allowed: &'a AllowedSpecials,
-    /// How many ids it may have.
+    /// The number of ids that a text may have at most.
     pub ids_max: usize,
-    /// What it is cut between.
+    /// The border between two units, at which a text may be cut.
     pub border: Border,
 }
 
-/// A place in a text that splits it, whatever else stands in it, and the ids up to there, or from
-/// there on.
+/// A safe cut of a text, and the number of ids on one side of it.
+///
+/// Cutting a prefix counts the ids before the cut; cutting a suffix counts the ids behind it. The
+/// count does not depend on the other side, because the pattern cuts there in any context.
 #[derive(Clone, Copy, Debug)]
-struct Anchor {
+struct CountedCut {
     at: usize,
     ids: usize,
 }
@@ -56,51 +92,54 @@ impl Fit<'_> {
         self.tokenizer.count(text, self.allowed)
     }
 
-    /// Returns how many places are tried on either side of the one where a long run is full, so many
-    /// bytes from where it begins.
+    /// Returns the number of borders to try on either side of the full position of an uncut range,
+    /// whose start is `bytes` before that position.
     ///
-    /// From a place on, a run has an id more in every so many bytes as the longest token has.
+    /// A range has at least one id for every `token_bytes_max` bytes. So no border far behind the
+    /// full position fits, and only borders around it are tried.
     fn tries(&self, bytes: usize) -> usize {
         let enough = self.tokenizer.token_bytes_max().saturating_add(1).saturating_mul(4);
-        enough.min(TRIED_BYTES_MAX / bytes.max(1) + 1)
+        enough.min(SPLIT_BYTES_MAX / bytes.max(1) + 1)
     }
 
-    /// Returns how far from there such places are at most: a character has four bytes.
+    /// Returns the distance in bytes of the farthest border to try: a character has four bytes at
+    /// most, so this is [`Fit::tries`] characters.
     fn tries_bytes(&self) -> usize {
         self.tokenizer.token_bytes_max().saturating_add(1).saturating_mul(16)
     }
 
-    /// Returns the most bytes that may fit besides so many ids: no token is longer than the longest.
+    /// Returns the most bytes that may fit besides `ids` ids: as many longest tokens as remain.
     fn bytes_max(&self, ids: usize) -> usize {
         self.ids_max.saturating_sub(ids).saturating_mul(self.tokenizer.token_bytes_max())
     }
 }
 
 impl Tokenizer {
-    /// Counts ids until there are `limit`; no more of the text is read than that takes.
+    /// Counts the ids of a text up to `limit`, and reads no more of the text than that takes.
     ///
-    /// None if the text `goes_on` and what there is of it does not tell.
+    /// If the text `is_partial`, more text may follow. The result is `None` if that text could
+    /// change it.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`].
+    /// See [`Tokenizer::encode`].
     pub fn count_until(
         &self,
         text: &[u8],
         allowed: &AllowedSpecials,
-        goes_on: bool,
+        is_partial: bool,
         limit: usize,
     ) -> Result<Option<usize>, Error> {
-        // No token is longer than the longest; a short text is not worth the question.
-        if text.len() > ASKED_BYTES && text.len() / self.token_bytes_max() >= limit {
+        // A text with `limit` times the bytes of the longest token has at least `limit` ids.
+        if text.len() > LONG_TEXT_BYTES && text.len() / self.token_bytes_max() >= limit {
             return Ok(Some(limit));
         }
         let (mut scratch, mut ids) = (self.borrow_scratch(), 0);
         if limit > 0 {
-            for segment in self.segments(text, allowed, goes_on)? {
+            for segment in self.segments(text, allowed, is_partial)? {
                 match segment {
-                    Segment::Ordinary(place) => {
-                        self.encode_ordinary(&text[place], &mut scratch, &mut ids)?;
+                    Segment::Ordinary(range) => {
+                        self.encode_ordinary(&text[range], &mut scratch, &mut ids)?;
                     }
                     Segment::Special(..) => ids += 1,
                 }
@@ -109,7 +148,7 @@ impl Tokenizer {
                 }
             }
         }
-        Ok((ids >= limit || !goes_on).then_some(ids.min(limit)))
+        Ok((ids >= limit || !is_partial).then_some(ids.min(limit)))
     }
 }
 

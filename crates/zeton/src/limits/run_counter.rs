@@ -1,9 +1,23 @@
-//! How many ids the beginnings, or the ends, of one long run have.
+//! The number of ids of every prefix, or every suffix, of one long piece, in linear time.
 //!
-//! A run without a place to cut is one long piece, as a rule, and to merge each of its beginnings anew
-//! would take the square of its length. Ids are the merge of a piece if and only if every two neighbours
-//! are the merge of their own bytes. So a beginning has the ids of a shorter one and one token more, and
-//! of the tokens that end there just one fits its neighbour.
+//! A range without any safe cut is mostly one long piece. Merging each of its prefixes anew would
+//! take the square of its length: minutes for a megabyte of one letter, which takes 3.5 s with the
+//! table (`docs/notes/services.md`).
+//!
+//! Ids are the merge of a piece if and only if every two adjacent ids are the merge of their own
+//! bytes. So the ids of a prefix are the ids of a shorter prefix and one token more. Of the tokens
+//! that end at the prefix' end, exactly one can be the neighbour of the token before it.
+//!
+//! For example, the tokens `aa` and `aaaa` and the piece `aaaaaaaaa`:
+//!
+//! ```text
+//! prefix length   1   2    3    4      5       6        7         8           9
+//! ids             1   1    2    1      2       2        3         2           3
+//! last token      a   aa   a    aaaa   a       aa       a         aaaa        a
+//! shorter prefix  -   -    2    -      4       4        6         4           8
+//! ```
+//!
+//! `RunCounter` is used by the searches for the longest prefix and the longest suffix.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,127 +28,140 @@ use crate::piece_cache::Scratch;
 use crate::sys::error::Error;
 use crate::vocab::Id;
 
-/// Bytes of a part, and of a piece, that are worth a table.
-const LONG: usize = 512;
+/// Bytes of a range, and of a piece, from which on a table is built. Not measured; a
+/// shorter piece is merged anew.
+const TABLE_BYTES_MIN: usize = 512;
 
-/// The parts of a text that begin, or else end, at the same place.
-pub(super) struct Run<'a> {
+/// Counts the ids of many ranges that share their start, or share their end.
+pub(super) struct RunCounter<'a> {
     fit: Fit<'a>,
     text: &'a [u8],
-    /// Whether they end there.
-    to_end: bool,
+    /// Whether the ranges share their end.
+    share_end: bool,
     has_specials: bool,
-    /// The long pieces, by where they begin, or end.
-    tables: HashMap<usize, Table>,
-    joints: Joints,
+    /// The tables of the long pieces, by the shared start or end of the piece.
+    tables: HashMap<usize, RunTable>,
+    neighbours: NeighbourCache,
     scratch: Scratch,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(fit: Fit<'a>, text: &'a [u8], to_end: bool) -> Self {
+impl<'a> RunCounter<'a> {
+    pub(super) fn new(fit: Fit<'a>, text: &'a [u8], share_end: bool) -> Self {
         let has_specials = fit.allowed.find(text, 0).is_some();
-        let (tables, joints, scratch) = Default::default();
-        Self { fit, text, to_end, has_specials, tables, joints, scratch }
+        let (tables, neighbours, scratch) = Default::default();
+        Self { fit, text, share_end, has_specials, tables, neighbours, scratch }
     }
 
-    /// Returns how many ids a part has by its own encoding.
-    pub(super) fn count(&mut self, part: Range<usize>) -> Result<usize, Error> {
-        if part.len() < LONG || self.has_specials {
-            return self.fit.count(&self.text[part]);
+    /// Returns the number of ids of a range of the text when it is encoded alone.
+    pub(super) fn count(&mut self, range: Range<usize>) -> Result<usize, Error> {
+        if range.len() < TABLE_BYTES_MIN || self.has_specials {
+            return self.fit.count(&self.text[range]);
         }
-        let Self { fit, text, to_end, tables, joints, scratch, .. } = self;
+        let Self { fit, text, share_end, tables, neighbours, scratch, .. } = self;
         let model = fit.tokenizer.model();
-        let (mut end, mut ids, mut count) = (part.start, Vec::new(), 0);
-        fit.tokenizer.splitter().split(&text[part], |piece: &[u8]| {
+        let (mut end, mut ids, mut count) = (range.start, Vec::new(), 0);
+        fit.tokenizer.splitter().split(&text[range], |piece: &[u8]| {
             let start = end;
             end += piece.len();
-            if piece.len() < LONG {
+            if piece.len() < TABLE_BYTES_MIN {
                 ids.clear();
                 scratch.merge(model, piece, &mut ids);
                 count += ids.len();
             } else if model.vocab().find(piece).is_some() {
                 count += 1;
-            } else if *to_end {
+            } else if *share_end {
                 let table = tables.entry(end).or_default();
-                count += table.of_end(model, &text[..end], start, joints) as usize;
+                count += table.count_suffix(model, &text[..end], start, neighbours) as usize;
             } else {
                 let table = tables.entry(start).or_default();
-                count += table.of_beginning(model, &text[start..], piece.len(), joints) as usize;
+                let piece_start = &text[start..];
+                count += table.count_prefix(model, piece_start, piece.len(), neighbours) as usize;
             }
         })?;
         Ok(count)
     }
 }
 
-/// The ids of all beginnings, or ends, of a piece: how many, and the one at the cut.
+/// The ids of all prefixes, or of all suffixes, of a piece.
+///
+/// Row n has the number of ids of n bytes, and the id at the end that is not shared.
 #[derive(Default)]
-struct Table {
+struct RunTable {
     rows: Vec<Option<(u32, Id)>>,
-    /// How many are known.
-    known: usize,
+    /// The number of bytes whose tokens have been entered.
+    processed: usize,
 }
 
-impl Table {
-    /// Returns how many ids the first `length` bytes of a piece have.
-    fn of_beginning(
+impl RunTable {
+    /// Returns the number of ids of the first `length` bytes of a piece.
+    fn count_prefix(
         &mut self,
         model: &BpeModel,
         piece: &[u8],
         length: usize,
-        joints: &mut Joints,
+        neighbours: &mut NeighbourCache,
     ) -> u32 {
-        while self.known < length {
-            let at = self.known;
-            let before = (at > 0).then(|| self.rows[at].expect("each beginning has its ids"));
+        while self.processed < length {
+            let at = self.processed;
+            let before = (at > 0).then(|| self.rows[at].expect("each prefix has its ids"));
             model.vocab().for_each_prefix(&piece[at..], |id, bytes| {
                 let end = at + bytes;
                 if self.rows.len() <= end {
                     self.rows.resize(end + 1, None);
                 }
                 let left = before.map(|(_, id)| id);
-                if self.rows[end].is_none() && joints.hold(model, left, Some(id)) {
+                if self.rows[end].is_none() && neighbours.can_join(model, left, Some(id)) {
                     self.rows[end] = Some((before.map_or(0, |(count, _)| count) + 1, id));
                 }
             });
-            self.known += 1;
+            self.processed += 1;
         }
-        self.rows[length].expect("each beginning has its ids").0
+        self.rows[length].expect("each prefix has its ids").0
     }
 
-    /// Returns how many ids the end of a piece has that begins at `start`. Rows count from the end.
-    fn of_end(&mut self, model: &BpeModel, piece: &[u8], start: usize, joints: &mut Joints) -> u32 {
+    /// Returns the number of ids of a piece from byte `start` on. Rows count from its end.
+    fn count_suffix(
+        &mut self,
+        model: &BpeModel,
+        piece: &[u8],
+        start: usize,
+        neighbours: &mut NeighbourCache,
+    ) -> u32 {
         if self.rows.is_empty() {
             self.rows.push(None);
         }
-        while self.known < piece.len() - start {
-            let at = piece.len() - self.known - 1;
+        while self.processed < piece.len() - start {
+            let at = piece.len() - self.processed - 1;
             let mut found = None;
             model.vocab().for_each_prefix(&piece[at..], |id, bytes| {
-                let behind = self.known + 1 - bytes;
-                let after = (behind > 0).then(|| self.rows[behind].expect("each end has its ids"));
-                if found.is_none() && joints.hold(model, Some(id), after.map(|(_, id)| id)) {
+                let rest = self.processed + 1 - bytes;
+                let after = (rest > 0).then(|| self.rows[rest].expect("each suffix has its ids"));
+                let right = after.map(|(_, id)| id);
+                if found.is_none() && neighbours.can_join(model, Some(id), right) {
                     found = Some((after.map_or(0, |(count, _)| count) + 1, id));
                 }
             });
             self.rows.push(found);
-            self.known += 1;
+            self.processed += 1;
         }
-        self.rows[piece.len() - start].expect("each end has its ids").0
+        self.rows[piece.len() - start].expect("each suffix has its ids").0
     }
 }
 
-/// Which tokens may stand side by side in one piece; found once, for a run repeats itself.
+/// A cache of the pairs of tokens that can be neighbours in one piece. A long piece repeats itself,
+/// so it has few distinct pairs.
 #[derive(Default)]
-struct Joints {
+struct NeighbourCache {
     known: HashMap<(Id, Id), bool, foldhash::fast::RandomState>,
     buffers: MergeBuffers,
     bytes: Vec<u8>,
     ids: Vec<Id>,
 }
 
-impl Joints {
-    /// Returns whether the bytes of two neighbours, or of one token, merge to just these.
-    fn hold(&mut self, model: &BpeModel, left: Option<Id>, right: Option<Id>) -> bool {
+impl NeighbourCache {
+    /// Returns whether the bytes of two neighbours, or of one token at an end of the piece, merge
+    /// to exactly these ids.
+    fn can_join(&mut self, model: &BpeModel, left: Option<Id>, right: Option<Id>) -> bool {
         let Self { known, buffers, bytes, ids } = self;
         let key = (left.unwrap_or(Id::MAX), right.unwrap_or(Id::MAX));
         *known.entry(key).or_insert_with(|| {

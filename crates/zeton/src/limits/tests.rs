@@ -33,7 +33,7 @@ const BORDERS: [Border; 7] = [
     Border::Paragraph,
 ];
 
-/// What is cut is what counting at every border finds.
+/// The naive search counts at every border.
 #[test]
 fn the_longest_that_fits_is_found() {
     let mut random = Random(5);
@@ -52,27 +52,31 @@ fn the_longest_that_fits_is_found() {
         let ids_max = random.below(if round % 10 == 0 { 100 } else { 12 });
         let border = BORDERS[random.below(7)];
         let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
-        let borders = border.within(tokenizer.splitter(), &text, 0..text.len() + 1).unwrap();
+        let borders = border.find_in(tokenizer.splitter(), &text, 0..text.len() + 1).unwrap();
         let fits = |part: &[u8]| tokenizer.count(part, &allowed).unwrap() <= ids_max;
         let state = (round, ids_max, border, String::from_utf8_lossy(&text).into_owned());
 
         let end = borders.iter().rev().copied().find(|&at| fits(&text[..at]));
-        assert_eq!(fit.end(&text, false).unwrap(), end, "{state:?}");
+        assert_eq!(fit.find_end(&text, false).unwrap(), end, "{state:?}");
         let start = borders.iter().copied().find(|&at| fits(&text[at..]));
-        assert_eq!(fit.start(b"", &text, false).unwrap(), start, "{state:?}");
+        assert_eq!(fit.find_start(b"", &text, false).unwrap(), start, "{state:?}");
         let before = random_text(&mut random, 4);
         if fits(&before) {
             let joined = |at: usize| fits(&[&before[..], &text[at..]].concat());
             let start = borders.iter().copied().find(|&at| joined(at));
-            assert_eq!(fit.start(&before, &text, false).unwrap(), start, "{before:?} {state:?}");
+            assert_eq!(
+                fit.find_start(&before, &text, false).unwrap(),
+                start,
+                "{before:?} {state:?}"
+            );
         }
-        // With more text to come, what is found is the same, or nothing.
+        // A partial text has the result of the whole text, or none.
         let shown = random.below(text.len() + 1);
         if border == Border::Character {
-            if let Some(found) = fit.end(&text[..shown], true).unwrap() {
+            if let Some(found) = fit.find_end(&text[..shown], true).unwrap() {
                 assert_eq!(Some(found), end, "{shown} {state:?}");
             }
-            if let Some(found) = fit.start(b"", &text[shown..], true).unwrap() {
+            if let Some(found) = fit.find_start(b"", &text[shown..], true).unwrap() {
                 assert_eq!(Some(found + shown), start, "{shown} {state:?}");
             }
         }
@@ -88,6 +92,16 @@ fn the_longest_that_fits_is_found() {
 }
 
 #[test]
+fn each_unit_has_borders_of_its_own() {
+    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let found = |border: Border| border.find_in(&splitter, b"a-b c.\n\nd", 0..10).unwrap();
+    assert_eq!(found(Border::Word), (0..10).collect::<Vec<_>>());
+    assert_eq!(found(Border::Sentence), [0, 7, 8, 9]);
+    assert_eq!(found(Border::Line), [0, 7, 8, 9]);
+    assert_eq!(found(Border::Paragraph), [0, 8, 9]);
+}
+
+#[test]
 fn chunks_fit_and_joined_are_the_text() {
     let mut random = Random(6);
     for round in 0..1500 {
@@ -97,19 +111,19 @@ fn chunks_fit_and_joined_are_the_text() {
         let (ids_max, border) = (8 + random.below(20), BORDERS[random.below(7)]);
         let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
         let overlap = random.below(8);
-        let chunks = fit.chunks(&text, overlap).unwrap();
+        let chunks = fit.find_chunks(&text, overlap).unwrap();
         let mut done = 0;
         for chunk in &chunks {
-            assert!(chunk.place.start <= done && chunk.place.end > done, "{round} {chunks:?}");
-            let part = &text[chunk.place.clone()];
+            assert!(chunk.range.start <= done && chunk.range.end > done, "{round} {chunks:?}");
+            let part = &text[chunk.range.clone()];
             assert_eq!(chunk.ids, tokenizer.count(part, &allowed).unwrap());
             assert!(chunk.ids <= ids_max, "{round} {chunk:?}");
-            let repeated = &text[chunk.place.start..done];
+            let repeated = &text[chunk.range.start..done];
             assert!(tokenizer.count(repeated, &allowed).unwrap() <= overlap, "{round} {chunk:?}");
-            done = chunk.place.end;
+            done = chunk.range.end;
         }
         assert_eq!(done, text.len());
-        let twice: Vec<_> = chunks.iter().map(|chunk| chunk.place.start).collect();
+        let twice: Vec<_> = chunks.iter().map(|chunk| chunk.range.start).collect();
         assert!(twice.is_sorted_by(|one, other| one < other), "{chunks:?}");
     }
 }
@@ -124,9 +138,9 @@ fn a_long_run_takes_bounded_work() {
     for ids_max in [8, 1000, 100_000] {
         let fit = Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max, border };
         let text = vec![b'a'; 1 << 21];
-        assert_eq!(fit.end(&text, false).unwrap(), Some(ids_max * 8));
-        assert_eq!(fit.start(b"", &text, false).unwrap(), Some(text.len() - ids_max * 8));
-        assert_eq!(fit.chunks(&text, 0).unwrap().len(), text.len().div_ceil(ids_max * 8));
+        assert_eq!(fit.find_end(&text, false).unwrap(), Some(ids_max * 8));
+        assert_eq!(fit.find_start(b"", &text, false).unwrap(), Some(text.len() - ids_max * 8));
+        assert_eq!(fit.find_chunks(&text, 0).unwrap().len(), text.len().div_ceil(ids_max * 8));
         let counted = tokenizer.count_until(&text, &allowed, false, ids_max);
         assert_eq!(counted.unwrap(), Some(ids_max));
     }
@@ -139,6 +153,6 @@ fn a_character_of_too_many_ids_is_refused() {
     let allowed = AllowedSpecials::none();
     let fit =
         Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max: 2, border: Border::Sentence };
-    let refused = fit.chunks("中a".as_bytes(), 0).unwrap_err();
+    let refused = fit.find_chunks("中a".as_bytes(), 0).unwrap_err();
     assert_eq!(refused, Error::CharacterTooLong { ids: 3, ids_max: 2 });
 }

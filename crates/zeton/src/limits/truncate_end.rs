@@ -1,117 +1,136 @@
-//! The longest beginning of a text that fits.
+//! The longest prefix of a text that fits a token limit and ends at a border.
+//!
+//! For example, at most 8 ids of this text by cl100k, with borders between words:
+//!
+//! ```text
+//! text      It  costs  ␣  12  ␣€  or  so  .  That  is  all.⏎ …
+//! ids        1      2  3   4   5   6   7  8     9
+//! segments  |---------------- too many ids ----------------|
+//! full                                     ^  8 ids: position 22
+//! borders                         |  |  |  |  |  |             tried from the right
+//! result    It costs 12 € or so.
+//! ```
+//!
+//! [`Fit::find_end`] counts segments up to the first one that exceeds the limit. Within it, the
+//! border may lie on either side of the full position, because ids do not grow steadily with the
+//! text. So the borders are tried from the first position that is certainly too long, downwards.
 
-use super::run_counter::Run;
-use super::{ASKED_BYTES, Anchor, BYTES_PER_ID, Border, Fit, TRIED_ALL};
+use super::run_counter::RunCounter;
+use super::{BYTES_PER_ID, Border, CountedCut, FULL_SEARCH_BYTES, Fit, LONG_TEXT_BYTES};
 use crate::encode::segments::{Segment, Segments};
 use crate::sys::error::Error;
 use crate::vocab::Id;
 
 impl Fit<'_> {
-    /// Returns where the longest beginning ends that fits, by its own encoding, and ends at a border.
+    /// Returns the end of the longest prefix that fits when it is encoded alone, and that ends at a
+    /// border.
     ///
-    /// None if the text `goes_on` and what there is of it does not tell.
+    /// If the text `is_partial`, more text may follow. The result is `None` if that text could
+    /// change it.
     ///
     /// # Errors
     ///
-    /// As [`crate::Tokenizer::encode`].
-    pub fn end(&self, text: &[u8], goes_on: bool) -> Result<Option<usize>, Error> {
+    /// See [`crate::Tokenizer::encode`].
+    pub fn find_end(&self, text: &[u8], is_partial: bool) -> Result<Option<usize>, Error> {
         let far = self.bytes_max(0).saturating_add(1);
-        let (text, goes_on, is_far) = match text.get(..far) {
-            Some(near) if text.len() > ASKED_BYTES => (near, true, true),
-            _ => (text, goes_on, false),
+        let (text, is_partial, is_far) = match text.get(..far) {
+            Some(near) if text.len() > LONG_TEXT_BYTES => (near, true, true),
+            _ => (text, is_partial, false),
         };
-        let mut segments = self.tokenizer.segments(text, self.allowed, goes_on)?;
-        let mut anchors = vec![Anchor { at: 0, ids: 0 }];
-        let full = loop {
-            let before = *anchors.last().expect("the first is never taken away");
-            let Some(anchor) = self.next_anchor(text, &mut segments, before)? else { break None };
-            if anchor.ids > self.ids_max {
-                break Some(anchor.at);
+        let mut segments = self.tokenizer.segments(text, self.allowed, is_partial)?;
+        let mut cuts = vec![CountedCut { at: 0, ids: 0 }];
+        let too_long = loop {
+            let before = *cuts.last().expect("the first cut is never removed");
+            let Some(cut) = self.find_next_cut(text, &mut segments, before)? else { break None };
+            if cut.ids > self.ids_max {
+                break Some(cut.at);
             }
-            anchors.push(anchor);
+            cuts.push(cut);
         };
-        match full {
-            Some(end) => self.end_before(text, anchors, end).map(Some),
-            None if is_far => self.end_before(text, anchors, far).map(Some),
-            None => Ok((!goes_on).then_some(text.len())),
+        match too_long {
+            Some(end) => self.find_border_before(text, cuts, end).map(Some),
+            None if is_far => self.find_border_before(text, cuts, far).map(Some),
+            None => Ok((!is_partial).then_some(text.len())),
         }
     }
 
-    /// Goes on to the next place that splits: a special with what is before it, or ordinary text.
-    fn next_anchor(
+    /// Moves to the next counted cut: behind ordinary text, or behind a special together with the
+    /// ordinary text before it.
+    fn find_next_cut(
         &self,
         text: &[u8],
         segments: &mut Segments<'_>,
-        before: Anchor,
-    ) -> Result<Option<Anchor>, Error> {
+        before: CountedCut,
+    ) -> Result<Option<CountedCut>, Error> {
         let mut ids = before.ids;
         while let Some(segment) = segments.next() {
             match segment {
-                Segment::Ordinary(place) => ids += self.count(&text[place])?,
+                Segment::Ordinary(range) => ids += self.count(&text[range])?,
                 Segment::Special(..) => ids += 1,
             }
             if !segments.is_before_special() {
-                return Ok(Some(Anchor { at: segments.next_start(), ids }));
+                return Ok(Some(CountedCut { at: segments.next_start(), ids }));
             }
         }
         Ok(None)
     }
 
-    /// The same among beginnings that are shorter than `end`, where there are too many ids.
-    fn end_before(
+    /// Returns the last border before `end` up to which the text fits. The prefix up to `end` has
+    /// too many ids.
+    fn find_border_before(
         &self,
         text: &[u8],
-        mut anchors: Vec<Anchor>,
+        mut cuts: Vec<CountedCut>,
         end: usize,
     ) -> Result<usize, Error> {
-        let last = *anchors.last().expect("there is a first");
-        let (full, last) = self.where_full(text, last, end)?;
-        let end = self.first_too_long(text, last, full, end)?;
-        let end = end.min(last.at.saturating_add(TRIED_ALL).max(full + self.tries_bytes()));
-        anchors.push(last);
-        // The last anchor is a border between characters, and fits.
+        let last = *cuts.last().expect("there is a first cut");
+        let (full, last) = self.find_full(text, last, end)?;
+        let end = self.find_first_too_long(text, last, full, end)?;
+        let end = end.min(last.at.saturating_add(FULL_SEARCH_BYTES).max(full + self.tries_bytes()));
+        cuts.push(last);
+        // The last counted cut is a border between characters, and the text up to it fits.
         let from = if self.border == Border::Character { last.at } else { 0 };
-        let mut borders = self.border.within(self.tokenizer.splitter(), text, from..end)?;
-        // Of a long run without a place to cut, what is near the place where it is full.
+        let mut borders = self.border.find_in(self.tokenizer.splitter(), text, from..end)?;
+        // In a long uncut range, only borders near the full position are tried.
         let near = borders.partition_point(|&at| at <= full);
         let mut tries = self.tries(full - last.at);
-        if end - last.at > TRIED_ALL {
+        if end - last.at > FULL_SEARCH_BYTES {
             borders.truncate(near.saturating_add(tries));
             tries *= 2;
         } else {
             tries = usize::MAX;
         }
-        let mut run = Run::new(*self, &text[..end], false);
+        let mut counter = RunCounter::new(*self, &text[..end], false);
         for &at in borders.iter().rev() {
-            let anchor = anchors[anchors.partition_point(|anchor| anchor.at <= at) - 1];
+            let cut = cuts[cuts.partition_point(|cut| cut.at <= at) - 1];
             if at > last.at {
                 if tries == 0 {
                     continue;
                 }
                 tries -= 1;
             }
-            if anchor.ids + run.count(anchor.at..at)? <= self.ids_max {
+            if cut.ids + counter.count(cut.at..at)? <= self.ids_max {
                 return Ok(at);
             }
         }
         Ok(0)
     }
 
-    /// Returns where the ids from an anchor on are as many as may be, and the last place before it
-    /// that splits.
-    fn where_full(
+    /// Returns the position behind `cut` at which the ids of the text reach the limit, and the last
+    /// counted cut before that position.
+    fn find_full(
         &self,
         text: &[u8],
-        anchor: Anchor,
+        cut: CountedCut,
         end: usize,
-    ) -> Result<(usize, Anchor), Error> {
-        let room = self.ids_max - anchor.ids;
+    ) -> Result<(usize, CountedCut), Error> {
+        let room = self.ids_max - cut.ids;
         let mut ids = Vec::new();
-        // Of a long run, no more than has so many ids.
-        let mut length = room.saturating_mul(BYTES_PER_ID).saturating_add(ASKED_BYTES);
+        // Of a long range, only a window of about `room` ids is encoded.
+        let mut length = room.saturating_mul(BYTES_PER_ID).saturating_add(LONG_TEXT_BYTES);
         while ids.len() <= room {
             ids.clear();
-            let part = &text[anchor.at..end.min(anchor.at.saturating_add(length))];
+            let part = &text[cut.at..end.min(cut.at.saturating_add(length))];
             self.tokenizer.encode(part, self.allowed, &mut ids)?;
             if part.len() < length {
                 break;
@@ -119,39 +138,41 @@ impl Fit<'_> {
             length = length.saturating_mul(4);
         }
         let bytes = |id: &Id| self.tokenizer.token(*id).map_or(0, <[u8]>::len);
-        let full = anchor.at + ids[..room.min(ids.len())].iter().map(bytes).sum::<usize>();
-        // A special's name may be cut; what is before it is then other text.
-        let special = self.allowed.find(&text[..end], anchor.at).map(|(place, _)| place.start);
+        let full = cut.at + ids[..room.min(ids.len())].iter().map(bytes).sum::<usize>();
+        // A cut inside a special's name turns the name into ordinary text, so only safe cuts before
+        // the first special count.
+        let special = self.allowed.find(&text[..end], cut.at).map(|(range, _)| range.start);
         let ordinary = full.min(special.unwrap_or(full));
         let splitter = self.tokenizer.splitter();
-        let Some(cut) = splitter.last_safe_cut(&text[anchor.at..ordinary]) else {
-            return Ok((full, anchor));
+        let Some(length) = splitter.last_safe_cut(&text[cut.at..ordinary]) else {
+            return Ok((full, cut));
         };
         let (mut at, mut before) = (0, 0);
-        while at < cut {
+        while at < length {
             at += bytes(&ids[before]);
             before += 1;
         }
-        Ok((full, Anchor { at: anchor.at + cut, ids: anchor.ids + before }))
+        Ok((full, CountedCut { at: cut.at + length, ids: cut.ids + before }))
     }
 
-    /// Returns the first place after `full` where the pattern cuts and there are too many ids.
-    fn first_too_long(
+    /// Returns the first safe cut behind `full` up to which the text has too many ids.
+    fn find_first_too_long(
         &self,
         text: &[u8],
-        anchor: Anchor,
+        cut: CountedCut,
         full: usize,
         end: usize,
     ) -> Result<usize, Error> {
         let splitter = self.tokenizer.splitter();
-        let special = self.allowed.find(&text[..end], anchor.at).map(|(place, _)| place.start);
+        let special = self.allowed.find(&text[..end], cut.at).map(|(range, _)| range.start);
         let mut at = full;
-        while let Some(cut) = splitter.first_safe_cut(&text[at..special.unwrap_or(end).max(at)]) {
-            at += cut;
-            if anchor.ids + self.count(&text[anchor.at..at])? > self.ids_max {
+        while let Some(length) = splitter.first_safe_cut(&text[at..special.unwrap_or(end).max(at)])
+        {
+            at += length;
+            if cut.ids + self.count(&text[cut.at..at])? > self.ids_max {
                 return Ok(at);
             }
         }
-        Ok(end.min(anchor.at.saturating_add(self.bytes_max(anchor.ids)).saturating_add(1)))
+        Ok(end.min(cut.at.saturating_add(self.bytes_max(cut.ids)).saturating_add(1)))
     }
 }

@@ -1,10 +1,33 @@
-//! Phrases in the ids of texts, found without decoding them.
+//! Phrase search: texts found in arrays of ids, without decoding the arrays.
 //!
-//! Wherever a phrase is, one id stands for its byte number k, and few tokens can: those that spell a
-//! stretch of the phrase around k, or cross its ends. For each phrase the k is taken whose tokens
-//! should be the rarest. Then one bit an id tells what to look at, and what was found is verified
-//! by the bytes of its neighbours. So a phrase is found however it is spelled, whatever was merged across
-//! its ends and also in ids that no encoding would give; [`Spellings`] are those that one gives.
+//! Wherever a phrase occurs, some token contains its byte number k. Few tokens can: tokens that
+//! spell the bytes around k, and tokens that cross an end of the phrase. For each phrase, the
+//! anchor k is the byte whose tokens are the rarest in a sample of ids. For example, the phrase `w
+//! low` in `slow lower`, with the tokens `ow`, `low`, `er`, ` l`, `we` and ` low`:
+//!
+//! ```text
+//! phrase            w  ␣  l  o  w
+//! byte              0  1  2  3  4
+//! tokens over 0     `w`, `ow`, `low`, ` low`
+//! tokens over 1     ` `, ` l`, ` low`               the rarest: the anchor is byte 1
+//!
+//! ids of the text   s   low   ␣low   er
+//! bit set                      x                    look at this id
+//! verify                  w    ␣low                 the neighbour ends in `w`
+//! Occurrence        first: 1, offset: 2, end: 3     two bytes of `low` stand before the phrase
+//! ```
+//!
+//! So the search has three parts:
+//!
+//! 1. [`Tokenizer::compile_phrases`] lists the tokens over each anchor: [`Phrases`];
+//! 2. [`Tokenizer::find_phrases`] tests one bit an id, 16 ids at a time;
+//! 3. a marked id is verified by the bytes of its neighbours.
+//!
+//! A phrase is found in any ids whose bytes spell it, also in ids that no encoding gives.
+//! [`Spellings`] are the sequences that an encoding gives.
+//!
+//! Cost: 2.7 to 3.1 GB/s of 4-byte ids for one phrase in enwik8 by cl100k, against 0.39 GB/s by
+//! decoding everything (`docs/find.md`, `bench/find.py`).
 
 mod spellings;
 
@@ -17,107 +40,121 @@ use crate::encode::Tokenizer;
 use crate::sys::error::Error;
 use crate::vocab::{Id, Vocab};
 
-/// Bytes of a phrase that its k is looked for in, at most: near its middle.
-const LOOKED_AT_MAX: usize = 64;
+/// Bytes in the middle of a phrase among which its anchor is chosen. Not measured; it bounds the
+/// work for a long phrase.
+const ANCHOR_CANDIDATES_MAX: usize = 64;
 
-/// Entries of all phrases together, at most: 8 bytes each.
+/// Entries of all phrases together, at most: 512 MiB at 8 bytes each. Not measured.
 const ENTRIES_MAX: usize = 1 << 26;
 
-/// The bits of an id that tell whether to look at it: a table of 2 MiB at most.
+/// The bits of an id that index the bit table. Ids that differ only above them share a bit, so the
+/// table takes 2 MiB at most.
 const LOW_BITS: Id = (1 << 24) - 1;
 
-/// Ids that are looked at together.
-const TOGETHER: usize = 16;
+/// Ids whose bits are tested together. Not measured.
+const BLOCK_IDS: usize = 16;
 
-/// A number that may be an id.
-pub trait Number: Copy {
-    /// Returns the id; a number that is none is one that no token has.
+/// A number of an array of ids.
+pub trait IdNumber: Copy {
+    /// Returns the id. A negative number becomes an id that no token has.
     fn id(self) -> Id;
 }
 
-impl Number for u16 {
+impl IdNumber for u16 {
     #[inline]
     fn id(self) -> Id {
         Id::from(self)
     }
 }
 
-impl Number for u32 {
+impl IdNumber for u32 {
     #[inline]
     fn id(self) -> Id {
         self
     }
 }
 
-impl Number for i32 {
+impl IdNumber for i32 {
     #[inline]
     fn id(self) -> Id {
         self as Id
     }
 }
 
-/// Where a phrase is among ids.
+/// A phrase found in an array of ids.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Occurrence {
-    /// The number of the first id that has some of it.
+    /// The position of the first id whose token has a byte of the phrase.
     pub first: usize,
-    /// The bytes of that id's token before it.
+    /// The bytes of that token before the phrase.
     pub offset: usize,
-    /// The number after the last id that has some of it.
+    /// The position after the last id whose token has a byte of the phrase.
     pub end: usize,
-    /// Which phrase it is.
+    /// The number of the phrase.
     pub phrase: usize,
 }
 
-/// What an id may be of a phrase.
+/// A phrase in which a token can contain the anchor.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct PhraseEntry {
     phrase: u32,
-    /// The bytes from where the token begins to where the phrase does.
+    /// The start of the phrase relative to the start of the token: 2 for `w` in `low`, -1 for ` l`
+    /// in `w l`.
     start: i32,
 }
 
-/// Phrases that are to be found in the ids of one tokenizer.
+/// Phrases compiled for the ids of one tokenizer.
+///
+/// ```text
+/// bits           one bit an id, modulo 2²⁴
+/// entry_starts   0    0    2    3          by the index of a token
+///                |    |    |
+/// entries             [e0 e1] [e2]         the entries of token i: entry_starts[i]..[i + 1]
+/// ```
 #[derive(Clone, Debug)]
 pub struct Phrases {
     phrases: Vec<Vec<u8>>,
-    /// A bit for each id that has entries, and for those that are like it in their low bits.
+    /// The bit of each id with entries.
     bits: Vec<u64>,
-    /// By the index of a token; those of one are from its place to that of the next.
-    entries: Vec<Entry>,
-    places: Vec<u32>,
+    /// All entries, sorted by the index of their token.
+    entries: Vec<PhraseEntry>,
+    /// The first entry of each token.
+    entry_starts: Vec<u32>,
 }
 
 impl Phrases {
-    /// Returns how many there are.
+    /// Returns the number of phrases.
     #[must_use]
     pub fn count(&self) -> usize {
         self.phrases.len()
     }
 
-    /// Returns what a token may be.
-    fn of(&self, index: usize) -> &[Entry] {
-        &self.entries[self.places[index] as usize..self.places[index + 1] as usize]
+    /// Returns the entries of the token with this index.
+    fn entries_of(&self, index: usize) -> &[PhraseEntry] {
+        &self.entries[self.entry_starts[index] as usize..self.entry_starts[index + 1] as usize]
     }
 }
 
 impl Tokenizer {
-    /// Makes phrases ready to be found; a `sample` of the ids makes it faster, and changes nothing else.
+    /// Compiles phrases for [`Tokenizer::find_phrases`].
+    ///
+    /// A `sample` of the ids to search makes the search faster, because anchors are chosen by it.
+    /// It does not change the occurrences.
     ///
     /// # Errors
     ///
-    /// When a phrase is empty or has 2 GiB or more, or all are too many or too short to be kept.
-    pub fn phrases(&self, phrases: Vec<Vec<u8>>, sample: &[Id]) -> Result<Phrases, Error> {
+    /// When a phrase is empty or has 2 GiB or more, or the phrases have too many entries together.
+    pub fn compile_phrases(&self, phrases: Vec<Vec<u8>>, sample: &[Id]) -> Result<Phrases, Error> {
         let vocab = self.vocab();
         let ids = vocab.id_max().min(LOW_BITS) as usize + 1;
         let mut bits = vec![0; ids.div_ceil(u64::BITS as usize)];
-        let mut all: Vec<(usize, Entry)> = Vec::new();
-        let weights = Weights::of(vocab, sample);
+        let mut all: Vec<(usize, PhraseEntry)> = Vec::new();
+        let weights = TokenWeights::new(vocab, sample);
         let longest = weights.longest;
         let mut add = |phrase: usize, id: Id, start: i32| {
             let index = vocab.index_of(id).expect("all ids are the vocabulary's");
             bits[(id & LOW_BITS) as usize / 64] |= 1 << (id % 64);
-            all.push((index, Entry { phrase: phrase as u32, start }));
+            all.push((index, PhraseEntry { phrase: phrase as u32, start }));
             if all.len() > ENTRIES_MAX { Err(Error::PhrasesTooMany) } else { Ok(()) }
         };
         for (number, phrase) in phrases.iter().enumerate() {
@@ -127,67 +164,68 @@ impl Tokenizer {
             if phrase.len() > i32::MAX as usize {
                 return Err(Error::TextTooLong { bytes: phrase.len() });
             }
-            let k = weights.rarest(phrase);
-            let mut refused = Ok(());
-            each_over(vocab, phrase, k, longest, |id, start| {
-                refused = refused.clone().and_then(|()| add(number, id, start));
+            let anchor = weights.find_rarest_byte(phrase);
+            let mut added = Ok(());
+            for_each_covering(vocab, phrase, anchor, longest, |id, start| {
+                added = added.clone().and_then(|()| add(number, id, start));
             });
-            refused?;
+            added?;
         }
-        each_around(vocab, &phrases, longest, add)?;
+        for_each_enclosing(vocab, &phrases, longest, add)?;
         all.sort_by_key(|(index, _)| *index);
-        let (mut places, mut place) = (Vec::with_capacity(vocab.iter().len() + 1), 0);
+        let (mut entry_starts, mut start) = (Vec::with_capacity(vocab.iter().len() + 1), 0);
         for index in 0..=vocab.iter().len() {
-            place += all[place..].iter().take_while(|(other, _)| *other < index).count();
-            places.push(place as u32);
+            start += all[start..].iter().take_while(|(other, _)| *other < index).count();
+            entry_starts.push(start as u32);
         }
         let entries = all.into_iter().map(|(_, entry)| entry).collect();
-        Ok(Phrases { phrases, bits, entries, places })
+        Ok(Phrases { phrases, bits, entries, entry_starts })
     }
 
-    /// Calls `each` with every occurrence of phrases in ids; which of them are asked for says the `range` in
-    /// which one of their ids lies, so that ranges which together are all have all, each once.
+    /// Calls `visit` with every occurrence whose anchor lies in an id of `range`. Ranges that cover
+    /// the array together thus find each occurrence once.
     ///
-    /// Those of one phrase come from left to right, overlapping ones too. A special, and a number that
-    /// is no id, stand for no text.
-    pub fn find_phrases<N: Number>(
+    /// Occurrences of one phrase come from left to right, and may overlap. Specials and unknown ids
+    /// match nothing.
+    pub fn find_phrases<N: IdNumber>(
         &self,
         phrases: &Phrases,
         ids: &[N],
         range: Range<usize>,
-        mut each: impl FnMut(Occurrence),
+        mut visit: impl FnMut(Occurrence),
     ) {
-        let is_marked = |id: Id| {
+        let test_bit = |id: Id| {
             let word = phrases.bits.get((id & LOW_BITS) as usize / 64).copied().unwrap_or(0);
             word >> (id % 64) & 1
         };
         let mut start = range.start;
-        for chunk in ids[range].chunks(TOGETHER) {
+        for block in ids[range].chunks(BLOCK_IDS) {
             let mut marked = 0_u64;
-            for (number, id) in chunk.iter().enumerate() {
-                marked |= is_marked(id.id()) << number;
+            for (number, id) in block.iter().enumerate() {
+                marked |= test_bit(id.id()) << number;
             }
             while marked != 0 {
                 let at = start + marked.trailing_zeros() as usize;
                 marked &= marked - 1;
                 let Some(index) = self.vocab().index_of(ids[at].id()) else { continue };
-                for entry in phrases.of(index) {
+                for entry in phrases.entries_of(index) {
                     let found =
                         self.verify(&phrases.phrases[entry.phrase as usize], ids, at, entry);
-                    found.into_iter().for_each(&mut each);
+                    found.into_iter().for_each(&mut visit);
                 }
             }
-            start += chunk.len();
+            start += block.len();
         }
     }
 
-    /// Returns where the phrase is, if the neighbours of an id spell the rest of it.
-    fn verify<N: Number>(
+    /// Returns the occurrence at an entry's token if the neighbours of that token spell the rest of
+    /// the phrase.
+    fn verify<N: IdNumber>(
         &self,
         phrase: &[u8],
         ids: &[N],
         at: usize,
-        entry: &Entry,
+        entry: &PhraseEntry,
     ) -> Option<Occurrence> {
         let token = |number: usize| self.vocab().token(ids.get(number)?.id());
         let (mut first, mut offset) = (at, entry.start.max(0) as usize);
@@ -211,21 +249,22 @@ impl Tokenizer {
     }
 }
 
-/// How often tokens are met, as far as a sample of ids tells.
-struct Weights<'v> {
+/// Estimated frequencies of tokens, by a sample of ids.
+struct TokenWeights<'v> {
     vocab: &'v Vocab,
     longest: usize,
-    /// By index.
+    /// The weight of each token, by index.
     weights: Vec<f64>,
-    /// The sums of those before, in the order of their bytes, and of their bytes read from the end.
+    /// Prefix sums of the weights, in the order of the tokens' bytes.
     by_start: Vec<f64>,
+    /// Prefix sums of the weights, in the order of the tokens' reversed bytes.
     by_end: Vec<f64>,
 }
 
-impl<'v> Weights<'v> {
-    fn of(vocab: &'v Vocab, sample: &[Id]) -> Self {
-        // What the sample does not have is met less often than what it has once. Without one, low ids
-        // are met more often, about as the inverse of the number.
+impl<'v> TokenWeights<'v> {
+    fn new(vocab: &'v Vocab, sample: &[Id]) -> Self {
+        // Each token starts with less weight than one occurrence. Low ids are more frequent, about
+        // as the inverse of their number (Zipf's law); the 300 is not measured.
         let longest = vocab.iter().map(|(_, token)| token.len()).max().unwrap_or(0);
         let mut weights: Vec<f64> =
             (0..vocab.iter().len()).map(|index| 1.0 / (index + 300) as f64).collect();
@@ -244,13 +283,13 @@ impl<'v> Weights<'v> {
         Self { vocab, longest, weights, by_start, by_end }
     }
 
-    /// Returns the byte of a phrase that should be the rarest to be met, by the tokens that can stand
-    /// for it.
-    fn rarest(&self, phrase: &[u8]) -> usize {
+    /// Returns the byte of a phrase over which the tokens have the least weight together.
+    fn find_rarest_byte(&self, phrase: &[u8]) -> usize {
         let Self { vocab, longest, .. } = *self;
-        let first = phrase.len().saturating_sub(LOOKED_AT_MAX) / 2;
-        let last = phrase.len().min(first + LOOKED_AT_MAX);
-        // What each byte adds to the sum of the byte before.
+        let first = phrase.len().saturating_sub(ANCHOR_CANDIDATES_MAX) / 2;
+        let last = phrase.len().min(first + ANCHOR_CANDIDATES_MAX);
+        // The sum over byte i is the total of the steps up to i: a token adds its weight at its
+        // first byte and removes it behind its last.
         let mut steps = vec![0.0; phrase.len() + 1];
         for at in first.saturating_sub(longest)..last {
             vocab.for_each_prefix(&phrase[at..], |id, length| {
@@ -280,57 +319,59 @@ impl<'v> Weights<'v> {
     }
 }
 
-/// Calls `each` with the tokens that can stand for a byte of a phrase, but those that are longer than it at
-/// both ends, and the bytes from where they begin to where it does.
-fn each_over(
+/// Calls `visit` with each token that can contain byte `k` of a phrase, and with the start of the
+/// phrase relative to the token. Tokens that enclose the whole phrase are left out.
+fn for_each_covering(
     vocab: &Vocab,
     phrase: &[u8],
     k: usize,
     longest: usize,
-    mut each: impl FnMut(Id, i32),
+    mut visit: impl FnMut(Id, i32),
 ) {
     for at in (k + 1).saturating_sub(longest)..=k {
         vocab.for_each_prefix(&phrase[at..], |id, length| {
             if at + length > k {
-                each(id, -(at as i32));
+                visit(id, -(at as i32));
             }
         });
         let rest = &phrase[at..];
         if rest.len() < longest {
             let across = vocab.starting_with(rest).filter(|(_, token)| token.len() > rest.len());
-            across.for_each(|(id, _)| each(id, -(at as i32)));
+            across.for_each(|(id, _)| visit(id, -(at as i32)));
         }
     }
     for at in k + 1..=phrase.len().min(longest) {
         let across = vocab.ending_with(&phrase[..at]).filter(|(_, token)| token.len() > at);
-        across.for_each(|(id, token)| each(id, (token.len() - at) as i32));
+        across.for_each(|(id, token)| visit(id, (token.len() - at) as i32));
     }
 }
 
-/// Calls `each` with the tokens that are longer than a phrase at both ends, and where in them it begins.
-fn each_around(
+/// Calls `visit` with the number of a phrase, each token that is longer than it at both ends, and
+/// the start of the phrase in the token.
+fn for_each_enclosing(
     vocab: &Vocab,
     phrases: &[Vec<u8>],
     longest: usize,
-    mut each: impl FnMut(usize, Id, i32) -> Result<(), Error>,
+    mut visit: impl FnMut(usize, Id, i32) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut numbers: HashMap<&[u8], Vec<usize>> = HashMap::new();
-    // By length, a bit for each first byte.
-    let mut begun: Vec<[u64; 4]> = vec![[0; 4]; longest];
+    // For each length of a phrase, a bit for each first byte.
+    let mut first_bytes: Vec<[u64; 4]> = vec![[0; 4]; longest];
     for (number, phrase) in phrases.iter().enumerate().filter(|(_, p)| p.len() + 2 <= longest) {
         numbers.entry(phrase).or_default().push(number);
-        begun[phrase.len()][usize::from(phrase[0]) / 64] |= 1 << (phrase[0] % 64);
+        first_bytes[phrase.len()][usize::from(phrase[0]) / 64] |= 1 << (phrase[0] % 64);
     }
-    let lengths: Vec<usize> = (0..longest).filter(|&length| begun[length] != [0; 4]).collect();
+    let lengths: Vec<usize> =
+        (0..longest).filter(|&length| first_bytes[length] != [0; 4]).collect();
     for (id, token) in vocab.iter() {
         for &length in lengths.iter().take_while(|&&length| length + 2 <= token.len()) {
             for start in 1..token.len() - length {
                 let byte = token[start];
-                if begun[length][usize::from(byte) / 64] >> (byte % 64) & 1 == 0 {
+                if first_bytes[length][usize::from(byte) / 64] >> (byte % 64) & 1 == 0 {
                     continue;
                 }
                 for &number in numbers.get(&token[start..start + length]).into_iter().flatten() {
-                    each(number, id, start as i32)?;
+                    visit(number, id, start as i32)?;
                 }
             }
         }
@@ -339,151 +380,4 @@ fn each_around(
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::testing::{OUTSIDE, PARTS, Random, patterns, vocab_of};
-    use crate::vocab::specials::AllowedSpecials;
-    use crate::{Counter, Progress, Splitter, learn};
-
-    /// Texts that are short, repeat themselves and break off inside characters.
-    pub(crate) trait Odd {
-        fn odd(&mut self, most: usize) -> Vec<u8>;
-    }
-
-    impl Odd for Random {
-        fn odd(&mut self, most: usize) -> Vec<u8> {
-            let count = 1 + self.below(most);
-            let mut text: Vec<u8> = (0..count)
-                .flat_map(|_| match self.below(3) {
-                    0 => ["a", "ab", "b", "aa", " a", "'s", "é", "中"][self.below(8)].as_bytes(),
-                    _ => PARTS[self.below(PARTS.len())].as_bytes(),
-                })
-                .copied()
-                .collect();
-            if self.below(6) == 0 && text.len() > 1 {
-                text.pop();
-            }
-            if self.below(6) == 0 && text.len() > 1 {
-                text.remove(0);
-            }
-            text
-        }
-    }
-
-    /// Trained ones and such as no training makes, by patterns of every kind.
-    pub(crate) fn tokenizers(random: &mut Random) -> Vec<Tokenizer> {
-        let published = patterns();
-        let all = published.values().map(String::as_str).chain(OUTSIDE);
-        let all = all.chain([r"(\w)\1*|\W", r"(?s).+", r"(?s:.)"]);
-        all.map(|pattern| {
-            let splitter = Splitter::new(pattern).unwrap();
-            let text: Vec<u8> = (0..300).flat_map(|_| random.odd(3)).collect();
-            let vocab = if random.below(4) == 0 {
-                let tokens: std::collections::BTreeSet<String> = (0..60)
-                    .map(|_| String::from_utf8_lossy(&random.odd(3)).into_owned())
-                    .filter(|token| token.len() > 1)
-                    .collect();
-                vocab_of(tokens.iter().map(String::as_str))
-            } else {
-                let progress = Progress::default();
-                let mut counter = Counter::new(splitter.clone(), 1, None);
-                counter.add(&[&text], 1, &progress).unwrap();
-                let counts = counter.finish(1, &progress).unwrap();
-                let options = learn::LearnOptions::new(20 + random.below(150));
-                let learned = learn::learn(&counts, &options, &progress).unwrap();
-                Vocab::try_from_merges(&learned.pairs()).unwrap()
-            };
-            Tokenizer::new(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()
-        })
-        .collect()
-    }
-
-    /// All occurrences, by decoding.
-    fn by_decoding(tokenizer: &Tokenizer, phrases: &[Vec<u8>], ids: &[Id]) -> Vec<Occurrence> {
-        let mut found = Vec::new();
-        for from in 0..ids.len() {
-            let texts = ids[from..].iter().map_while(|&id| tokenizer.vocab().token(id));
-            let texts: Vec<&[u8]> = texts.collect();
-            let text = texts.concat();
-            for (phrase, bytes) in phrases.iter().enumerate() {
-                for offset in 0..texts.first().map_or(0, |token| token.len()) {
-                    if !text[offset..].starts_with(bytes) {
-                        continue;
-                    }
-                    let (mut end, mut length) = (from, 0);
-                    while length < offset + bytes.len() {
-                        length += texts[end - from].len();
-                        end += 1;
-                    }
-                    found.push(Occurrence { first: from, offset, end, phrase });
-                }
-            }
-        }
-        found.sort();
-        found
-    }
-
-    #[test]
-    fn phrases_are_found_where_the_decoded_text_has_them() {
-        let mut random = Random(43);
-        for tokenizer in tokenizers(&mut random) {
-            for round in 0..40 {
-                let text: Vec<u8> = (0..20).flat_map(|_| random.odd(4)).collect();
-                let mut phrases: Vec<Vec<u8>> =
-                    (0..1 + random.below(6)).map(|_| random.odd(3)).collect();
-                let at = random.below(text.len() - 8);
-                phrases.push(text[at..at + 1 + random.below(8)].to_vec());
-                let mut ids = Vec::new();
-                tokenizer.encode(&text, &tokenizer.specials().allow_all(), &mut ids).unwrap();
-                if round % 4 == 0 {
-                    // Ids that no encoding gives, and numbers that are no ids.
-                    let odd = |id: &mut Id| *id = [u32::MAX, 0, 97, 8000][*id as usize % 4];
-                    let at = random.below(ids.len());
-                    odd(&mut ids[at]);
-                    ids.swap(0, at);
-                    tokenizer.encode(&random.odd(3), &AllowedSpecials::none(), &mut ids).unwrap();
-                }
-                let made =
-                    tokenizer.phrases(phrases.clone(), &ids[..round.min(ids.len())]).unwrap();
-                let middle = random.below(ids.len());
-                let mut found = Vec::new();
-                for range in [0..middle, middle..ids.len()] {
-                    tokenizer.find_phrases(&made, &ids, range, |hit| found.push(hit));
-                }
-                found.sort();
-                let expected = by_decoding(&tokenizer, &phrases, &ids);
-                assert_eq!(found, expected, "{:?} {text:x?}", tokenizer.splitter().pattern());
-                if let Ok(narrow) =
-                    ids.iter().map(|&id| u16::try_from(id)).collect::<Result<Vec<_>, _>>()
-                {
-                    let mut again = Vec::new();
-                    let all = 0..narrow.len();
-                    tokenizer.find_phrases(&made, &narrow, all, |hit| again.push(hit));
-                    again.sort();
-                    assert_eq!(again, found);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn ids_may_be_far_apart() {
-        let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
-        let far = (1 << 30) + Id::from(b'x');
-        let vocab = Vocab::try_from_tokens(bytes.chain([(far, b"ab".to_vec())]).collect()).unwrap();
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        let tokenizer = Tokenizer::new(vocab, splitter, Vec::new()).unwrap();
-        let made = tokenizer.phrases(vec![b"b".to_vec()], &[]).unwrap();
-        let mut found = Vec::new();
-        let ids = [far, Id::from(b'x'), (1 << 29) + Id::from(b'x')];
-        tokenizer.find_phrases(&made, &ids, 0..3, |hit| found.push((hit.first, hit.offset)));
-        assert_eq!(found, [(0, 1)]);
-    }
-
-    #[test]
-    fn an_empty_phrase_is_refused() {
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        let tokenizer = Tokenizer::new(vocab_of([]), splitter, Vec::new()).unwrap();
-        assert_eq!(tokenizer.phrases(vec![Vec::new()], &[]).unwrap_err(), Error::EmptyNeedle);
-    }
-}
+pub(crate) mod tests;

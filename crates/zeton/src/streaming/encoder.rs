@@ -1,4 +1,28 @@
-//! Text comes bit by bit; ids leave as soon as no later text can change them.
+//! The streaming encoder: text arrives in parts, and ids leave once no later text can change them.
+//!
+//! The ids before the last safe cut of the buffered text are final, because the pattern cuts there
+//! in any context. For example, with cl100k and all specials allowed:
+//!
+//! ```text
+//! push               buffered text          ids emitted     pending
+//! "end.<|endo"       end|.<|endo            408             .<|endo
+//! "ftext|>x"         .<|endoftext|>|x       13 100257       x
+//! finish             x                      87
+//! ```
+//!
+//! The bar is the cut. The first push keeps `<|endo`, which may become a special, and the `.`
+//! before it, which may be the start of a longer piece.
+//!
+//! Each byte is searched for specials and safe cuts about once, however long a text has no cut,
+//! because the encoder keeps both positions:
+//!
+//! ```text
+//! buffer   | no safe cut in here      | not searched for one | an incomplete special |
+//!          0                  no_cut_before        searched_specials              len
+//! ```
+//!
+//! The bridge's `Encoder` and [`Tokenizer::encode_units`] are the callers. Few patterns bound the
+//! pending text; a word of cl100k, for instance, may have any length.
 
 use std::mem::take;
 
@@ -8,32 +32,31 @@ use crate::sys::unicode::{CHARACTER_BYTES_MAX, CodeUnit, transcode_into};
 use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
 
-/// A text that is not all there yet. All ids that it hands out are those of the whole.
+/// An encoder for a text that arrives in parts. Its ids, joined, are the ids of the whole text.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     allowed: AllowedSpecials,
-    /// Text whose ids may still change.
-    held: Vec<u8>,
-    /// No special begins before.
-    searched: usize,
-    /// The pattern does not cut before.
-    uncut: usize,
+    /// The text whose ids are not emitted yet.
+    pending: Vec<u8>,
+    /// No special begins before this position of `pending`.
+    searched_specials: usize,
+    /// No safe cut lies before this position of `pending`.
+    no_cut_before: usize,
 }
 
 impl Encoder {
-    /// Begins a text in which these specials may be found.
+    /// Makes an encoder that finds the allowed specials in its text.
     #[must_use]
     pub fn new(allowed: AllowedSpecials) -> Self {
-        Self { allowed, held: Vec::new(), searched: 0, uncut: 0 }
+        Self { allowed, pending: Vec::new(), searched_specials: 0, no_cut_before: 0 }
     }
 
-    /// Takes more text, which may begin and end inside a character, and appends the ids that are known.
-    ///
-    /// Many megabytes at once are encoded on so many threads. Nothing that was looked at is looked at again, however long the text goes without a cut.
+    /// Takes more text and appends the ids that are now final. The text may begin and end inside a
+    /// character. Many megabytes at once are encoded on `threads` threads.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`]; what has come so far is then lost.
+    /// See [`Tokenizer::encode`]; an error drops the pending text.
     pub fn push(
         &mut self,
         tokenizer: &Tokenizer,
@@ -41,80 +64,87 @@ impl Encoder {
         threads: usize,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        self.held.extend_from_slice(text);
-        self.settle(tokenizer, threads, ids)
+        self.pending.extend_from_slice(text);
+        self.emit_final(tokenizer, threads, ids)
     }
 
-    /// Appends the ids of what is held that are known.
-    fn settle(
+    /// Appends the ids of the pending text that are now final, and removes that text.
+    fn emit_final(
         &mut self,
         tokenizer: &Tokenizer,
         threads: usize,
         ids: &mut Vec<Id>,
     ) -> Result<(), Error> {
-        // Whatever is refused, the next text begins anew.
-        let (mut held, searched, uncut) =
-            (take(&mut self.held), take(&mut self.searched), take(&mut self.uncut));
-        refuse_too_long(&held)?;
-        let settled = self.allowed.find_incomplete_end(&held);
+        // After an error, the next push begins a new text.
+        let (mut pending, searched_specials, no_cut_before) = (
+            take(&mut self.pending),
+            take(&mut self.searched_specials),
+            take(&mut self.no_cut_before),
+        );
+        refuse_too_long(&pending)?;
+        let specials_end = self.allowed.find_incomplete_end(&pending);
         let (mut scratch, mut at) = (tokenizer.borrow_scratch(), 0);
-        while let Some((place, id)) =
-            self.allowed.find_starting_before(&held, searched.max(at), settled)
+        while let Some((range, id)) =
+            self.allowed.find_starting_before(&pending, searched_specials.max(at), specials_end)
         {
-            tokenizer.encode_ordinary(&held[at..place.start], &mut scratch, ids)?;
+            tokenizer.encode_ordinary(&pending[at..range.start], &mut scratch, ids)?;
             ids.push(id);
-            at = place.end;
+            at = range.end;
         }
-        let from = at.max(uncut);
-        if from < settled
-            && let Some(cut) = tokenizer.splitter().last_safe_cut(&held[from..settled])
+        let from = at.max(no_cut_before);
+        if from < specials_end
+            && let Some(cut) = tokenizer.splitter().last_safe_cut(&pending[from..specials_end])
         {
-            let known = &held[at..from + cut];
+            let text = &pending[at..from + cut];
             match threads {
-                0..2 => tokenizer.encode_ordinary(known, &mut scratch, ids)?,
+                0..2 => tokenizer.encode_ordinary(text, &mut scratch, ids)?,
                 _ => ids.extend(tokenizer.encode_parallel(
-                    known,
+                    text,
                     &AllowedSpecials::none(),
                     threads,
                 )?),
             }
             at = from + cut;
         }
-        self.searched = settled.saturating_sub(at);
-        self.uncut = self.searched.saturating_sub(CHARACTER_BYTES_MAX);
-        held.drain(..at);
-        self.held = held;
+        self.searched_specials = specials_end.saturating_sub(at);
+        // A safe cut lies between two characters, and the last one may be incomplete. So the next
+        // search starts one character earlier.
+        self.no_cut_before = self.searched_specials.saturating_sub(CHARACTER_BYTES_MAX);
+        pending.drain(..at);
+        self.pending = pending;
         Ok(())
     }
 
-    /// BoundarySink the text, appends the ids of what was held back, and begins another.
+    /// Ends the text and appends the ids of the pending text. The next push begins another text.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`].
+    /// See [`Tokenizer::encode`].
     pub fn finish(&mut self, tokenizer: &Tokenizer, ids: &mut Vec<Id>) -> Result<(), Error> {
-        (self.searched, self.uncut) = (0, 0);
-        tokenizer.encode(&take(&mut self.held), &self.allowed, ids)
+        (self.searched_specials, self.no_cut_before) = (0, 0);
+        tokenizer.encode(&take(&mut self.pending), &self.allowed, ids)
     }
 
-    /// Returns the text that is held back.
+    /// Returns the text whose ids are not emitted yet.
     #[must_use]
-    pub fn held(&self) -> &[u8] {
-        &self.held
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
     }
 }
 
-/// Code points that are transcoded before they are encoded: both stay in the caches of a core.
-const UNITS: usize = 1 << 16;
+/// Code points that are transcoded and then encoded together, so that their UTF-8 stays in the
+/// CPU's cache. Warm multilingual text: 132 → 150–160 MB/s (`docs/notes/python-boundary.md`).
+const UNITS_AT_ONCE: usize = 1 << 16;
 
 impl Tokenizer {
-    /// Appends the ids of a text of code points of one width, some of them at a time: its UTF-8 is never
-    /// there as a whole. Returns false, with some ids appended, if one of them is a surrogate or above
-    /// U+10FFFF.
+    /// Appends the ids of a text of code points of one width, without its whole UTF-8 in memory.
+    ///
+    /// Returns false if a code point is a surrogate or above U+10FFFF; some ids may be appended by
+    /// then.
     ///
     /// # Errors
     ///
-    /// As [`Tokenizer::encode`].
+    /// See [`Tokenizer::encode`].
     pub fn encode_units<U: CodeUnit>(
         &self,
         units: &[U],
@@ -122,11 +152,11 @@ impl Tokenizer {
         ids: &mut Vec<Id>,
     ) -> Result<bool, Error> {
         let mut encoder = Encoder::new(allowed.clone());
-        for some in units.chunks(UNITS) {
-            if transcode_into(some, &mut encoder.held).is_none() {
+        for part in units.chunks(UNITS_AT_ONCE) {
+            if transcode_into(part, &mut encoder.pending).is_none() {
                 return Ok(false);
             }
-            encoder.settle(self, 1, ids)?;
+            encoder.emit_final(self, 1, ids)?;
         }
         encoder.finish(self, ids)?;
         Ok(true)
@@ -148,9 +178,9 @@ mod tests {
             let splitter = Splitter::new(&pattern).unwrap();
             let tokenizer = Tokenizer::new(vocab(), splitter, specials).unwrap();
             for (allowed, units) in [
-                (AllowedSpecials::none(), UNITS - 1),
-                (tokenizer.specials().allow_all(), UNITS),
-                (AllowedSpecials::none(), 2 * UNITS + random.below(UNITS)),
+                (AllowedSpecials::none(), UNITS_AT_ONCE - 1),
+                (tokenizer.specials().allow_all(), UNITS_AT_ONCE),
+                (AllowedSpecials::none(), 2 * UNITS_AT_ONCE + random.below(UNITS_AT_ONCE)),
             ] {
                 let mut text = String::new();
                 while text.chars().count() < units {
@@ -200,7 +230,7 @@ mod tests {
                 }
                 encoder.finish(&tokenizer, &mut ids).unwrap();
                 assert_eq!(ids, expected, "{pattern} on {:?}", String::from_utf8_lossy(&text));
-                assert!(encoder.held().is_empty());
+                assert!(encoder.pending().is_empty());
             }
         }
     }
@@ -211,8 +241,8 @@ mod tests {
         let tokenizer = Tokenizer::new(vocab_of(["lo", "low"]), splitter, Vec::new()).unwrap();
         let (mut encoder, mut ids) = (Encoder::new(AllowedSpecials::none()), Vec::new());
         encoder.push(&tokenizer, b"lo", 1, &mut ids).unwrap();
-        assert_eq!((&ids[..], encoder.held()), (&[][..], &b"lo"[..]));
+        assert_eq!((&ids[..], encoder.pending()), (&[][..], &b"lo"[..]));
         encoder.push(&tokenizer, b"w l", 1, &mut ids).unwrap();
-        assert_eq!((&ids[..], encoder.held()), (&[257][..], &b" l"[..]));
+        assert_eq!((&ids[..], encoder.pending()), (&[257][..], &b" l"[..]));
     }
 }

@@ -1,0 +1,178 @@
+//! The calls that encode: specials, threads and the GIL.
+//!
+//! Every call of a `TokenizerCore` that encodes or counts goes through here. A text is encoded with
+//! or without the GIL, on one thread or many, by its size:
+//!
+//! ```text
+//! bytes of the text     GIL        threads
+//! below 4,096           held       1          releasing the GIL would be much of the call
+//! below 131,072         released   1          asking for the cores would be much of the call
+//! from 131,072 on       released   `threads`, or one for each core
+//! ```
+//!
+//! For example, "hello world" takes 165 ns with the GIL held, 40 of them for an empty call
+//! (`docs/notes/latency.md`).
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use zeton::{AllowedSpecials, EncodedBatch, Error, Id, Tokenizer};
+
+use crate::errors::raise;
+use crate::ids;
+use crate::text::{EncodeSource, Text};
+use crate::tokenizer_core::TokenizerCore;
+
+/// Bytes of a text from which on the GIL is released. Not measured: for a shorter text, releasing
+/// and taking it is much of the call.
+pub(crate) const DETACH_BYTES: usize = 1 << 12;
+
+/// Bytes of a text, or of a batch, from which on there is more than one thread.
+///
+/// Asking the system for its cores takes 15 µs, as long as encoding a few kilobytes: "hello world"
+/// to an array took 16.1 µs and takes 1.05 (`docs/notes/latency.md`).
+const THREADS_BYTES: usize = 1 << 17;
+
+/// Returns the number of threads for `bytes` bytes: `threads`, or one for each core, at least one.
+pub(crate) fn thread_count(threads: Option<i128>, bytes: usize) -> usize {
+    match threads {
+        _ if bytes < THREADS_BYTES => 1,
+        Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+impl TokenizerCore {
+    /// Reads the argument `specials`: `"all"`, a name, or names. A special that is not listed is
+    /// ordinary text. This is the only place that decides so.
+    #[inline(always)]
+    pub(crate) fn allow_specials(
+        &self,
+        py: Python<'_>,
+        names: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<AllowedSpecials> {
+        match names {
+            None => Ok(AllowedSpecials::none()),
+            Some(names) => self.allow_specials_by_name(py, names),
+        }
+    }
+
+    fn allow_specials_by_name(
+        &self,
+        py: Python<'_>,
+        names: &Bound<'_, PyAny>,
+    ) -> PyResult<AllowedSpecials> {
+        let specials = self.tokenizer.specials();
+        let names: Vec<String> = match names.cast::<PyString>() {
+            Ok(all) if all == "all" => return Ok(specials.allow_all()),
+            Ok(name) => vec![name.extract()?],
+            Err(_) => names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>()?,
+        };
+        specials.allow(names.iter().map(String::as_str)).map_err(|error| raise(py, &error))
+    }
+
+    /// Reads the arguments `prepend` and `append`: an id, or the name of a special.
+    #[inline(always)]
+    pub(crate) fn read_end_id(&self, end: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Id>> {
+        match end {
+            None => Ok(None),
+            Some(end) => self.read_id_or_name(end).map(Some),
+        }
+    }
+
+    fn read_id_or_name(&self, end: &Bound<'_, PyAny>) -> PyResult<Id> {
+        let id = match end.cast::<PyString>() {
+            Ok(name) => self.tokenizer.specials().id(name.to_str()?),
+            Err(_) => {
+                let id = ids::read_one(end, self.tokenizer.vocab_size())?;
+                self.tokenizer.token(id).map(|_| id)
+            }
+        };
+        id.map_err(|error| raise(end.py(), &error))
+    }
+
+    /// Appends the ids of a text; `source` is the same text, extracted.
+    #[inline]
+    pub(crate) fn encode_into(
+        &self,
+        text: &Bound<'_, PyAny>,
+        source: &EncodeSource<'_>,
+        allowed: &AllowedSpecials,
+        ids: &mut Vec<Id>,
+    ) -> PyResult<()> {
+        let (py, before) = (text.py(), ids.len());
+        let encoded = match source {
+            EncodeSource::Text(text) => return self.encode_bytes(py, text.bytes(), allowed, ids),
+            EncodeSource::Units(units) => py.detach(|| units.encode(&self.tokenizer, allowed, ids)),
+        };
+        if !encoded.map_err(|error| raise(py, &error))? {
+            // The text has a lone surrogate, so it is encoded as Python's UTF-8 of it.
+            ids.truncate(before);
+            self.encode_bytes(py, text.extract::<Text<'_>>()?.bytes(), allowed, ids)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn encode_bytes(
+        &self,
+        py: Python<'_>,
+        text: &[u8],
+        allowed: &AllowedSpecials,
+        ids: &mut Vec<Id>,
+    ) -> PyResult<()> {
+        let encoded = match text.len() < DETACH_BYTES {
+            true => self.tokenizer.encode(text, allowed, ids),
+            false => py.detach(|| self.tokenizer.encode(text, allowed, ids)),
+        };
+        encoded.map_err(|error| raise(py, &error))
+    }
+
+    /// Encodes many texts on threads.
+    pub(crate) fn encode_texts(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i128>,
+        specials: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<EncodedBatch> {
+        self.with_texts(py, texts, threads, specials, |tokenizer, texts, allowed, threads| {
+            tokenizer.encode_batch(texts, allowed, threads)
+        })
+    }
+
+    /// Calls `work` with many texts and the number of threads, without the GIL. If `work` returns
+    /// `None` because a text has a lone surrogate, it is called again with copies.
+    pub(crate) fn with_texts<R: Send>(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i128>,
+        specials: Option<&Bound<'_, PyAny>>,
+        work: impl Fn(
+            &Tokenizer,
+            &[EncodeSource<'_>],
+            &AllowedSpecials,
+            usize,
+        ) -> Result<Option<R>, Error>
+        + Sync,
+    ) -> PyResult<R> {
+        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
+        }
+        let allowed = self.allow_specials(py, specials)?;
+        let texts: Vec<Bound<'_, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
+        let call = |sources: Vec<EncodeSource<'_>>| {
+            let threads = thread_count(threads, sources.iter().map(EncodeSource::bytes_max).sum());
+            let done = py.detach(|| work(&self.tokenizer, &sources, &allowed, threads));
+            done.map_err(|error| raise(py, &error))
+        };
+        let sources = texts.iter().map(|text| EncodeSource::try_from_batch(text.as_borrowed()));
+        if let Some(done) = call(sources.collect::<PyResult<_>>()?)? {
+            return Ok(done);
+        }
+        // A text has a lone surrogate, so all texts are copied.
+        let texts = texts.iter().map(|text| text.extract().map(EncodeSource::Text));
+        Ok(call(texts.collect::<PyResult<_>>()?)?.expect("a copy has no lone surrogate"))
+    }
+}
