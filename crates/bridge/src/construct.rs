@@ -19,7 +19,7 @@ use crate::tokenizer_core::TokenizerCore;
 pub(crate) fn compile_splitter(pattern: &str, by_function: bool) -> Result<Splitter, Error> {
     match by_function {
         false => Splitter::new(pattern),
-        true => Splitter::by_function(pattern)
+        true => Splitter::recognise_function(pattern)
             .ok_or_else(|| Error::SplitIsPattern { pattern: pattern.to_owned() }),
     }
 }

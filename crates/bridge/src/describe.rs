@@ -22,7 +22,7 @@ pub(crate) fn describe_path<'py>(
     py: Python<'py>,
     splitter: &Splitter,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let path = splitter.path();
+    let path = splitter.engine_path();
     let (states, classes, vectors) = match &path {
         EnginePath::Transducer { states, classes, vectors } => {
             (Some(states), Some(classes), *vectors)

@@ -104,13 +104,13 @@ impl Encoder {
     /// The maximum of held bytes for text in UTF-8 without specials, or None if there is none.
     #[getter]
     fn held_max(&self, py: Python<'_>) -> Option<usize> {
-        py.detach(|| self.engine.tokenizer.splitter().held_max().ok())
+        py.detach(|| self.engine.tokenizer.splitter().pending_bytes_max().ok())
     }
 
     /// The reason why `held_max` is None, or None if it is a number.
     #[getter]
     fn why_unbounded(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| self.engine.tokenizer.splitter().held_max().err())
+        py.detach(|| self.engine.tokenizer.splitter().pending_bytes_max().err())
     }
 }
 

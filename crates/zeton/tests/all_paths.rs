@@ -22,7 +22,7 @@ fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
     let count = random.below(parts_max);
     let mut text: Vec<u8> = (0..count)
         .flat_map(|_| {
-            // Now and then a run that is longer than a block, a window, a piece that is kept.
+            // Some runs are longer than a block, a window, and the longest cached piece.
             let times = if random.below(50) == 0 { 1 + random.below(200) } else { 1 };
             PARTS[random.below(PARTS.len())].repeat(times).into_bytes()
         })
@@ -34,7 +34,7 @@ fn random_text(random: &mut Random, parts_max: usize) -> Vec<u8> {
     text
 }
 
-/// A vocabulary as training makes it, every token of which is reached by merges.
+/// Returns a vocabulary from training: merges reach every token.
 fn trained_vocab(random: &mut Random) -> Vocab {
     let corpus: Vec<Vec<u8>> = (0..20).map(|_| random_text(random, 60)).collect();
     let corpus: Vec<&[u8]> = corpus.iter().map(Vec::as_slice).collect();
@@ -48,7 +48,7 @@ fn trained_vocab(random: &mut Random) -> Vocab {
     Vocab::try_from_merges(&learned.pairs()).unwrap()
 }
 
-/// A vocabulary of tokens that are spelled anyhow; some are reached by no merge.
+/// Returns a vocabulary of random tokens, some of which no merge reaches.
 fn spelled_vocab(random: &mut Random) -> Vocab {
     let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
     let spelled = (0..random.below(200)).map(|_| random_text(random, 4));
@@ -59,7 +59,7 @@ fn spelled_vocab(random: &mut Random) -> Vocab {
     Vocab::try_from_tokens(tokens.map(|(token, index)| (id(index), token)).collect()).unwrap()
 }
 
-/// A vocabulary of joined tokens whose ranks are in no order: a token may rank below its parts.
+/// Returns a vocabulary of joined tokens with random ranks: a token may rank below its parts.
 fn joined_vocab(random: &mut Random) -> Vocab {
     let mut tokens: Vec<Vec<u8>> = (0..=u8::MAX).map(|byte| vec![byte]).collect();
     let letters: Vec<u8> = (0..4).flat_map(|_| random_text(random, 3)).collect();
@@ -81,7 +81,8 @@ fn joined_vocab(random: &mut Random) -> Vocab {
     Vocab::try_from_tokens((0..).zip(tokens).collect()).unwrap()
 }
 
-/// The rule itself: the lowest-ranked pair of neighbours, leftmost first, until none is a token.
+/// The specification: merges the lowest-ranked pair of neighbours, leftmost first, until no pair
+/// is a token.
 fn merge_by_definition(vocab: &Vocab, piece: &[u8]) -> Vec<Id> {
     if let Some(id) = vocab.find(piece) {
         return vec![id];
@@ -96,7 +97,8 @@ fn merge_by_definition(vocab: &Vocab, piece: &[u8]) -> Vec<Id> {
     ends.windows(2).map(|w| vocab.find(&piece[w[0]..w[1]]).unwrap()).collect()
 }
 
-/// Random vocabularies, grammars and texts until the time is over; returns the number of texts.
+/// Compares all paths on random vocabularies, patterns and texts until the time is over; returns
+/// the number of texts.
 fn compare_all_paths(seed: u64, time: Duration) -> usize {
     let mut random = Random(seed);
     let outside = OUTSIDE.map(str::to_owned);
@@ -140,7 +142,7 @@ fn compare_all_paths(seed: u64, time: Duration) -> usize {
             assert_eq!(tokenizer.decode(&with_specials).unwrap(), text, "{state:?}");
             texts += 1;
         }
-        // Threads begin at 64 KiB each.
+        // A thread takes at least 64 KiB.
         let long: Vec<u8> = (0..60).flat_map(|_| random_text(&mut random, 4000)).collect();
         let mut ids = Vec::new();
         tokenizer.encode(&long, &all, &mut ids).unwrap();
@@ -158,7 +160,7 @@ fn compare_all_paths(seed: u64, time: Duration) -> usize {
     texts
 }
 
-/// Cuts a text into texts of a few bytes or kilobytes, some of them empty.
+/// Cuts a text into texts of a few bytes or kilobytes, some of which are empty.
 fn cut_anywhere<'t>(random: &mut Random, mut text: &'t [u8]) -> Vec<&'t [u8]> {
     let mut texts = Vec::new();
     while !text.is_empty() {
@@ -175,7 +177,7 @@ fn all_paths_agree() {
     assert!(compare_all_paths(1, Duration::from_secs(2)) > 0);
 }
 
-/// `ZETON_FUZZ_SECONDS=3600 cargo test --release -p zeton --test all_paths -- --ignored --nocapture`
+/// Compares all paths for `ZETON_FUZZ_SECONDS`, with a new seed. `ARCHITECTURE.md` has the command.
 #[test]
 #[ignore = "runs as long as ZETON_FUZZ_SECONDS says"]
 fn fuzz_all_paths() {

@@ -15,7 +15,7 @@ use std::ops::Range;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zeton::Error;
-use zeton::search::{self, Element, Options, Sequence};
+use zeton::search::{self, Element, SearchOptions, Sequence};
 
 use super::searched_text::{ElementKind, SearchedText, TextView};
 use super::{ID_LIMIT, MatchQuery, char_to_byte, refuse_text_options, run_search};
@@ -63,7 +63,7 @@ impl Finder {
                 let (TextView::Chars(bytes, _) | TextView::Bytes(bytes)) = text.view() else {
                     return Err(PyTypeError::new_err("a needle is str, bytes or ids"));
                 };
-                let options = Options { whole_word, ignore_case };
+                let options = SearchOptions { whole_word, ignore_case };
                 Needle::Bytes(search::Finder::new(bytes, options).map_err(raise)?)
             }
         };
@@ -151,7 +151,7 @@ fn find_in_bytes(
 ) -> Vec<MatchRange> {
     let range = query.start..query.end;
     if query.from_end {
-        let matches = finder.matches_back(text, range, query.overlapping);
+        let matches = finder.rmatches(text, range, query.overlapping);
         matches.take(query.limit).map(convert).collect()
     } else {
         let matches = finder.matches(text, range, query.overlapping);
@@ -164,7 +164,7 @@ fn find_in_ids<E: Element>(needle: &Sequence<E>, ids: &[E], query: MatchQuery) -
     let (first, ids) = slice_elements(ids, query.start, query.end);
     let range = |start: usize| (first + start, first + start + needle.len());
     if query.from_end {
-        needle.matches_back(ids, query.overlapping).take(query.limit).map(range).collect()
+        needle.rmatches(ids, query.overlapping).take(query.limit).map(range).collect()
     } else {
         needle.matches(ids, query.overlapping).take(query.limit).map(range).collect()
     }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zeton::Id;
-use zeton::search::{self, Element, Options};
+use zeton::search::{self, Element, SearchOptions};
 
 use super::searched_text::{ElementKind, SearchedText, TextView};
 use super::{ID_LIMIT, MatchQuery, char_to_byte, refuse_text_options, run_search};
@@ -59,7 +59,8 @@ impl FinderMany {
             refuse_text_options(whole_word, ignore_case)?;
             let ids = needles.iter().map(|needle| ids::read(needle, ID_LIMIT));
             let ids = ids.collect::<PyResult<Vec<_>>>()?;
-            let wide = search::FinderMany::of_ids(&ids, 4).map_err(|error| raise(py, &error))?;
+            let wide =
+                search::FinderMany::try_from_ids(&ids, 4).map_err(|error| raise(py, &error))?;
             Needles::Ids(ids, Box::new([OnceLock::new(), OnceLock::from(wide)]))
         } else {
             let texts = needles.iter().map(|needle| SearchedText::try_from_object(needle, element));
@@ -71,7 +72,7 @@ impl FinderMany {
                     _ => None,
                 })
                 .collect();
-            let options = Options { whole_word, ignore_case };
+            let options = SearchOptions { whole_word, ignore_case };
             let finder = search::FinderMany::new(&bytes, options);
             Needles::Bytes(Box::new(finder.map_err(|error| raise(py, &error))?))
         };
@@ -144,7 +145,8 @@ impl FinderMany {
     ) -> Option<(&'a search::FinderMany, &'a [u8], PositionUnit)> {
         let id_finder = |bytes: usize| match &self.needles {
             Needles::Ids(ids, finders) => Some(finders[bytes / 4].get_or_init(|| {
-                search::FinderMany::of_ids(ids, bytes).expect("the finder of 32-bit ids was built")
+                search::FinderMany::try_from_ids(ids, bytes)
+                    .expect("the finder of 32-bit ids was built")
             })),
             Needles::Bytes(_) => None,
         };
@@ -175,7 +177,7 @@ impl FinderMany {
         };
         let mut positions = CharCounter::new(bytes, is_bytewise);
         let mut matches = Vec::new();
-        let mut push = |found: search::Found| {
+        let mut push = |found: search::NeedleMatch| {
             let start = positions.position_at(found.range.start) / width;
             let end = positions.position_at(found.range.end) / width;
             matches.push((start, end, found.needle));
@@ -206,7 +208,7 @@ fn for_each_overlapping(
     finder: &search::FinderMany,
     text: &[u8],
     mut from: usize,
-    mut visit: impl FnMut(search::Found) -> bool,
+    mut visit: impl FnMut(search::NeedleMatch) -> bool,
 ) {
     let mut found = Vec::new();
     while from < text.len() {

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use crate::encode::{Tokenizer, refuse_too_long};
 use crate::merge::{MergeStep, merge_with_steps};
-use crate::split::Names;
+use crate::split::RuleNames;
 use crate::sys::error::Error;
 use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
@@ -62,7 +62,7 @@ impl Tokenizer {
         allowed: &AllowedSpecials,
     ) -> Result<Vec<ExplainedPiece>, Error> {
         refuse_too_long(text)?;
-        let (names, mut pieces, mut start) = (self.splitter().names(), Vec::new(), 0);
+        let (names, mut pieces, mut start) = (self.splitter().rule_names(), Vec::new(), 0);
         while let Some((place, id)) = allowed.find(text, start) {
             self.explain_ordinary(text, start..place.start, &names, &mut pieces)?;
             start = place.end;
@@ -92,7 +92,7 @@ impl Tokenizer {
         &self,
         text: &[u8],
         segment: Range<usize>,
-        names: &Names<'_>,
+        names: &RuleNames<'_>,
         pieces: &mut Vec<ExplainedPiece>,
     ) -> Result<(), Error> {
         let (mut start, mut failed) = (segment.start, Ok(()));

@@ -1,24 +1,30 @@
-//! Literals that the engine itself looks for: one by [`Finder`], more by [`FinderMany`].
+//! A set of literals that the engine itself searches for: special tokens, and the literals of
+//! rules.
+//!
+//! One literal is found by [`Finder`], more by [`FinderMany`]. For example, the specials of a
+//! tokenizer are one `Literals`, and each text is scanned for them before it is split.
 
 use std::ops::Range;
 
-use super::{Finder, FinderMany, Found, Options};
+use super::{Finder, FinderMany, NeedleMatch, SearchOptions};
 use crate::sys::error::Error;
 
-/// One literal or more, ready to be found as they are spelled.
+/// One or more literals, found exactly.
 #[derive(Clone, Debug)]
 pub(crate) enum Literals {
-    /// With its bytes.
+    /// The literal, and its length in bytes.
     One(Finder, usize),
     Many(FinderMany),
 }
 
 impl Literals {
+    /// Builds the tables of literals.
+    ///
     /// # Errors
     ///
-    /// When one is empty or too long, or there are too many.
+    /// If a literal is empty or too long, or there are too many.
     pub(crate) fn new<L: AsRef<[u8]>>(literals: &[L], whole_word: bool) -> Result<Self, Error> {
-        let options = Options { whole_word, ..Options::default() };
+        let options = SearchOptions { whole_word, ..SearchOptions::default() };
         match literals {
             [literal] => {
                 let literal = literal.as_ref();
@@ -28,44 +34,47 @@ impl Literals {
         }
     }
 
-    /// Returns the first match of those that begin in `starts`: the longest, then the first listed.
-    pub(crate) fn find_within(&self, text: &[u8], starts: Range<usize>) -> Option<Found> {
+    /// Returns the first match that starts within `starts`: the longest there, then the first
+    /// listed. Special tokens are found by it.
+    pub(crate) fn find_within(&self, text: &[u8], starts: Range<usize>) -> Option<NeedleMatch> {
         match self {
             Self::One(one, bytes) => {
                 let read = starts.end.saturating_add(bytes - 1);
                 let range = one.matches(text, starts.start..read, true).next()?;
-                Some(Found { range, needle: 0 })
+                Some(NeedleMatch { range, needle: 0 })
             }
             Self::Many(many) => many.find_within(text, starts),
         }
     }
 
-    /// Looks through a text from its beginning to its end.
-    pub(crate) fn through<'l, 't>(&'l self, text: &'t [u8]) -> Through<'l, 't> {
-        Through { literals: self, text, found: Vec::new(), next: 0, read: 0, step: STEP_MIN }
+    /// Starts a scan through a text. The layers of rules call it once a text.
+    pub(crate) fn scan<'l, 't>(&'l self, text: &'t [u8]) -> LiteralScan<'l, 't> {
+        LiteralScan { literals: self, text, found: Vec::new(), next: 0, read: 0, step: STEP_MIN }
     }
 }
 
-/// Bytes that are looked through together, at first and at most.
+/// Bytes of text that are searched together: at first, and at most. The number doubles, because a
+/// text with few matches probably continues so. Not measured.
 const STEP_MIN: usize = 1 << 8;
 const STEP_MAX: usize = 1 << 14;
 
-/// The matches of literals in one text, many found together where they are dense.
+/// A scan for literals through one text. Dense matches of many literals are found together.
 #[derive(Debug)]
-pub(crate) struct Through<'l, 't> {
+pub(crate) struct LiteralScan<'l, 't> {
     literals: &'l Literals,
     text: &'t [u8],
-    /// The longest match at every place up to `read` where one begins.
+    /// The longest match at each position below `read` where one starts.
     found: Vec<Range<usize>>,
     next: usize,
     read: usize,
     step: usize,
 }
 
-impl Through<'_, '_> {
-    /// Returns the first match that begins at `from` or later. Places never fall.
+impl LiteralScan<'_, '_> {
+    /// Returns the first match that starts at `from` or later. `from` never decreases from call to
+    /// call.
     #[inline]
-    pub(crate) fn find(&mut self, from: usize) -> Option<Range<usize>> {
+    pub(crate) fn find_next(&mut self, from: usize) -> Option<Range<usize>> {
         loop {
             while let Some(found) = self.found.get(self.next) {
                 if found.start >= from {

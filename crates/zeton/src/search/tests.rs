@@ -1,13 +1,14 @@
-//! Finders against a naive search, and against regexes.
+//! Finders compared with a naive search and with regexes.
 
 use std::ops::Range;
 
 use fancy_regex::{Regex, escape};
 
-use super::{Finder, FinderMany, Found, Options};
+use super::{Finder, FinderMany, NeedleMatch, SearchOptions};
 use crate::testing::{PARTS, Random};
 
-/// What is found is tested by: letters that are alike, words, marks, and what is longer folded.
+/// Parts of texts and needles: letters with several cases, words, marks, and characters whose
+/// folded form has another length.
 #[rustfmt::skip]
 const LETTERS: [&str; 24] = [
     "a", "A", "b", "B", "k", "K", "\u{212A}", "s", "S", "\u{17F}", "ß", "\u{1E9E}", "é", "É", "e\u{301}",
@@ -26,7 +27,7 @@ fn some_needle(random: &mut Random, parts: &[&str], most: usize) -> String {
     needle
 }
 
-fn regex_of(needle: &str, options: Options) -> Regex {
+fn regex_of(needle: &str, options: SearchOptions) -> Regex {
     let mut written = escape(needle).into_owned();
     if options.ignore_case {
         written = format!("(?i:{written})");
@@ -37,7 +38,7 @@ fn regex_of(needle: &str, options: Options) -> Regex {
     Regex::new(&written).unwrap()
 }
 
-/// All matches, overlapping ones too.
+/// Returns all matches, also overlapping ones.
 fn all_by_regex(regex: &Regex, text: &str) -> Vec<Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(|| {
@@ -59,10 +60,10 @@ fn without_overlaps(all: &[Range<usize>]) -> Vec<Range<usize>> {
     kept
 }
 
-fn all_options() -> impl Iterator<Item = Options> {
+fn all_options() -> impl Iterator<Item = SearchOptions> {
     [(false, false), (false, true), (true, false), (true, true)]
         .into_iter()
-        .map(|(whole_word, ignore_case)| Options { whole_word, ignore_case })
+        .map(|(whole_word, ignore_case)| SearchOptions { whole_word, ignore_case })
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn one_needle_is_found_where_a_regex_finds_it() {
             assert_eq!(found, all, "{needle:?} {options:?} in {text:?}");
             let found: Vec<_> = finder.matches(bytes, 0..bytes.len(), false).collect();
             assert_eq!(found, without_overlaps(&all), "{needle:?} {options:?} in {text:?}");
-            let mut found: Vec<_> = finder.matches_back(bytes, 0..bytes.len(), true).collect();
+            let mut found: Vec<_> = finder.rmatches(bytes, 0..bytes.len(), true).collect();
             found.reverse();
             assert_eq!(found, all, "{needle:?} {options:?} from the end of {text:?}");
             let from = random.below(bytes.len() + 1);
@@ -95,7 +96,7 @@ fn one_needle_is_found_where_a_regex_finds_it() {
 
 #[test]
 fn long_texts_are_folded_stretch_by_stretch() {
-    let options = Options { ignore_case: true, whole_word: false };
+    let options = SearchOptions { ignore_case: true, whole_word: false };
     for needle in ["éks", "ks", "sss", "\u{212A}\u{212A}k"] {
         let finder = Finder::new(needle.as_bytes(), options).unwrap();
         let mut text = String::new();
@@ -112,10 +113,10 @@ fn long_texts_are_folded_stretch_by_stretch() {
         assert!(found == all);
         let found: Vec<_> = finder.matches(bytes, 0..bytes.len(), false).collect();
         assert_eq!(found, without_overlaps(&all));
-        let mut found: Vec<_> = finder.matches_back(bytes, 0..bytes.len(), true).collect();
+        let mut found: Vec<_> = finder.rmatches(bytes, 0..bytes.len(), true).collect();
         found.reverse();
         assert!(found == all);
-        let mut back: Vec<_> = finder.matches_back(bytes, 0..bytes.len(), false).collect();
+        let mut back: Vec<_> = finder.rmatches(bytes, 0..bytes.len(), false).collect();
         back.reverse();
         assert!(back.windows(2).all(|two| two[0].end <= two[1].start));
         assert_eq!(back.last(), all.last());
@@ -141,7 +142,7 @@ fn many_needles_are_found_leftmost_longest_first_listed() {
             let mut all = Vec::new();
             for (number, needle) in needles.iter().enumerate() {
                 let ranges = all_by_regex(&regex_of(needle, options), &text);
-                all.extend(ranges.into_iter().map(|range| Found { range, needle: number }));
+                all.extend(ranges.into_iter().map(|range| NeedleMatch { range, needle: number }));
             }
             all.sort_by_key(|found| {
                 (found.range.start, text.len() - found.range.end, found.needle)
@@ -169,18 +170,18 @@ fn many_needles_are_found_leftmost_longest_first_listed() {
 #[test]
 fn ids_are_found_where_ids_begin() {
     let needles = [vec![0x0101_u32, 0x0201], vec![0x0101], vec![1 << 20]];
-    let many = FinderMany::of_ids(&needles, 2).unwrap();
+    let many = FinderMany::try_from_ids(&needles, 2).unwrap();
     let ids = [0x0101_u16, 0x0102, 0x0101, 0x0201, 0x0101];
     let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_ne_bytes()).collect();
     let found: Vec<_> = many.matches(&bytes, 0..bytes.len()).collect();
     let expected = [(0..2, 1), (4..8, 0), (8..10, 1)];
-    assert_eq!(found, expected.map(|(range, needle)| Found { range, needle }));
+    assert_eq!(found, expected.map(|(range, needle)| NeedleMatch { range, needle }));
 }
 
 #[test]
 fn refuses_needles_that_cannot_be_found() {
-    let fold = Options { ignore_case: true, whole_word: false };
-    let plain = Options::default();
+    let fold = SearchOptions { ignore_case: true, whole_word: false };
+    let plain = SearchOptions::default();
     let long = vec![b'a'; super::NEEDLE_BYTES_MAX + 1];
     let refusal =
         |needles: &[&[u8]], options| FinderMany::new(needles, options).unwrap_err().to_string();

@@ -1,18 +1,28 @@
-//! Patterns that are left: a backtracking engine, the one that the oracle uses.
+//! The backtracking engine, for patterns without a transducer and without a DFA.
+//!
+//! It runs the crate `fancy-regex`, as tiktoken does, so its pieces are correct by definition. For
+//! example, `(\w)\1|(?s:.)` refers back to a group, which no finite automaton can do. It is also
+//! the oracle of the tests: every faster engine is compared with it.
+//!
+//! Cost: one regex search a piece. A match may take [`BACKTRACKS_MAX`] steps, and a split that
+//! would take more fails with an error.
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 
-use super::Says;
+use super::VisitControl;
+use super::regex_input::RegexInput;
 use crate::sys::error::Error;
-use crate::sys::unicode::read_char;
 
-/// Steps back that one match may take; tiktoken has the same bound.
+/// Steps of backtracking that one match may take; tiktoken has the same bound.
 const BACKTRACKS_MAX: usize = 1_000_000;
 
-/// What the one rule for bytes that are not UTF-8 puts before a regex: a sign of one character.
-pub(super) const STAND_IN: char = '\u{FFFD}';
+/// Bytes of dropped text that an error message shows at most. Not measured.
+const EXCERPT_BYTES_MAX: usize = 20;
 
-/// A compiled pattern of which no short text is known that it drops.
+/// A compiled pattern that covers every probe text.
+///
+/// Whether a pattern with backtracking covers all texts is not decidable here. A split that comes
+/// to a gap fails with [`Error::PatternDrops`].
 #[derive(Clone, Debug)]
 pub(super) struct Regex {
     pattern: String,
@@ -20,8 +30,13 @@ pub(super) struct Regex {
 }
 
 impl Regex {
-    /// Compiles a pattern, and tries it on short texts of every kind of character.
-    pub(super) fn new(pattern: &str) -> Result<Self, Error> {
+    /// Compiles a pattern and splits the probe texts with it. `Splitter::new` calls it for a
+    /// pattern that is no DFA.
+    ///
+    /// # Errors
+    ///
+    /// If the pattern does not compile, or drops text of a probe.
+    pub(super) fn try_new(pattern: &str) -> Result<Self, Error> {
         let regex = Self::compile(pattern)?;
         for text in probes(pattern) {
             regex.split(text.as_bytes(), |_| ())?;
@@ -29,7 +44,8 @@ impl Regex {
         Ok(regex)
     }
 
-    /// Compiles a pattern, whatever it drops.
+    /// Compiles a pattern without probing it. Tests compare other engines with the result, also for
+    /// patterns that drop text.
     pub(super) fn compile(pattern: &str) -> Result<Self, Error> {
         let compiled =
             fancy_regex::RegexBuilder::new(pattern).backtrack_limit(BACKTRACKS_MAX).build();
@@ -40,16 +56,21 @@ impl Regex {
         Ok(Self { pattern: pattern.to_owned(), regex })
     }
 
-    pub(super) fn split<'t, S: Says>(
+    /// Calls `visit` with every piece of `text`, or until it stops the split.
+    ///
+    /// # Errors
+    ///
+    /// If a match takes more than [`BACKTRACKS_MAX`] steps, or the pattern drops text.
+    pub(super) fn split<'t, V: VisitControl>(
         &self,
         text: &'t [u8],
-        mut each: impl FnMut(&'t [u8]) -> S,
+        mut visit: impl FnMut(&'t [u8]) -> V,
     ) -> Result<(), Error> {
-        let (readable, bad) = readable(text);
-        let mut bad = bad.as_slice();
-        // Positions in the text lie behind those in what the regex reads, by two for a bad byte.
+        let input = RegexInput::new(text);
+        let mut replaced = input.replaced();
+        // Offsets in the regex's text and in the text.
         let (mut read, mut start) = (0, 0);
-        for found in self.regex.find_iter(readable.as_ref()) {
+        for found in self.regex.find_iter(input.as_str()) {
             let found = found.map_err(|error| Error::PatternBound {
                 pattern: self.pattern.clone(),
                 reason: error.to_string(),
@@ -61,10 +82,10 @@ impl Regex {
                 break;
             }
             read = found.end();
-            let passed = bad.iter().take_while(|&&at| at < read).count();
-            bad = &bad[passed..];
-            let end = start + found.as_str().len() - passed * (STAND_IN.len_utf8() - 1);
-            if !each(&text[start..end]).goes_on() {
+            let passed = replaced.iter().take_while(|&&at| at < read).count();
+            replaced = &replaced[passed..];
+            let end = start + RegexInput::text_bytes(found.as_str().len(), passed);
+            if !visit(&text[start..end]).is_continue() {
                 return Ok(());
             }
             start = end;
@@ -79,36 +100,22 @@ impl Regex {
     }
 }
 
-/// The text for a regex to read, and where in it a stand-in is for a byte that is not UTF-8.
-pub(super) fn readable(text: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
-    if let Ok(text) = std::str::from_utf8(text) {
-        return (Cow::Borrowed(text), Vec::new());
-    }
-    let (mut readable, mut bad, mut at) = (String::with_capacity(text.len()), Vec::new(), 0);
-    while at < text.len() {
-        match read_char(&text[at..]) {
-            Some((point, length)) => {
-                readable.push(char::from_u32(point).expect("read_char reads scalars"));
-                at += length;
-            }
-            None => {
-                bad.push(readable.len());
-                readable.push(STAND_IN);
-                at += 1;
-            }
-        }
-    }
-    (Cow::Owned(readable), bad)
-}
-
-/// The beginning of a text, for a message.
+/// Returns the beginning of a text, for an error message. It has [`EXCERPT_BYTES_MAX`] bytes at
+/// most.
 fn excerpt(text: &[u8]) -> String {
-    String::from_utf8_lossy(&text[..text.len().min(20)]).into_owned()
+    String::from_utf8_lossy(&text[..text.len().min(EXCERPT_BYTES_MAX)]).into_owned()
 }
 
-/// Short texts that a pattern should cover: characters of every class, and those around the ones
-/// that it names, alone and by twos and threes.
+/// Returns short texts that a pattern should cover.
+///
+/// The characters are one of each class, and for each character of the pattern the code points
+/// around it, because `[a-c]` is likely wrong at `` ` `` or `d`. The texts are all single
+/// characters, all pairs, and all triples of the first ten. For example, `\p{L}+|\p{N}+` fails at
+/// `" "`.
 fn probes(pattern: &str) -> Vec<String> {
+    // 96 characters make 9,312 texts and 1,000 triples. Not measured.
+    const CHARACTERS_MAX: usize = 96;
+    const TRIPLE_CHARACTERS: usize = 10;
     let classes = " a1!\nZ中\u{301}'_\t\r\u{a0}/ǅʰ½²😀é\0\u{FFFD}\u{10FFFF}";
     let mut chars: Vec<char> = classes.chars().collect();
     for named in pattern.chars() {
@@ -116,11 +123,11 @@ fn probes(pattern: &str) -> Vec<String> {
             [-1, 0, 1].map(|step| char::from_u32((named as u32).saturating_add_signed(step)));
         chars.extend(around.into_iter().flatten());
     }
-    let mut known = std::collections::HashSet::new();
+    let mut known = HashSet::new();
     chars.retain(|&c| known.insert(c));
-    chars.truncate(96);
+    chars.truncate(CHARACTERS_MAX);
 
-    let core: Vec<char> = classes.chars().take(10).collect();
+    let core: Vec<char> = classes.chars().take(TRIPLE_CHARACTERS).collect();
     let ones = chars.iter().map(char::to_string);
     let twos = chars.iter().flat_map(|a| chars.iter().map(move |b| format!("{a}{b}")));
     let threes = core.iter().flat_map(|a| {

@@ -1,44 +1,44 @@
-//! Which way a pattern goes, for people who ask.
+//! The engine that runs a pattern, and the reason, for `tok.info`.
 
 use crate::pattern::find_unsupported;
 
-/// How a pattern is run.
+/// The engine of a pattern.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum EnginePath {
-    /// A pattern of the family, as a table of states by classes of characters, one step a character.
+    /// A pattern of the family, as a table of states × classes, one step a character.
     Transducer {
-        /// The states of the table.
+        /// The number of states of the table.
         states: usize,
-        /// The classes of characters, the end of the text being one.
+        /// The number of classes of characters, including the end of the text.
         classes: usize,
-        /// The instructions by which ASCII is split 64 bytes at once, if it is.
+        /// The SIMD level that splits 64 bytes at once; `None` if the grammar has no SIMD path.
         vectors: Option<&'static str>,
     },
-    /// A pattern outside the family, as such a table.
+    /// A pattern outside the family, as a DFA.
     Dfa {
-        /// The states of the table.
+        /// The number of states of the table.
         states: usize,
-        /// The classes of characters, the end of the text being one.
+        /// The number of classes of characters, including the end of the text.
         classes: usize,
-        /// What keeps it out of the family.
-        outside: Outside,
+        /// The reason why it is not of the family.
+        mismatch: FamilyMismatch,
     },
-    /// Any other pattern, on an engine that steps back.
+    /// Any other pattern, on the backtracking engine.
     Backtracking {
-        /// What keeps it out of the family.
-        outside: Outside,
-        /// Why it is no automaton, as the end of a sentence about the pattern.
-        unfit: &'static str,
+        /// The reason why it is not of the family.
+        mismatch: FamilyMismatch,
+        /// The reason why it is no DFA, as the end of a sentence about the pattern.
+        reason: &'static str,
     },
-    /// No pattern: the caller's function splits.
+    /// A function of the caller in place of a pattern.
     Function {
-        /// Its name.
+        /// The name of the function.
         name: String,
     },
 }
 
 impl EnginePath {
-    /// Returns the path in one word.
+    /// Returns the name of the engine.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -49,10 +49,11 @@ impl EnginePath {
         }
     }
 
-    /// Returns why the pattern takes it, in one sentence.
+    /// Returns the reason for the engine, in one sentence.
     ///
     /// ```
-    /// let why = |pattern| zeton::Splitter::new(pattern).map(|splitter| splitter.path().why());
+    /// use zeton::Splitter;
+    /// let why = |pattern| Splitter::new(pattern).map(|splitter| splitter.engine_path().why());
     /// assert_eq!(
     ///     why(r"\w+|\W")?,
     ///     r"outside the family, at `\w+|\W`; it looks at most one character ahead"
@@ -72,24 +73,30 @@ impl EnginePath {
             Self::Transducer { vectors: None, .. } => {
                 "of the family, with choices that the vectors do not know".to_owned()
             }
-            Self::Dfa { outside, .. } => {
-                format!("{}; it looks at most one character ahead", outside.0)
+            Self::Dfa { mismatch, .. } => {
+                format!("{}; it looks at most one character ahead", mismatch.0)
             }
-            Self::Backtracking { outside, unfit } => format!("{}; no table: {unfit}", outside.0),
+            Self::Backtracking { mismatch, reason } => {
+                format!("{}; no table: {reason}", mismatch.0)
+            }
             Self::Function { name } => format!("no pattern: the Python function {name} splits"),
         }
     }
 }
 
-/// What keeps a pattern out of the family, in a few words.
+/// The reason why a pattern is not of the family, in a few words.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Outside(String);
+pub struct FamilyMismatch(String);
 
-impl Outside {
-    pub(super) fn of(pattern: &str) -> Self {
+/// Characters of the pattern that the reason shows. Not measured: one line of a terminal.
+const SHOWN_CHARS: usize = 16;
+
+impl FamilyMismatch {
+    /// Finds the first part of a pattern that no grammar of the family has.
+    pub(super) fn new(pattern: &str) -> Self {
         Self(match find_unsupported(pattern) {
             Some(rest) => {
-                let shown: String = rest.chars().take(16).collect();
+                let shown: String = rest.chars().take(SHOWN_CHARS).collect();
                 let more = if shown.len() < rest.len() { "…" } else { "" };
                 format!("outside the family, at `{shown}{more}`")
             }

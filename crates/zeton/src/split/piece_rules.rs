@@ -1,29 +1,33 @@
-//! The pieces of a text, each with the name of the rule that made it: for people who look.
+//! The pieces of a text, each with the name of its rule, for `tok.explain` and reports.
+//!
+//! For example, with nanochat's pattern: `It`=word, `'s`=contraction, a blank=space, `42`=number,
+//! `!`=punctuation. Rules that a user wrote have the names of their fields, for example `keep` or
+//! `isolate date`.
 
 use super::layers::PieceRule;
-use super::{Engine, Splitter};
+use super::{SplitEngine, Splitter};
 use crate::pattern::Grammar;
 use crate::pattern::rules::{Rules, UnderscoreStyle};
 use crate::sys::error::Error;
 
-/// What a piece of a pattern outside the family is named: its rules are not known.
-const PATTERN: &str = "pattern";
+/// The name of all pieces of a pattern outside the family, because its rules are unknown.
+const PATTERN_NAME: &str = "pattern";
 
-/// What a piece is named that no rule has made, where the rules begin from nothing.
-const REST: &str = "rest";
+/// The name of a piece that no rule made, if the rules have no base pattern.
+const REST_NAME: &str = "rest";
 
-const UNDERSCORES: &str = "underscores";
+const UNDERSCORES_NAME: &str = "underscores";
 
-/// Characters of a group without a name that its pieces are named by.
+/// Characters of an unnamed group that are shown in its name. Not measured: a name should be short.
 const CHARACTERS_SHOWN: usize = 12;
 
-/// The names of what makes pieces, as people read them.
+/// The names of the rules that make pieces, in the words that users read.
 #[derive(Clone, Debug)]
-pub struct Names<'s> {
+pub struct RuleNames<'s> {
     splitter: &'s Splitter,
     grammar: Option<&'s Grammar>,
     pattern: &'static str,
-    /// Whether a run of underscores is a piece, also where the pattern has cut it off already.
+    /// Whether a run of underscores is named as such, also where the pattern itself cut it off.
     underscores: bool,
     isolate: Vec<String>,
     lexicon: Vec<String>,
@@ -32,14 +36,15 @@ pub struct Names<'s> {
 }
 
 impl Splitter {
-    /// Returns the names of what makes pieces.
+    /// Returns the names of the rules that make pieces.
     ///
-    /// A grammar's rules are `contraction`, `word`, `number`, `punctuation` and `space`; every other
-    /// pattern is one rule, `pattern`. Rules have the names of their fields: `keep`, `isolate date`.
+    /// The rules of a grammar are `contraction`, `word`, `number`, `punctuation` and `space`. Every
+    /// other pattern is one rule, `pattern`. Rules of a user have the names of their fields:
+    /// `keep`, `isolate date`.
     #[must_use]
-    pub fn names(&self) -> Names<'_> {
+    pub fn rule_names(&self) -> RuleNames<'_> {
         let grammar = match &self.engine {
-            Engine::Scanner { grammar, .. } => Some(grammar),
+            SplitEngine::Scanner { grammar, .. } => Some(grammar),
             _ => None,
         };
         let rules = Rules::recognise(&self.pattern).and_then(Result::ok);
@@ -57,10 +62,10 @@ impl Splitter {
             format!("groups {}", group.name.clone().unwrap_or_else(characters))
         });
         let scripts = lexicon.iter().map(|lexicon| &lexicon.script);
-        Names {
+        RuleNames {
             splitter: self,
             grammar,
-            pattern: if from_nothing { REST } else { PATTERN },
+            pattern: if from_nothing { REST_NAME } else { PATTERN_NAME },
             underscores,
             isolate: isolate.collect(),
             lexicon: scripts.clone().map(|script| format!("lexicon {script}")).collect(),
@@ -70,22 +75,24 @@ impl Splitter {
     }
 }
 
-impl Names<'_> {
-    /// Calls `each` with every piece of `text` and the rule that made it, from left to right.
+impl RuleNames<'_> {
+    /// Calls `visit` with every piece of `text` and the name of its rule, from left to right.
     ///
     /// # Errors
     ///
-    /// As [`Splitter::split`].
+    /// The errors of [`Splitter::split`].
     pub fn split<'t>(
         &self,
         text: &'t [u8],
-        mut each: impl FnMut(&'t [u8], &str),
+        mut visit: impl FnMut(&'t [u8], &str),
     ) -> Result<(), Error> {
-        self.splitter.split_made(text, |piece, maker| each(piece, self.name(piece, maker)))
+        self.splitter
+            .split_with_rules(text, |piece, rule| visit(piece, self.find_name(piece, rule)))
     }
 
-    fn name(&self, piece: &[u8], maker: PieceRule) -> &str {
-        match maker {
+    /// Returns the name of the rule that made a piece.
+    fn find_name(&self, piece: &[u8], rule: PieceRule) -> &str {
+        match rule {
             PieceRule::Keep => "keep",
             PieceRule::KeepWords => "keep_words",
             PieceRule::Isolate(number) => &self.isolate[number],
@@ -93,14 +100,14 @@ impl Names<'_> {
             PieceRule::Unknown(number) => &self.unknown[number],
             PieceRule::Group(number) => &self.groups[number],
             PieceRule::Pattern if self.underscores && piece.iter().all(|&byte| byte == b'_') => {
-                UNDERSCORES
+                UNDERSCORES_NAME
             }
             PieceRule::Pattern => {
                 self.grammar.map_or(self.pattern, |grammar| grammar.rule_of(piece).name())
             }
             PieceRule::Digits => "digits",
             PieceRule::Case => "case",
-            PieceRule::Underscores => UNDERSCORES,
+            PieceRule::Underscores => UNDERSCORES_NAME,
             PieceRule::Scripts => "scripts",
         }
     }
@@ -110,23 +117,23 @@ impl Names<'_> {
 mod tests {
     use super::*;
 
-    fn named(pattern: &str, text: &str) -> String {
+    fn split_named(pattern: &str, text: &str) -> String {
         let mut named = Vec::new();
         let splitter = Splitter::new(pattern).unwrap();
         let take = |piece: &[u8], rule: &str| {
             named.push(format!("{}={rule}", String::from_utf8_lossy(piece)));
         };
-        splitter.names().split(text.as_bytes(), take).unwrap();
+        splitter.rule_names().split(text.as_bytes(), take).unwrap();
         named.join("|")
     }
 
     #[test]
     fn every_piece_has_its_rule() {
         assert_eq!(
-            named(crate::pattern::NANOCHAT, "It's 42!"),
+            split_named(crate::pattern::NANOCHAT, "It's 42!"),
             "It=word|'s=contraction| =space|42=number|!=punctuation"
         );
-        assert_eq!(named(r"\w+|\W", "It's"), "It=pattern|'=pattern|s=pattern");
+        assert_eq!(split_named(r"\w+|\W", "It's"), "It=pattern|'=pattern|s=pattern");
     }
 
     #[test]
@@ -139,15 +146,18 @@ mod tests {
             r#""groups":[{"characters":"αβ","size":1},{"characters":"γδ","size":1,"name":"end"}]}"#,
         );
         assert_eq!(
-            named(rules, "C++BRCA1 is 12-3@x"),
+            split_named(rules, "C++BRCA1 is 12-3@x"),
             "C++=keep|BRCA1=keep_words| is=word| =space|12-3=isolate date|@x=isolate 2"
         );
         assert_eq!(
-            named(rules, "ไทยก αγ 1234 aB_c"),
+            split_named(rules, "ไทยก αγ 1234 aB_c"),
             "ไทย=lexicon Thai|ก=lexicon Thai, unknown| =space|α=groups αβ|γ=groups end| =space|\
              1=digits|234=digits| a=word|B=case|_=underscores|c=underscores"
         );
-        assert_eq!(named(rules, "aб"), "a=word|б=scripts");
-        assert_eq!(named(r#"{"rules":1,"base":null,"keep":["x"]}"#, "axb"), "a=rest|x=keep|b=rest");
+        assert_eq!(split_named(rules, "aб"), "a=word|б=scripts");
+        assert_eq!(
+            split_named(r#"{"rules":1,"base":null,"keep":["x"]}"#, "axb"),
+            "a=rest|x=keep|b=rest"
+        );
     }
 }

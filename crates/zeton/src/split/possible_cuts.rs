@@ -1,47 +1,65 @@
-//! Where in a part of a text a piece may end, when nothing is known of what stands around the part.
+//! Possible cuts: positions in a part of a text where a piece may end, for unknown text around it.
+//!
+//! A phrase is searched in arrays of ids, and the pieces at its ends depend on the text around it.
+//! So the table of the pattern is simulated from every state at once, and each position where any
+//! of these simulations cuts is possible. For example, with nanochat's pattern:
+//!
+//! ```text
+//! part           t h e   c a t
+//! possible cut    ^   ^          ' before the part would make 't a contraction
+//! ```
+//!
+//! The answer may include a position where no piece ends, never the reverse. Cost: a part of n
+//! bytes takes at most n steps for each configuration, and there are at most [`CONFIGURATIONS_MAX`]
+//! of them in a DFA.
 
 use std::collections::HashSet;
 
-use super::{Engine, Splitter};
+use super::{SplitEngine, Splitter};
 use crate::pattern::{Actions, Dfa, DfaTransition, Transducer};
 use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
 
-/// States at places that are looked at before every place is said to be possible.
-const RUNS_MAX: usize = 1 << 18;
+/// Maximum number of configurations (state, position, last accept) of a DFA. A part that has more
+/// gets every position between characters. Not measured.
+const CONFIGURATIONS_MAX: usize = 1 << 18;
 
 impl Splitter {
-    /// Says for each place in a part of a text whether a piece may end there, whatever surrounds the part.
-    ///
-    /// A place may be said to be possible that is not, never the other way round. Its first and its
-    /// last place always are.
+    /// Returns for each position in a part of a text whether a piece may end there, for some text
+    /// around the part. The first and the last position always may. The phrase search calls it for
+    /// each phrase.
     pub(crate) fn possible_cuts(&self, part: &[u8]) -> Vec<bool> {
-        let (first, last) = settled(part);
+        let (first, last) = find_whole_characters(part);
         let mut cuts = match &self.engine {
             _ if !self.is_plain() => None,
-            Engine::Scanner { transducer, .. } => by_transducer(transducer, part, first, last),
-            Engine::Dfa(automaton) => by_automaton(automaton, part, first, last),
-            Engine::Regex { .. } | Engine::Function { .. } => None,
+            SplitEngine::Scanner { transducer, .. } => {
+                simulate_transducer(transducer, part, first, last)
+            }
+            SplitEngine::Dfa(automaton) => simulate_dfa(automaton, part, first, last),
+            SplitEngine::Regex { .. } | SplitEngine::Function { .. } => None,
         }
-        .unwrap_or_else(|| between_characters(part));
+        .unwrap_or_else(|| cut_between_characters(part));
         cuts[..=first].fill(true);
         cuts[last..].fill(true);
         cuts
     }
 }
 
-/// Returns where the characters of a part begin and end that what surrounds it cannot change.
-fn settled(part: &[u8]) -> (usize, usize) {
-    let goes_on = |byte: u8| byte & 0xC0 == 0x80;
-    let first = part.iter().take_while(|&&byte| goes_on(byte)).count();
-    let begun = (1..CHARACTER_BYTES_MAX.min(part.len() + 1)).find_map(|length| {
+/// Returns the range of whole characters, which the text around the part cannot change.
+/// Continuation bytes at the start, and a cut-off character at the end, lie outside of it.
+fn find_whole_characters(part: &[u8]) -> (usize, usize) {
+    let is_continuation = |byte: u8| byte & 0xC0 == 0x80;
+    let first = part.iter().take_while(|&&byte| is_continuation(byte)).count();
+    let cut_off = (1..CHARACTER_BYTES_MAX.min(part.len() + 1)).find_map(|length| {
         let at = part.len() - length;
         let needed = part[at].leading_ones() as usize;
-        (!goes_on(part[at])).then_some((needed > length).then_some(at))
+        (!is_continuation(part[at])).then_some((needed > length).then_some(at))
     });
-    (first, begun.flatten().unwrap_or(part.len()).max(first))
+    (first, cut_off.flatten().unwrap_or(part.len()).max(first))
 }
 
-fn between_characters(part: &[u8]) -> Vec<bool> {
+/// Returns every position between characters. It is the answer for rules, for backtracking and for
+/// a part with too many configurations.
+fn cut_between_characters(part: &[u8]) -> Vec<bool> {
     let mut cuts = vec![false; part.len() + 1];
     let mut at = 0;
     while at < part.len() {
@@ -51,8 +69,8 @@ fn between_characters(part: &[u8]) -> Vec<bool> {
     cuts
 }
 
-/// Runs the table from every state.
-fn by_transducer(
+/// Simulates a transducer from every state. `first..last` are the whole characters of the part.
+fn simulate_transducer(
     transducer: &Transducer,
     part: &[u8],
     first: usize,
@@ -60,8 +78,8 @@ fn by_transducer(
 ) -> Option<Vec<bool>> {
     let mut cuts = vec![false; part.len() + 1];
     let states = transducer.state_names().len() as u8;
-    // States with the places of their marks, where these are inside the part.
-    let mut runs: HashSet<(u8, [Option<usize>; 2])> =
+    // States with the positions of their marks, as far as they are inside the part.
+    let mut configurations: HashSet<(u8, [Option<usize>; 2])> =
         (0..states).map(|state| (state, [None; 2])).collect();
     let mut at = first;
     while at < last {
@@ -88,22 +106,22 @@ fn by_transducer(
             }
             (step.next, marks)
         };
-        runs = runs.into_iter().map(step).collect();
+        configurations = configurations.into_iter().map(step).collect();
         at += length;
     }
-    // What follows may cut at a mark that it does not set anew.
+    // The text behind the part may cut at a mark, unless it sets the mark again first.
     for (number, cut, set) in [
         (0, Actions::CUT_MARK_0, Actions::SET_MARK_0),
         (1, Actions::CUT_MARK_1, Actions::SET_MARK_1),
     ] {
-        let uses = reaching(usize::from(states), |state, uses: &[bool]| {
+        let uses = find_fixpoint(usize::from(states), |state, uses: &[bool]| {
             (0..transducer.class_count()).any(|class| {
                 let step = transducer.step(state as u8, class as u8);
                 let later = !step.actions.contains(set) && uses[usize::from(step.next)];
                 step.actions.contains(cut) || later
             })
         });
-        for (state, marks) in &runs {
+        for (state, marks) in &configurations {
             if let Some(end) = marks[number].filter(|_| uses[usize::from(*state)]) {
                 cuts[end] = true;
             }
@@ -112,24 +130,26 @@ fn by_transducer(
     Some(cuts)
 }
 
-/// The same for an automaton, which reads again what it has read in vain.
-fn by_automaton(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Option<Vec<bool>> {
+/// Simulates a DFA from every state. A failure rescans the part from the last accept. `None` if
+/// there are more than [`CONFIGURATIONS_MAX`] configurations.
+fn simulate_dfa(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Option<Vec<bool>> {
     let mut cuts = vec![false; part.len() + 1];
     let (states, columns) = (automaton.state_count(), automaton.class_count());
-    let goes_back = reaching(states, |state, goes_back: &[bool]| {
+    let can_rescan = find_fixpoint(states, |state, can_rescan: &[bool]| {
         (0..columns).any(|class| {
             let step = automaton.step(state * columns, class as u8);
             let ends = step.is_cut() || step.is_accept() || class + 1 == columns;
-            step == DfaTransition::RESCAN || (!ends && goes_back[automaton.state_of(step.row())])
+            step == DfaTransition::RESCAN || (!ends && can_rescan[automaton.state_of(step.row())])
         })
     });
-    // The row of a state, where it is, and its mark, if that is inside the part.
-    let mut open: Vec<(usize, usize, Option<usize>)> =
+    // Pending configurations: the row of a state, the position, and the last accept inside the
+    // part.
+    let mut pending: Vec<(usize, usize, Option<usize>)> =
         (0..states).map(|state| (state * columns, first, None)).collect();
-    let mut seen: HashSet<_> = open.iter().copied().collect();
-    while let Some((row, at, mark)) = open.pop() {
+    let mut visited: HashSet<_> = pending.iter().copied().collect();
+    while let Some((row, at, mark)) = pending.pop() {
         let next = if at >= last {
-            let used = mark.filter(|_| goes_back[automaton.state_of(row)]);
+            let used = mark.filter(|_| can_rescan[automaton.state_of(row)]);
             used.map(|mark| (Dfa::START, mark, None, mark))
         } else {
             let (class, length) = match read_char(&part[at..]) {
@@ -138,7 +158,8 @@ fn by_automaton(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Opti
             };
             let step = automaton.step(row, class);
             match step {
-                // From before the part on, all is read again, and comes to some state.
+                // Without an accept inside the part, the rescan starts before it, and arrives in
+                // some state.
                 DfaTransition::RESCAN => mark.map(|mark| (Dfa::START, mark, None, mark)),
                 _ if step.is_cut() => Some((step.row(), at + length, None, at)),
                 _ if step.is_accept() => Some((step.row(), at + length, Some(at), 0)),
@@ -147,19 +168,20 @@ fn by_automaton(automaton: &Dfa, part: &[u8], first: usize, last: usize) -> Opti
         };
         if let Some((row, at, mark, end)) = next {
             cuts[end] = true;
-            if seen.insert((row, at, mark)) {
-                open.push((row, at, mark));
+            if visited.insert((row, at, mark)) {
+                pending.push((row, at, mark));
             }
         }
-        if seen.len() > RUNS_MAX {
+        if visited.len() > CONFIGURATIONS_MAX {
             return None;
         }
     }
     Some(cuts)
 }
 
-/// Finds the states for which something holds, which may hold because it does for a state that follows.
-fn reaching(states: usize, holds: impl Fn(usize, &[bool]) -> bool) -> Vec<bool> {
+/// Finds the states with a property that may follow from the property of a next state: the least
+/// fixed point of `holds`.
+fn find_fixpoint(states: usize, holds: impl Fn(usize, &[bool]) -> bool) -> Vec<bool> {
     let mut found = vec![false; states];
     loop {
         let next: Vec<bool> = (0..states).map(|state| holds(state, &found)).collect();
@@ -175,7 +197,7 @@ mod tests {
     use super::*;
     use crate::testing::{OUTSIDE, PARTS, Random};
 
-    fn places(pattern: &str, part: &str) -> Vec<usize> {
+    fn inner_cuts(pattern: &str, part: &str) -> Vec<usize> {
         let cuts = Splitter::new(pattern).unwrap().possible_cuts(part.as_bytes());
         (1..part.len()).filter(|&at| cuts[at]).collect()
     }
@@ -183,10 +205,10 @@ mod tests {
     #[test]
     fn words_are_not_cut_but_where_a_contraction_may_have_begun() {
         let pattern = crate::pattern::NANOCHAT;
-        assert_eq!(places(pattern, "the cat"), [1, 3]);
-        assert_eq!(places(pattern, "xthe 1234"), [4, 5, 7]);
-        assert_eq!(places(r"\w+|\W", "the cat"), [3, 4]);
-        assert_eq!(places(r"(\w)\1*|\W", "aéb"), [1, 3]);
+        assert_eq!(inner_cuts(pattern, "the cat"), [1, 3]);
+        assert_eq!(inner_cuts(pattern, "xthe 1234"), [4, 5, 7]);
+        assert_eq!(inner_cuts(r"\w+|\W", "the cat"), [3, 4]);
+        assert_eq!(inner_cuts(r"(\w)\1*|\W", "aéb"), [1, 3]);
     }
 
     #[test]

@@ -1,87 +1,240 @@
-//! How much of a text that goes on can be without a place to cut.
+//! Safe cuts: positions where a text may be divided, because the pieces of both parts are the
+//! pieces of the whole.
+//!
+//! Streams, threads and truncation divide texts there. A transducer or a DFA proves from its table,
+//! for each pair of classes, whether a cut between two such characters is safe in any context. For
+//! example, with `\w+|\W`:
+//!
+//! ```text
+//! text       t h e   c a t
+//! safe cut        ^ ^           between a letter and a blank, on both sides of the blank
+//! ```
+//!
+//! So finding a safe cut needs only two neighbouring characters. Cuts are searched backwards from
+//! the end, and texts of words have one every few bytes. A long run without a safe cut, for example
+//! a megabyte of `!`, is read once and becomes one part.
 
-use super::{Engine, Splitter};
-use crate::sys::unicode::CHARACTER_BYTES_MAX;
+use std::convert::Infallible;
+
+use super::{SplitEngine, Splitter};
+use crate::sys::unicode::{CHARACTER_BYTES_MAX, read_char};
+
+/// Bytes in which the first safe cut is searched at first, because words are short. Not measured.
+const FIRST_WINDOW_BYTES: usize = 64;
+
+/// Factor by which the window grows after a search without result. Not measured.
+const WINDOW_GROWTH: usize = 4;
 
 impl Splitter {
-    /// Returns the most bytes at the end of a text of which more text may change the pieces.
+    /// Returns the last position in `text` where it may be divided for any text behind it: the
+    /// pieces of both parts are the pieces of the whole. It reads backwards from the end, and stops
+    /// at the first pair that is safe.
+    #[must_use]
+    pub fn last_safe_cut(&self, text: &[u8]) -> Option<usize> {
+        match &self.engine {
+            SplitEngine::Scanner { transducer, .. } => self.last_safe_cut_by(
+                text,
+                |point| transducer.class_of(point),
+                |before, after| transducer.is_safe_cut(before, after),
+            ),
+            SplitEngine::Dfa(automaton) => self.last_safe_cut_by(
+                text,
+                |point| automaton.class_of(point),
+                |before, after| automaton.is_safe_cut(before, after),
+            ),
+            SplitEngine::Regex { .. } | SplitEngine::Function { .. } => None,
+        }
+    }
+
+    /// Finds the last safe cut by a table of classes, and by the rules if there are any. With
+    /// rules, each pair of characters is also checked by the layers.
+    fn last_safe_cut_by(
+        &self,
+        text: &[u8],
+        class_of: impl Fn(u32) -> u8,
+        is_safe_cut: impl Fn(u8, u8) -> bool,
+    ) -> Option<usize> {
+        match &self.layers {
+            None => last_safe_cut(text, class_of, is_safe_cut),
+            Some(layers) => last_safe_cut(
+                text,
+                |point| point,
+                |before, after| {
+                    let by_pattern = is_safe_cut(class_of(before), class_of(after));
+                    layers.is_safe_cut(before, after, by_pattern)
+                },
+            ),
+        }
+    }
+
+    /// Returns the first position in `text` where it may be divided for any text before and behind
+    /// it.
+    #[must_use]
+    pub fn first_safe_cut(&self, text: &[u8]) -> Option<usize> {
+        let mut end = FIRST_WINDOW_BYTES;
+        loop {
+            let mut found = None;
+            let mut rest = end.min(text.len());
+            while let Some(cut) = self.last_safe_cut(&text[..rest]) {
+                found = Some(cut);
+                // The character before this cut may be the one behind an earlier cut.
+                rest = cut;
+            }
+            if found.is_some() || end >= text.len() {
+                return found;
+            }
+            end *= WINDOW_GROWTH;
+        }
+    }
+
+    /// Divides a text at safe cuts into parts of about `bytes`. A text without a safe cut is one
+    /// part.
+    pub fn parts<'t>(&self, text: &'t [u8], bytes: usize) -> Vec<&'t [u8]> {
+        let Ok(parts) = self.try_parts(text, bytes, || Ok::<(), Infallible>(()));
+        parts
+    }
+
+    /// Divides a text at safe cuts into parts of about `bytes`, and calls `check` once every
+    /// `bytes`, so that a long search can be stopped.
     ///
     /// # Errors
     ///
-    /// Why there is no bound, if there is none.
-    pub fn held_max(&self) -> Result<usize, String> {
-        if self.layers.as_ref().is_some_and(|layers| layers.go_before()) {
+    /// The errors of `check`.
+    pub(crate) fn try_parts<'t, E>(
+        &self,
+        text: &'t [u8],
+        bytes: usize,
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<Vec<&'t [u8]>, E> {
+        let (mut parts, mut start, mut searched, mut end) = (Vec::new(), 0, 0_usize, bytes);
+        while end < text.len() {
+            check()?;
+            // Two characters decide whether a cut between them is safe, so of the searched bytes
+            // only the last character can take part in a new one.
+            let from = searched.saturating_sub(2 * CHARACTER_BYTES_MAX).max(start);
+            match self.last_safe_cut(&text[from..end]) {
+                Some(length) => {
+                    parts.push(&text[start..from + length]);
+                    (start, searched) = (from + length, from + length);
+                }
+                None => searched = end,
+            }
+            end = searched + bytes;
+        }
+        parts.push(&text[start..]);
+        Ok(parts)
+    }
+
+    /// Returns the maximum number of bytes at the end of a text whose pieces more text may change.
+    ///
+    /// A stream buffers that many bytes at most. For example, `(?s:.)` has a bound of 4 bytes, one
+    /// character. Nanochat's pattern has none, because a run of `!` is one piece of any length.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no bound, if there is none.
+    pub fn pending_bytes_max(&self) -> Result<usize, String> {
+        if self.layers.as_ref().is_some_and(|layers| layers.has_outer_rules()) {
             return Err("a match or a run of the rules may go on for ever".to_owned());
         }
         match &self.engine {
-            Engine::Scanner { transducer, .. } => held_max(
+            SplitEngine::Scanner { transducer, .. } => pending_bytes_max(
                 transducer.class_count(),
                 |point| transducer.class_of(point),
                 |before, after| transducer.is_safe_cut(before, after),
             ),
-            Engine::Dfa(automaton) => held_max(
+            SplitEngine::Dfa(automaton) => pending_bytes_max(
                 automaton.class_count(),
                 |point| automaton.class_of(point),
                 |before, after| automaton.is_safe_cut(before, after),
             ),
-            Engine::Regex { unfit, .. } => {
-                Err(format!("the pattern runs on the backtracking engine: {unfit}"))
+            SplitEngine::Regex { reason, .. } => {
+                Err(format!("the pattern runs on the backtracking engine: {reason}"))
             }
-            Engine::Function { name } => Err(format!("the split is the function {name}")),
+            SplitEngine::Function { name } => Err(format!("the split is the function {name}")),
         }
     }
 
-    /// Returns a character of each class that the pattern tells apart, as far as that is known.
+    /// Returns a character of each class that the engine distinguishes. Empty if the engine has no
+    /// classes.
     pub(crate) fn examples(&self) -> Vec<char> {
         let found = match &self.engine {
-            Engine::Scanner { transducer, .. } => {
-                examples(transducer.class_count(), |point| transducer.class_of(point))
+            SplitEngine::Scanner { transducer, .. } => {
+                find_examples(transducer.class_count(), |point| transducer.class_of(point))
             }
-            Engine::Dfa(automaton) => {
-                examples(automaton.class_count(), |point| automaton.class_of(point))
+            SplitEngine::Dfa(automaton) => {
+                find_examples(automaton.class_count(), |point| automaton.class_of(point))
             }
-            Engine::Regex { .. } | Engine::Function { .. } => Vec::new(),
+            SplitEngine::Regex { .. } | SplitEngine::Function { .. } => Vec::new(),
         };
         found.into_iter().flatten().collect()
     }
 }
 
-/// Finds a character of each class, one that shows if there is such.
-fn examples(classes: usize, class_of: impl Fn(u32) -> u8) -> Vec<Option<char>> {
+/// Finds the last safe cut of a text by the classes of neighbouring characters.
+fn last_safe_cut<C: Copy>(
+    text: &[u8],
+    class_of: impl Fn(u32) -> C,
+    is_safe_cut: impl Fn(C, C) -> bool,
+) -> Option<usize> {
+    let mut after: Option<(usize, C)> = None;
+    // Continuation bytes are skipped, also invalid ones: an invalid byte is never next to a safe
+    // cut.
+    for at in (0..text.len()).rev().filter(|&at| text[at] & 0xC0 != 0x80) {
+        let Some((point, length)) = read_char(&text[at..]) else {
+            after = None;
+            continue;
+        };
+        let class = class_of(point);
+        match after {
+            Some((next, next_class)) if at + length == next && is_safe_cut(class, next_class) => {
+                return Some(next);
+            }
+            _ => after = Some((at, class)),
+        }
+    }
+    None
+}
+
+/// Finds a character of each class, preferably a visible character of ASCII. It reads all 1.1
+/// million code points, so no split calls it.
+fn find_examples(classes: usize, class_of: impl Fn(u32) -> u8) -> Vec<Option<char>> {
     let mut examples = vec![None; classes];
     for character in '\0'..=char::MAX {
         let example = &mut examples[class_of(character as u32) as usize];
-        let shows = |c: &char| c.is_ascii_graphic();
-        if example.is_none_or(|known| !shows(&known) && shows(&character)) {
+        let is_visible = |c: &char| c.is_ascii_graphic();
+        if example.is_none_or(|known| !is_visible(&known) && is_visible(&character)) {
             *example = Some(character);
         }
     }
     examples
 }
 
-/// Finds the longest run of classes no two of which are cut apart in any case.
-fn held_max(
+/// Returns the maximum length in bytes of a text without a safe cut between two of its characters.
+///
+/// A graph has an edge from one class to another if a cut between them is not safe. The longest
+/// text is the longest walk, which is infinite if the graph has a cycle.
+fn pending_bytes_max(
     classes: usize,
     class_of: impl Fn(u32) -> u8,
     is_safe_cut: impl Fn(u8, u8) -> bool,
 ) -> Result<usize, String> {
-    let examples = examples(classes, class_of);
-    let met: Vec<(u8, char)> =
+    let examples = find_examples(classes, class_of);
+    let used: Vec<(u8, char)> =
         (0..).zip(&examples).filter_map(|(class, example)| Some((class, (*example)?))).collect();
-    // Runs of one character, then of two …: as many rounds as classes, or the run can go on for ever.
-    let mut ends: Vec<(u8, char)> = met.clone();
-    for length in 1..=met.len() {
-        let goes_on = |&(after, _): &(u8, char)| {
-            ends.iter().find(|(before, _)| !is_safe_cut(*before, after)).copied()
-        };
-        let next: Vec<_> = met.iter().copied().filter(|after| goes_on(after).is_some()).collect();
+    // The classes where a walk of `length` ends. After as many rounds as classes, it is a cycle.
+    let mut ends: Vec<(u8, char)> = used.clone();
+    for length in 1..=used.len() {
+        let can_extend =
+            |&(after, _): &(u8, char)| ends.iter().any(|(before, _)| !is_safe_cut(*before, after));
+        let next: Vec<_> = used.iter().copied().filter(can_extend).collect();
         if next.is_empty() {
             return Ok(length * CHARACTER_BYTES_MAX);
         }
         ends = next;
     }
-    let twin = met.iter().find(|(class, _)| !is_safe_cut(*class, *class));
-    let example = twin.or(ends.first()).map_or(' ', |(_, example)| *example);
+    let repeated = used.iter().find(|(class, _)| !is_safe_cut(*class, *class));
+    let example = repeated.or(ends.first()).map_or(' ', |(_, example)| *example);
     Err(format!("text may go on for ever without a place to cut, as a run of {example:?}"))
 }
 
@@ -90,13 +243,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cuts_are_those_of_the_example_of_the_module_header() {
+        let splitter = Splitter::new(r"\w+|\W").unwrap();
+        assert_eq!(splitter.parts(b"the cat", 1), [&b"the"[..], b" ", b"cat"]);
+    }
+
+    #[test]
     fn a_pattern_of_bounded_pieces_has_a_bound() {
-        let held = |pattern| Splitter::new(pattern).unwrap().held_max();
-        assert_eq!(held(r"(?s:.)"), Ok(4));
+        let bound = |pattern| Splitter::new(pattern).unwrap().pending_bytes_max();
+        assert_eq!(bound(r"(?s:.)"), Ok(4));
         assert_eq!(
-            held(crate::pattern::NANOCHAT),
+            bound(crate::pattern::NANOCHAT),
             Err("text may go on for ever without a place to cut, as a run of '!'".to_owned())
         );
-        assert!(held(r"\w+(?=\s)|\w+|\W").unwrap_err().contains("for ever"));
+        assert!(bound(r"\w+(?=\s)|\w+|\W").unwrap_err().contains("for ever"));
     }
 }

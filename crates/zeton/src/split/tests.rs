@@ -3,7 +3,7 @@ use crate::pattern::PATTERN_BYTES_MAX;
 use crate::sys::error::Error;
 use crate::testing::{Random, family, patterns};
 
-/// Letters, marks, numbers, spaces and signs of every class, and the makings of contractions.
+/// Letters, marks, numbers, spaces and signs of every class, and the parts of contractions.
 const ALPHABET: [&str; 30] = [
     "a", "A", "s", "S", "l", "L", "v", "e", "E", "ſ", "é", "É", "ǅ", "ʰ", "中", "\u{301}", "1",
     "½", " ", " ", "\t", "\n", "\r", "\u{a0}", "'", "'", "/", "!", "😀", "\u{212A}",
@@ -15,9 +15,9 @@ fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
     pieces
 }
 
-/// The same pattern on the backtracking engine, whatever its grammar.
-fn by_regex(pattern: &str) -> Splitter {
-    Splitter::backtracking(pattern).unwrap()
+/// Returns the pattern on the backtracking engine.
+fn backtracking_splitter(pattern: &str) -> Splitter {
+    Splitter::try_new_backtracking(pattern).unwrap()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn the_scanner_agrees_with_the_regex_engine() {
             continue;
         }
         scanned += 1;
-        let oracle = by_regex(&pattern);
+        let oracle = backtracking_splitter(&pattern);
         let mut random = Random(7);
         for round in 0..4000 {
             let length = if round < 3000 { 1 + random.below(9) } else { random.below(60) };
@@ -45,7 +45,8 @@ fn the_scanner_agrees_with_the_regex_engine() {
 #[test]
 fn the_scanner_agrees_on_all_short_strings() {
     for (name, pattern) in patterns() {
-        let (splitter, oracle) = (Splitter::new(&pattern).unwrap(), by_regex(&pattern));
+        let (splitter, oracle) =
+            (Splitter::new(&pattern).unwrap(), backtracking_splitter(&pattern));
         let alphabet = ["a", "A", "中", "\u{301}", "1", " ", "\t", "\n", "'", "s", "l", "/", "!"];
         let mut text = String::new();
         for number in 0..13_usize.pow(4) {
@@ -68,7 +69,8 @@ fn bytes_that_are_not_utf8_are_signs_in_both_engines() {
         [b'a', b' ', b'\n', b'\'', 0xC3, 0xA9, 0xE4, 0xB8, 0xAD, 0xFF, 0xED, 0xA0, 0x80, b'1'];
     let mut random = Random(11);
     for pattern in patterns().into_values() {
-        let (splitter, oracle) = (Splitter::new(&pattern).unwrap(), by_regex(&pattern));
+        let (splitter, oracle) =
+            (Splitter::new(&pattern).unwrap(), backtracking_splitter(&pattern));
         for _ in 0..5000 {
             let text: Vec<u8> = (0..random.below(12)).map(|_| bytes[random.below(14)]).collect();
             let found = pieces(&splitter, &text);
@@ -95,23 +97,23 @@ fn parts_split_as_the_whole() {
 #[test]
 fn what_was_looked_at_for_a_cut_is_not_looked_at_again() {
     let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-    // Nowhere but after the space, wherever it lies among the blocks.
+    // The only safe cut is behind the blank, at any offset within a block.
     for length in [1, 7, 8, 9, 63, 64, 65] {
         for letter in ["a", "é", "中", "😀"] {
             let text = letter.repeat(length) + " " + &letter.repeat(300);
-            let mut asked = 0;
-            let parts = splitter.parts_asking(text.as_bytes(), 16, || {
-                asked += 1;
+            let mut checks = 0;
+            let parts = splitter.try_parts(text.as_bytes(), 16, || {
+                checks += 1;
                 Ok::<_, Error>(())
             });
             let parts = parts.unwrap();
             assert_eq!(parts.concat(), text.as_bytes());
-            assert!(asked <= text.len() / 16 + 1, "{asked} for {}", text.len());
+            assert!(checks <= text.len() / 16 + 1, "{checks} for {}", text.len());
             let found: Vec<_> = parts.iter().flat_map(|part| pieces(&splitter, part)).collect();
             assert_eq!(found, pieces(&splitter, text.as_bytes()));
         }
     }
-    let stopped = splitter.parts_asking(&[b'a'; 1000], 16, || Err(Error::Stopped));
+    let stopped = splitter.try_parts(&[b'a'; 1000], 16, || Err(Error::Stopped));
     assert_eq!(stopped, Err(Error::Stopped));
 }
 

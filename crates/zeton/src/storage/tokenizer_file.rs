@@ -130,7 +130,7 @@ pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
 pub fn read_by_function(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
     read_with(bytes, |pattern| {
         let has_pattern = || Error::SplitIsPattern { pattern: pattern.to_owned() };
-        Splitter::by_function(pattern).ok_or_else(has_pattern)
+        Splitter::recognise_function(pattern).ok_or_else(has_pattern)
     })
 }
 

@@ -1,4 +1,6 @@
-//! SharedBytes by the crate's unit tests and by `tests/`: patterns, vocabularies and random numbers.
+//! Shared by the crate's unit tests and by `tests/`: patterns, vocabularies and random numbers.
+//!
+//! For example, `Random(7).below(10)` gives the same number in every run, so a failure repeats.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -6,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use zeton::merge::BpeModel;
 use zeton::{Id, Splitter, Vocab};
 
-/// The published patterns, by name; every engine's tests read the same file.
+/// Returns the published patterns by name. The tests of all languages read the same file.
 pub fn patterns() -> BTreeMap<String, String> {
     include_str!("../../../../tests/vectors/patterns.txt")
         .lines()
@@ -18,14 +20,14 @@ pub fn patterns() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// How long a fuzzer runs, as `ZETON_FUZZ_SECONDS` says, and a seed that no run had before.
+/// Returns the duration of a fuzzing run, from `ZETON_FUZZ_SECONDS`, and a new seed, the time.
 pub fn fuzzing() -> (Duration, u64) {
     let seconds = std::env::var("ZETON_FUZZ_SECONDS").map_or(60, |given| given.parse().unwrap());
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     (Duration::from_secs(seconds), now.as_nanos() as u64)
 }
 
-/// Patterns outside the family that people use.
+/// Patterns of published models that are outside the family.
 #[rustfmt::skip]
 pub const OUTSIDE: [&str; 4] = [
     r"\w+|\W",
@@ -49,7 +51,7 @@ pub const OUTSIDE: [&str; 4] = [
     ),
 ];
 
-/// Published patterns, and what people make of them by changing one rule.
+/// Returns the published patterns, and each of them with one rule changed.
 pub fn family() -> Vec<String> {
     let changes = [
         (r"\p{N}{1,3}", r"\p{N}{1,7}"),
@@ -84,7 +86,7 @@ pub fn family() -> Vec<String> {
     all
 }
 
-/// What random texts are made of: mostly ASCII, and what interrupts it or is special to a pattern.
+/// The parts of random texts: mostly ASCII, with interruptions and the special cases of patterns.
 #[rustfmt::skip]
 pub const PARTS: [&str; 47] = [
     "a", "b", "ab", "abc", "word", "Word", "WORD", "iPhone", "s", "t", "ll", "l", "ve", "re",
@@ -93,11 +95,11 @@ pub const PARTS: [&str; 47] = [
     "é", "É", "中", "文", "中文", "ไทย", "\u{2019}", "<|end|>",
 ];
 
-/// A small generator of numbers: tests repeat from run to run.
+/// A pseudo-random generator (Knuth's MMIX constants), so that tests repeat from run to run.
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -105,7 +107,7 @@ impl Random {
     }
 }
 
-/// The 256 bytes and then these tokens.
+/// Returns a vocabulary of the 256 bytes and then these tokens.
 pub fn vocab_of<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Vocab {
     let bytes = (0..=u8::MAX).map(|byte| vec![byte]);
     let learned = tokens.into_iter().map(|token| token.as_bytes().to_vec());
@@ -113,7 +115,7 @@ pub fn vocab_of<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Vocab {
     Vocab::try_from_tokens(tokens.collect()).unwrap()
 }
 
-/// The model of the 256 bytes and then these tokens.
+/// Returns the model of the 256 bytes and then these tokens.
 pub fn model_of<'t>(tokens: impl IntoIterator<Item = &'t str>) -> BpeModel {
     BpeModel::new(vocab_of(tokens))
 }

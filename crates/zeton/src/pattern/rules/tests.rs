@@ -144,9 +144,9 @@ fn knobs_alone_run_as_published_patterns_do() {
             let takes_sign =
                 rules.contains(r#""sign""#) || base != "gpt2" && !rules.contains("leading_space");
             let expected = if joined && !takes_sign { "automaton" } else { "transducer" };
-            assert_eq!(splitter.path().name(), expected, "{rules}");
+            assert_eq!(splitter.engine_path().name(), expected, "{rules}");
             seen[usize::from(joined && !takes_sign)] += 1;
-            let why = splitter.path().why();
+            let why = splitter.engine_path().why();
             assert!(!why.contains("vectors do not know"), "{rules}");
         }
     }

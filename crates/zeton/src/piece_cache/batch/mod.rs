@@ -107,7 +107,7 @@ impl<T: IdSink> BoundarySink for BatchEncoder<'_, T> {
     /// Thai write without spaces. The block says whether it has characters beyond ASCII; its first
     /// piece may have begun before it.
     #[inline(always)]
-    fn block(&mut self, first: usize, cuts: u64, _: u64, wide: bool) {
+    fn push_cuts(&mut self, first: usize, cuts: u64, _: u64, wide: bool) {
         if cuts == 0 {
             return;
         }
@@ -132,7 +132,7 @@ impl<T: IdSink> BoundarySink for BatchEncoder<'_, T> {
 
     /// Adds one piece, cut into parts where that may help.
     #[inline]
-    fn end(&mut self, end: usize) {
+    fn push_end(&mut self, end: usize) {
         let start = self.batch.starts[self.batch.count % BATCH_ROOM] as usize;
         if end - start > SHORT_MAX && ends_with_three_bytes(self.text, end) {
             self.push_parts(start, end);
@@ -175,7 +175,7 @@ impl<'a, T: IdSink> BatchEncoder<'a, T> {
     #[inline(never)]
     fn push_block(&mut self, first: usize, mut cuts: u64) {
         while cuts != 0 {
-            self.end(first + cuts.trailing_zeros() as usize);
+            self.push_end(first + cuts.trailing_zeros() as usize);
             cuts &= cuts - 1;
         }
     }

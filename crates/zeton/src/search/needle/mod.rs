@@ -1,111 +1,117 @@
-//! One needle, by Boyer and Moore: a window is compared from its end, and what was seen says how far it
-//! may move.
+//! One needle by Boyer-Moore with a SIMD filter: linear time for any text.
 //!
-//! Three rules move it. *Bad character*: the element that differs must come to lie on an equal one.
-//! *Good suffix*: what was equal must come to lie on an equal stretch with another element before it.
-//! *Galil's*: after a match the window moves by the needle's period, and what it then shares with the
-//! match is not compared again. Together they are linear in the worst case.
+//! An *alignment* is a position of the needle in the text. It is compared from its end, and the
+//! mismatch tells how far it may move. Three rules bound the moves:
 //!
-//! Most windows are passed over 64 at a time: those where a few rare elements of the needle are
-//! not in their places. What comparisons cost that fail nevertheless is counted; where it is more
-//! than one for each element passed, the rest is searched by the rules alone.
+//! - *Bad character*: the mismatched element moves onto an equal element of the needle.
+//! - *Good suffix*: the equal suffix moves onto an equal part of the needle with another element
+//!   before it.
+//! - *Galil's rule*: behind a match the needle moves by its period, and the overlap is not compared
+//!   again.
 //!
-//! From the end, the same algorithm runs in the mirror: place i of the text is the i-th from the end.
+//! For example, `abab` in `abacabab`; its shift tables are in `tables`:
+//!
+//! ```text
+//! text      a b a c a b a b
+//! needle    a b a b            c differs from the last b, and is not in the needle: move 4
+//! needle            a b a b    match at 4
+//! ```
+//!
+//! Before the rules, a filter rejects alignments 64 at a time: the two rarest elements of the needle
+//! must be at their places, and then two more. For example, `cat`, whose rarest element is `c`:
+//!
+//! ```text
+//! text          t h e   b l a c k   c a t
+//! c at i        . . . . . . . 1 . . 1 . .
+//! a at i + 1    . . . . . 1 . . . . 1 . .
+//! candidates    . . . . . . . . . . 1 . .        then t at i + 2
+//! ```
+//!
+//! Failed comparisons are counted. After more than one for each element that was passed, the rules
+//! alone search the rest, so the worst case stays linear. If at least [`CANDIDATES_MIN`] candidates
+//! of a block remain and the needle is short, they are compared together, an element at a time.
+//!
+//! A search from the end runs the same algorithm on the mirrored text: position i is the i-th from
+//! the end.
+//!
+//! Cost: 6 to 9 GB/s for any needle, 0.14 to 0.5 ns a byte on Fibonacci words
+//! (`docs/notes/search.md`).
 
+mod tables;
 #[cfg(test)]
 mod tests;
 
 use std::sync::OnceLock;
 
-use crate::search::lanes::{BLOCK, Element, Job, Lanes, run};
+use tables::{Probe, ShiftTables, fold_element};
+
+use crate::search::block_ops::{BLOCK, BlockOps, SimdKernel, run_kernel};
+use crate::search::element::Element;
 use crate::sys::simd_level::SimdLevel;
 
-/// A needle and its tables. Never empty, and at most [`super::NEEDLE_MAX`] long.
+/// A needle and its tables. It has 1 to [`super::NEEDLE_MAX`] elements.
 #[derive(Clone, Debug)]
 pub(super) struct Needle<E, const FOLD: bool = false> {
-    /// With `FOLD`, without capitals of ASCII; those of the text are read as small letters then.
+    /// The elements; with `FOLD`, capitals of ASCII are made small, here and in the text.
     elements: Box<[E]>,
-    forwards: OnceLock<Box<Tables<E>>>,
-    backwards: OnceLock<Box<Tables<E>>>,
+    forwards: OnceLock<Box<ShiftTables<E>>>,
+    backwards: OnceLock<Box<ShiftTables<E>>>,
 }
 
-/// How far a window moves, in one direction.
+/// The state of a search, so that it can be resumed.
 #[derive(Clone, Debug)]
-struct Tables<E> {
-    /// How far the last element of the window is from its like in the needle, by slot.
-    bad: Box<[u32]>,
-    /// How far to move when the element before this place was equal to the end, and all after it.
-    good: Box<[u32]>,
-    filter: Filter<E>,
-}
-
-/// Elements of the needle that are looked for first.
-#[derive(Clone, Copy, Debug)]
-struct Filter<E> {
-    /// The rarest, then those that told windows apart last.
-    asked: [Asked<E>; 4],
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Asked<E> {
-    place: usize,
-    value: E,
-    /// Bits that are set in an element of the text before it is compared.
-    mark: u8,
-}
-
-/// Where a search is.
-#[derive(Clone, Debug)]
-pub(super) struct Search<E> {
-    /// The window that is next.
+pub(super) struct SearchState<E> {
+    /// The next alignment.
     at: usize,
-    /// Its first elements that are known to be equal.
-    known: usize,
-    /// Windows that may be the needle, of 64.
+    /// The number of its first elements that equal the needle.
+    known_prefix: usize,
+    /// The first alignment of the current block of 64, and its candidates as bits.
     block: usize,
     candidates: u64,
-    /// Whether all of those are the needle.
-    certain: bool,
-    /// Comparisons that may yet fail before windows are no longer passed over by the block.
+    /// Whether all candidates are known to be matches.
+    is_verified: bool,
+    /// Comparisons that may fail before the block filter is given up.
     credit: usize,
-    /// How often they failed of late.
+    /// A measure of recent failures.
     heat: usize,
-    asked: Option<[Asked<E>; 2]>,
+    probes: Option<[Probe<E>; 2]>,
     turn: bool,
 }
 
-/// Comparisons that may fail before anything was passed.
-const CREDIT: usize = 1 << 12;
+/// Credit of a new search. Not measured.
+const INITIAL_CREDIT: usize = 1 << 12;
 
-/// Elements that are compared together.
-const STEP: usize = 16;
+/// Elements that are compared together. Not measured.
+const COMPARE_WIDTH: usize = 16;
 
-/// Elements that a needle has at most to be compared with many windows of a block together, and how many
-/// those are at least.
-const SHORT: usize = 32;
-const CROWD: u32 = 4;
+/// Maximum length of a needle whose candidates are compared together. Not measured; it bounds the
+/// cost of a block to 32 comparisons of 64 elements.
+const SHORT_NEEDLE_MAX: usize = 32;
 
-/// A comparison that fails warms by as much as a block passed cools; where it is hot, the filter
-/// asks for other elements.
-const HOT: usize = 16 * BLOCK;
+/// Minimum number of candidates of a block that are compared together. Not measured.
+const CANDIDATES_MIN: u32 = 4;
 
-/// What follows a match.
+/// Heat from which on the filter tests another element: 16 failures more than blocks passed. A
+/// failure adds 64, an element passed subtracts 1. Not measured.
+const HEAT_MAX: usize = 16 * BLOCK;
+
+/// The decision of the caller about the search behind a match.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Then {
-    /// The next, which may overlap it.
-    GoOn,
-    /// The next after its end.
-    Pass,
-    /// Nothing; the next one, if the search goes on later, may overlap it.
-    Stop,
-    /// Nothing; the next one is after its end.
-    PassAndStop,
+pub(super) enum MatchControl {
+    /// Continue with the next match, which may overlap this one.
+    Overlap,
+    /// Continue with the next match behind this one.
+    Skip,
+    /// Stop. A search that is resumed continues with the next match, which may overlap this one.
+    StopOverlap,
+    /// Stop. A search that is resumed continues with the next match behind this one.
+    StopSkip,
 }
 
 impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
     pub(super) fn new(elements: &[E]) -> Self {
         debug_assert!(!elements.is_empty() && elements.len() <= super::NEEDLE_MAX);
-        let elements = elements.iter().map(|&element| see::<E, FOLD>(element)).collect();
+        let elements = elements.iter().map(|&element| fold_element::<E, FOLD>(element)).collect();
         Self { elements, forwards: OnceLock::new(), backwards: OnceLock::new() }
     }
 
@@ -113,234 +119,147 @@ impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
         &self.elements
     }
 
-    fn tables<const BACK: bool>(&self) -> &Tables<E> {
-        let tables = if BACK { &self.backwards } else { &self.forwards };
+    /// Returns the tables of a direction, and builds them at its first search.
+    fn tables<const REVERSE: bool>(&self) -> &ShiftTables<E> {
+        let tables = if REVERSE { &self.backwards } else { &self.forwards };
         tables.get_or_init(|| {
             let mut elements = self.elements.to_vec();
-            if BACK {
+            if REVERSE {
                 elements.reverse();
             }
-            Box::new(Tables::new::<FOLD>(&elements))
+            Box::new(ShiftTables::new::<FOLD>(&elements))
         })
     }
 
-    /// A search from the first window on; with `BACK`, from the last.
-    pub(super) fn search(&self) -> Search<E> {
-        Search {
+    /// Returns a search at the first alignment, or at the last with `REVERSE`.
+    pub(super) fn search(&self) -> SearchState<E> {
+        SearchState {
             at: 0,
-            known: 0,
+            known_prefix: 0,
             block: 0,
             candidates: 0,
-            certain: false,
-            credit: CREDIT,
+            is_verified: false,
+            credit: INITIAL_CREDIT,
             heat: 0,
-            asked: None,
+            probes: None,
             turn: false,
         }
     }
 
-    /// Calls `each` with every place where the needle begins, from where the search is, as long as it
-    /// is told to. With `BACK`, from the end.
+    /// Calls `visit` with every position where the needle starts, from the state of the search on,
+    /// until it stops the search. With `REVERSE`, from the last to the first.
     #[inline]
-    pub(super) fn each<const BACK: bool>(
+    pub(super) fn visit_matches<const REVERSE: bool>(
         &self,
         text: &[E],
-        search: &mut Search<E>,
-        each: impl FnMut(usize) -> Then,
+        search: &mut SearchState<E>,
+        visit: impl FnMut(usize) -> MatchControl,
     ) {
-        self.each_by::<BACK>(SimdLevel::detect(), text, search, each);
+        self.visit_matches_at::<REVERSE>(SimdLevel::detect(), text, search, visit);
     }
 
+    /// Visits matches with the kernel of a SIMD level. Tests call it with every level of the machine.
     #[inline]
-    fn each_by<const BACK: bool>(
+    fn visit_matches_at<const REVERSE: bool>(
         &self,
         level: SimdLevel,
         text: &[E],
-        search: &mut Search<E>,
-        mut each: impl FnMut(usize) -> Then,
+        search: &mut SearchState<E>,
+        mut visit: impl FnMut(usize) -> MatchControl,
     ) {
-        let windows = (text.len() + 1).saturating_sub(self.elements.len());
-        if search.at >= windows {
+        let alignments = (text.len() + 1).saturating_sub(self.elements.len());
+        if search.at >= alignments {
             return;
         }
-        let tables = self.tables::<BACK>();
-        let work = Work::<E, BACK, FOLD> { text, needle: &self.elements, tables, windows };
-        let each = |found| each(if BACK { windows - 1 - found } else { found });
-        run(level, Each { work, search, each });
+        let tables = self.tables::<REVERSE>();
+        let context =
+            SearchContext::<E, REVERSE, FOLD> { text, needle: &self.elements, tables, alignments };
+        let visit = |found| visit(if REVERSE { alignments - 1 - found } else { found });
+        run_kernel(level, SearchKernel { context, search, visit });
     }
 }
 
-/// The element as it is compared.
-#[inline(always)]
-fn see<E: Element, const FOLD: bool>(element: E) -> E {
-    if FOLD { element.small() } else { element }
-}
-
-impl<E: Element> Tables<E> {
-    fn new<const FOLD: bool>(needle: &[E]) -> Self {
-        let len = needle.len();
-        let mut bad = vec![len as u32; E::SLOTS];
-        for (place, element) in needle.iter().enumerate() {
-            bad[element.slot()] = (len - 1 - place) as u32;
-        }
-        if FOLD {
-            for capital in b'A'..=b'Z' {
-                bad[usize::from(capital)] = bad[usize::from(capital.to_ascii_lowercase())];
-            }
-        }
-        Self {
-            bad: bad.into(),
-            good: good_suffixes(needle).into(),
-            filter: Filter::new::<FOLD>(needle),
-        }
-    }
-}
-
-/// The moves of the good suffix: `good[k]` where the elements from `k` on are equal and the one
-/// before differs; `good[0]`, after a match, is the period.
-///
-/// A border of a stretch is what it both begins and ends with. Borders of the needle's ends are found from the
-/// shortest on: where one cannot be made longer, the element before it differs, which is a move.
-fn good_suffixes(needle: &[impl Element]) -> Vec<u32> {
-    let len = needle.len();
-    let mut good = vec![0_u32; len + 1];
-    // Where the longest border of the end from `place` on begins.
-    let mut borders = vec![0_u32; len + 1];
-    let (mut place, mut border) = (len, len + 1);
-    borders[place] = border as u32;
-    while place > 0 {
-        while border <= len && needle[place - 1] != needle[border - 1] {
-            if good[border] == 0 {
-                good[border] = (border - place) as u32;
-            }
-            border = borders[border] as usize;
-        }
-        (place, border) = (place - 1, border - 1);
-        borders[place] = border as u32;
-    }
-    // Where no such stretch is left, the longest border of the whole that fits.
-    let mut border = borders[0];
-    for (place, good) in good.iter_mut().enumerate() {
-        if *good == 0 {
-            *good = border;
-        }
-        if place == border as usize {
-            border = borders[place];
-        }
-    }
-    good
-}
-
-impl<E: Element> Filter<E> {
-    /// Asks for the rarest elements, different ones if there are.
-    fn new<const FOLD: bool>(needle: &[E]) -> Self {
-        let rarity = |place: usize| {
-            let capital = if FOLD { needle[place].commonness() / 2 } else { 0 };
-            needle[place].commonness() + capital
-        };
-        let mut places = [0; 4];
-        for at in 0..places.len() {
-            let seen = &places[..at];
-            let key = |place: &usize| {
-                let taken = seen.contains(place);
-                let doubled = seen.iter().any(|&other| needle[other] == needle[*place]);
-                (taken, doubled, rarity(*place), *place)
-            };
-            places[at] = (0..needle.len()).min_by_key(key).expect("a needle is not empty");
-        }
-        Self { asked: places.map(|place| Asked::new::<FOLD>(needle, place)) }
-    }
-}
-
-impl<E: Element> Asked<E> {
-    #[inline(always)]
-    fn new<const FOLD: bool>(needle: &[E], place: usize) -> Self {
-        let value = needle[place];
-        // Of all bytes, only the two of a letter become it by this bit.
-        let letter = FOLD && (u32::from(b'a')..=u32::from(b'z')).contains(&value.number());
-        Self { place, value, mark: if letter { 0x20 } else { 0 } }
-    }
-}
-
-/// What a search works on. All places are those of the mirror, with `BACK`.
-struct Work<'w, E, const BACK: bool, const FOLD: bool> {
+/// The input of a search. With `REVERSE` all positions are mirrored.
+struct SearchContext<'w, E, const REVERSE: bool, const FOLD: bool> {
     text: &'w [E],
     needle: &'w [E],
-    tables: &'w Tables<E>,
-    /// How many windows there are, at least one.
-    windows: usize,
+    tables: &'w ShiftTables<E>,
+    /// The number of alignments, at least one.
+    alignments: usize,
 }
 
-struct Each<'w, 's, E, F, const BACK: bool, const FOLD: bool> {
-    work: Work<'w, E, BACK, FOLD>,
-    search: &'s mut Search<E>,
-    each: F,
+/// A search with its visitor, as a kernel for each SIMD level.
+struct SearchKernel<'w, 's, E, F, const REVERSE: bool, const FOLD: bool> {
+    context: SearchContext<'w, E, REVERSE, FOLD>,
+    search: &'s mut SearchState<E>,
+    visit: F,
 }
 
-impl<E: Element, F: FnMut(usize) -> Then, const BACK: bool, const FOLD: bool> Job
-    for Each<'_, '_, E, F, BACK, FOLD>
+impl<E: Element, F: FnMut(usize) -> MatchControl, const REVERSE: bool, const FOLD: bool> SimdKernel
+    for SearchKernel<'_, '_, E, F, REVERSE, FOLD>
 {
     type Result = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(mut self) {
-        let len = self.work.needle.len();
-        let period = self.work.tables.good[0] as usize;
-        while let Some(found) = self.work.next::<L>(self.search) {
-            let then = (self.each)(found);
-            // Galil's rule: what the next window shares with this one is known.
-            (self.search.at, self.search.known) = match then {
-                Then::Pass | Then::PassAndStop => (found + len, 0),
-                Then::GoOn | Then::Stop => (found + period, len - period),
+    fn run<B: BlockOps>(mut self) {
+        let len = self.context.needle.len();
+        let period = self.context.tables.good_suffix[0] as usize;
+        while let Some(found) = self.context.find_next::<B>(self.search) {
+            let then = (self.visit)(found);
+            // Galil's rule: the overlap of the next alignment with this match is equal.
+            (self.search.at, self.search.known_prefix) = match then {
+                MatchControl::Skip | MatchControl::StopSkip => (found + len, 0),
+                MatchControl::Overlap | MatchControl::StopOverlap => (found + period, len - period),
             };
-            if matches!(then, Then::Stop | Then::PassAndStop) {
+            if matches!(then, MatchControl::StopOverlap | MatchControl::StopSkip) {
                 return;
             }
         }
     }
 }
 
-impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
-    /// Moves the search to the next window that is the needle.
+impl<E: Element, const REVERSE: bool, const FOLD: bool> SearchContext<'_, E, REVERSE, FOLD> {
+    /// Moves the search to the next alignment that matches. A mismatch costs credit and adds heat.
     #[inline(always)]
-    fn next<L: Lanes>(&self, search: &mut Search<E>) -> Option<usize> {
+    fn find_next<B: BlockOps>(&self, search: &mut SearchState<E>) -> Option<usize> {
         let len = self.needle.len();
         loop {
-            if search.known == 0 {
-                if search.credit > 0 && self.windows >= BLOCK {
-                    self.pass_by_blocks::<L>(search);
-                    if search.certain && search.at < self.windows {
+            if search.known_prefix == 0 {
+                if search.credit > 0 && self.alignments >= BLOCK {
+                    self.skip_by_blocks::<B>(search);
+                    if search.is_verified && search.at < self.alignments {
                         return Some(search.at);
                     }
                 } else {
-                    self.pass_by_last(search);
+                    self.skip_by_last(search);
                 }
             }
-            if search.at >= self.windows {
+            if search.at >= self.alignments {
                 return None;
             }
-            let Some(place) = self.differs(search.at, search.known) else {
+            let Some(place) = self.find_mismatch(search.at, search.known_prefix) else {
                 return Some(search.at);
             };
             search.credit = search.credit.saturating_sub(len - place);
             search.heat += BLOCK;
-            if search.heat > HOT {
-                self.ask_for(place, search);
+            if search.heat > HEAT_MAX {
+                self.replace_probe(place, search);
             }
-            let element = self.element(search.at + place);
-            let bad = self.tables.bad[element.slot()] as usize;
+            let element = self.element_at(search.at + place);
+            let bad = self.tables.bad_character[element.slot()] as usize;
             let bad = bad.saturating_sub(len - 1 - place);
-            search.at += bad.max(self.tables.good[place + 1] as usize);
-            search.known = 0;
+            search.at += bad.max(self.tables.good_suffix[place + 1] as usize);
+            search.known_prefix = 0;
         }
     }
 
-    /// Moves on to a window that has what the filter asks for, or beyond all.
+    /// Moves to the next alignment that passes the filter, or behind the last. It adds credit for
+    /// the alignments that it passes, and keeps the candidates of the block.
     #[inline(always)]
-    fn pass_by_blocks<L: Lanes>(&self, search: &mut Search<E>) {
-        let [first, second, mut third, mut fourth] = self.tables.filter.asked;
-        if let Some(asked) = search.asked {
-            [third, fourth] = asked;
+    fn skip_by_blocks<B: BlockOps>(&self, search: &mut SearchState<E>) {
+        let [first, second, mut third, mut fourth] = self.tables.filter.probes;
+        if let Some(probes) = search.probes {
+            [third, fourth] = probes;
         }
         let passed = search.at - search.block;
         let left = if passed < BLOCK { search.candidates >> passed << passed } else { 0 };
@@ -349,32 +268,35 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
             search.at = search.block + left.trailing_zeros() as usize;
             return;
         }
-        let last = self.windows - BLOCK;
+        let last = self.alignments - BLOCK;
         let mut at = search.at;
-        while at < self.windows {
-            // The last block overlaps the one before it; its first windows were seen.
+        while at < self.alignments {
+            // The last block overlaps the one before it, and its first alignments are already
+            // rejected.
             let block = at.min(last);
-            let has = |asked: Asked<E>| {
-                let bits = L::equal(self.block(block + asked.place), asked.value, asked.mark);
-                if BACK { bits.reverse_bits() } else { bits }
+            let has = |probe: Probe<E>| {
+                let bits =
+                    B::equal(self.block_at(block + probe.place), probe.value, probe.case_bit);
+                if REVERSE { bits.reverse_bits() } else { bits }
             };
             let mut candidates = has(first) & has(second);
             if candidates != 0 {
                 candidates &= has(third) & has(fourth);
                 candidates = candidates >> (at - block) << (at - block);
-                let certain = self.needle.len() <= SHORT && candidates.count_ones() >= CROWD;
-                if certain {
+                let is_verified = self.needle.len() <= SHORT_NEEDLE_MAX
+                    && candidates.count_ones() >= CANDIDATES_MIN;
+                if is_verified {
                     for place in (0..self.needle.len()).rev() {
-                        candidates &= has(self.asked(place));
+                        candidates &= has(self.probe_at(place));
                         if candidates == 0 {
-                            self.ask_for(place, search);
-                            [third, fourth] = search.asked.unwrap_or([third, fourth]);
+                            self.replace_probe(place, search);
+                            [third, fourth] = search.probes.unwrap_or([third, fourth]);
                             break;
                         }
                     }
                 }
                 if candidates != 0 {
-                    search.certain = certain;
+                    search.is_verified = is_verified;
                     search.credit += at - search.at;
                     search.heat = search.heat.saturating_sub(at - search.at);
                     search.at = block + candidates.trailing_zeros() as usize;
@@ -384,15 +306,16 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
             }
             at = block + BLOCK;
         }
-        search.at = self.windows;
+        search.at = self.alignments;
     }
 
-    /// The same, for one window after the other: the last element must be in its place.
+    /// Moves to the next alignment whose last element equals the needle's, or behind the last one.
+    /// It serves texts below 64 alignments, and searches without credit.
     #[inline(always)]
-    fn pass_by_last(&self, search: &mut Search<E>) {
+    fn skip_by_last(&self, search: &mut SearchState<E>) {
         let last = self.needle.len() - 1;
-        while search.at < self.windows {
-            let bad = self.tables.bad[self.element(search.at + last).slot()];
+        while search.at < self.alignments {
+            let bad = self.tables.bad_character[self.element_at(search.at + last).slot()];
             if bad == 0 {
                 return;
             }
@@ -400,51 +323,56 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
         }
     }
 
-    /// Has the filter ask for the element that told a window apart.
-    fn ask_for(&self, place: usize, search: &mut Search<E>) {
-        let [_, _, third, fourth] = self.tables.filter.asked;
-        let asked = search.asked.get_or_insert([third, fourth]);
-        asked[usize::from(search.turn)] = self.asked(place);
+    /// Makes the filter test the element of the last mismatch. The last two probes are replaced in
+    /// turn.
+    fn replace_probe(&self, place: usize, search: &mut SearchState<E>) {
+        let [_, _, third, fourth] = self.tables.filter.probes;
+        let probes = search.probes.get_or_insert([third, fourth]);
+        probes[usize::from(search.turn)] = self.probe_at(place);
         search.turn = !search.turn;
         search.heat = 0;
     }
 
-    /// Asks for the element at a place of the needle, which is that of the mirror with `BACK`.
+    /// Returns the probe for an element of the needle, which is mirrored with `REVERSE`.
     #[inline(always)]
-    fn asked(&self, place: usize) -> Asked<E> {
-        let forwards = if BACK { self.needle.len() - 1 - place } else { place };
-        Asked { place, ..Asked::new::<FOLD>(self.needle, forwards) }
+    fn probe_at(&self, place: usize) -> Probe<E> {
+        let forwards = if REVERSE { self.needle.len() - 1 - place } else { place };
+        Probe { place, ..Probe::new::<FOLD>(self.needle, forwards) }
     }
 
-    /// Returns the last place of a window where it differs from the needle, down to `known`.
+    /// Returns the last index where an alignment differs from the needle, down to `known`; `None`
+    /// if it does not. The first `known` elements are equal already.
     #[inline(always)]
-    fn differs(&self, at: usize, known: usize) -> Option<usize> {
+    fn find_mismatch(&self, at: usize, known: usize) -> Option<usize> {
         let len = self.needle.len();
-        let start = if BACK { self.text.len() - at - len } else { at };
-        let window = &self.text[start..start + len];
-        if !FOLD && known == 0 && len <= SHORT && window == self.needle {
+        let start = if REVERSE { self.text.len() - at - len } else { at };
+        let part = &self.text[start..start + len];
+        if !FOLD && known == 0 && len <= SHORT_NEEDLE_MAX && part == self.needle {
             return None;
         }
         let (mut done, all) = (0, len - known);
-        while all - done >= STEP {
-            let stretch = if BACK { done..done + STEP } else { len - done - STEP..len - done };
-            let (window, needle) = (&window[stretch.clone()], &self.needle[stretch]);
-            let same = if FOLD {
-                window
-                    .iter()
-                    .zip(needle)
-                    .fold(true, |same, (&one, other)| same & (see::<E, FOLD>(one) == *other))
+        while all - done >= COMPARE_WIDTH {
+            let range = if REVERSE {
+                done..done + COMPARE_WIDTH
             } else {
-                window == needle
+                len - done - COMPARE_WIDTH..len - done
+            };
+            let (part, needle) = (&part[range.clone()], &self.needle[range]);
+            let same = if FOLD {
+                part.iter().zip(needle).fold(true, |same, (&one, other)| {
+                    same & (fold_element::<E, FOLD>(one) == *other)
+                })
+            } else {
+                part == needle
             };
             if !same {
                 break;
             }
-            done += STEP;
+            done += COMPARE_WIDTH;
         }
         while done < all {
-            let place = if BACK { done } else { len - 1 - done };
-            if see::<E, FOLD>(window[place]) != self.needle[place] {
+            let place = if REVERSE { done } else { len - 1 - done };
+            if fold_element::<E, FOLD>(part[place]) != self.needle[place] {
                 return Some(len - 1 - done);
             }
             done += 1;
@@ -452,14 +380,16 @@ impl<E: Element, const BACK: bool, const FOLD: bool> Work<'_, E, BACK, FOLD> {
         None
     }
 
+    /// Returns an element of the text.
     #[inline(always)]
-    fn element(&self, at: usize) -> E {
-        self.text[if BACK { self.text.len() - 1 - at } else { at }]
+    fn element_at(&self, at: usize) -> E {
+        self.text[if REVERSE { self.text.len() - 1 - at } else { at }]
     }
 
+    /// Returns 64 elements of the text.
     #[inline(always)]
-    fn block(&self, at: usize) -> &[E; BLOCK] {
-        let start = if BACK { self.text.len() - BLOCK - at } else { at };
-        self.text[start..].first_chunk().expect("a block of windows lies within the text")
+    fn block_at(&self, at: usize) -> &[E; BLOCK] {
+        let start = if REVERSE { self.text.len() - BLOCK - at } else { at };
+        self.text[start..].first_chunk().expect("a block of alignments lies within the text")
     }
 }

@@ -1,3 +1,4 @@
+use super::tables::good_suffixes;
 use super::*;
 use crate::testing::Random;
 
@@ -6,7 +7,7 @@ fn naive<E: Element>(needle: &[E], text: &[E]) -> Vec<usize> {
     windows.filter(|(_, window)| *window == needle).map(|(at, _)| at).collect()
 }
 
-fn all<E: Element, const BACK: bool, const FOLD: bool>(
+fn all<E: Element, const REVERSE: bool, const FOLD: bool>(
     needle: &[E],
     text: &[E],
     level: SimdLevel,
@@ -16,9 +17,9 @@ fn all<E: Element, const BACK: bool, const FOLD: bool>(
     let mut search = needle.search();
     search.credit = credit;
     let mut all = Vec::new();
-    let mut then = [Then::GoOn, Then::Stop].into_iter().cycle();
+    let mut then = [MatchControl::Overlap, MatchControl::StopOverlap].into_iter().cycle();
     for _ in 0..=text.len() {
-        needle.each_by::<BACK>(level, text, &mut search, |found| {
+        needle.visit_matches_at::<REVERSE>(level, text, &mut search, |found| {
             all.push(found);
             then.next().unwrap()
         });
@@ -29,7 +30,7 @@ fn all<E: Element, const BACK: bool, const FOLD: bool>(
 fn assert_all<E: Element>(needle: &[E], text: &[E]) {
     let naive = naive(needle, text);
     for level in SimdLevel::detect_all() {
-        for credit in [0, 20, CREDIT] {
+        for credit in [0, 20, INITIAL_CREDIT] {
             let found = all::<E, false, false>(needle, text, level, credit);
             assert_eq!(found, naive, "{level:?} {needle:?} in {text:?}");
             let mut found = all::<E, true, false>(needle, text, level, credit);
@@ -82,9 +83,9 @@ fn matches_do_not_overlap_where_they_must_not() {
         });
         for level in SimdLevel::detect_all() {
             let (made, mut found) = (Needle::<u8>::new(&needle), Vec::new());
-            made.each_by::<false>(level, &text, &mut made.search(), |at| {
+            made.visit_matches_at::<false>(level, &text, &mut made.search(), |at| {
                 found.push(at);
-                Then::Pass
+                MatchControl::Skip
             });
             assert_eq!(found, expected, "{level:?} {needle:?} in {text:?}");
         }
@@ -112,9 +113,9 @@ fn capitals_are_read_as_small_letters() {
         let (text, needle) = (some(300), some(4));
         let expected = naive(&needle.to_ascii_lowercase(), &text.to_ascii_lowercase());
         for level in SimdLevel::detect_all() {
-            assert_eq!(all::<u8, false, true>(&needle, &text, level, CREDIT), expected);
+            assert_eq!(all::<u8, false, true>(&needle, &text, level, INITIAL_CREDIT), expected);
             assert_eq!(all::<u8, false, true>(&needle, &text, level, 0), expected);
-            let mut back = all::<u8, true, true>(&needle, &text, level, CREDIT);
+            let mut back = all::<u8, true, true>(&needle, &text, level, INITIAL_CREDIT);
             back.reverse();
             assert_eq!(back, expected);
         }
@@ -122,8 +123,18 @@ fn capitals_are_read_as_small_letters() {
 }
 
 #[test]
+fn the_tables_are_those_of_the_example_of_the_module_header() {
+    let tables = ShiftTables::new::<false>(b"abab");
+    assert_eq!(tables.good_suffix[..], [2, 2, 2, 4, 1]);
+    assert_eq!([b'a', b'b', b'c'].map(|byte| tables.bad_character[usize::from(byte)]), [1, 0, 4]);
+    assert_eq!(tables.filter.probes.map(|probe| probe.place), [1, 0, 3, 2]);
+    let cat = ShiftTables::new::<false>(b"cat");
+    assert_eq!(cat.filter.probes.map(|probe| probe.place), [0, 1, 2, 0]);
+}
+
+#[test]
 fn the_moves_are_those_of_the_rules() {
-    // By the definition: the least move that agrees with what was seen.
+    // The definition: the smallest move that agrees with the compared elements.
     let mut random = Random(5);
     for _ in 0..2000 {
         let needle: Vec<u8> = (0..1 + random.below(12)).map(|_| b"ab"[random.below(2)]).collect();

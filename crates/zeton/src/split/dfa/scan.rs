@@ -65,7 +65,7 @@ fn split_by_windows(
     sink: &mut impl BoundarySink,
 ) -> Result<(), Error> {
     let (mut start, mut rescanned, mut stepwise) = (0, 0, STEPWISE_BYTES_MIN);
-    while start < text.len() && sink.goes_on() {
+    while start < text.len() && sink.is_open() {
         let end = match text.len() - start >= window_min {
             true => ScanWindow::with(|window| window.split(dfa, text, start, sink)),
             false => None,
@@ -110,10 +110,10 @@ fn split_stepwise(
             _ => None,
         };
         if let Some(end) = end {
-            sink.end(end);
+            sink.push_end(end);
             *rescanned += at - end;
             let is_done = end - start >= bytes || end == text.len();
-            if is_done || *rescanned > text.len() || !sink.goes_on() {
+            if is_done || *rescanned > text.len() || !sink.is_open() {
                 return end;
             }
         }
@@ -147,7 +147,7 @@ fn split_memoized(
     let first = start;
     // One bit map for each state; empty until the state fails once.
     let mut failed: Vec<Vec<u64>> = vec![Vec::new(); dfa.state_count()];
-    while start < text.len() && sink.goes_on() {
+    while start < text.len() && sink.is_open() {
         let (mut at, mut row) = (start, Dfa::START);
         let (mut last_accept, mut accept_row) = (start, row);
         loop {
@@ -182,7 +182,7 @@ fn split_memoized(
             row = dfa.step(row, class).row();
             place += length;
         }
-        sink.end(last_accept);
+        sink.push_end(last_accept);
         start = last_accept;
     }
     Some(())
@@ -193,8 +193,8 @@ mod tests {
     use super::*;
     use crate::pattern::DfaBuildError;
     use crate::split::backtracking::Regex;
-    use crate::split::family::Pieces;
-    use crate::split::splitter::{Engine, Splitter};
+    use crate::split::family::PieceVisitor;
+    use crate::split::splitter::{SplitEngine, Splitter};
     use crate::testing::{OUTSIDE, PARTS, Random, patterns};
 
     /// Patterns that each use an unusual construct, all with a DFA.
@@ -241,7 +241,7 @@ mod tests {
 
     fn dfa_splitter(pattern: &str) -> Splitter {
         let dfa = Dfa::try_from_pattern(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
-        let engine = Engine::Dfa(Box::new(dfa));
+        let engine = SplitEngine::Dfa(Box::new(dfa));
         Splitter { pattern: pattern.to_owned(), grammar: None, engine, layers: None }
     }
 
@@ -253,7 +253,7 @@ mod tests {
 
     fn pieces_by_windows(dfa: &Dfa, text: &[u8], window_min: usize) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
-        let mut sink = Pieces::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
+        let mut sink = PieceVisitor::new(text, |piece: &[u8], _| pieces.push(piece.to_vec()));
         split_by_windows(dfa, "", text, window_min, &mut sink).unwrap();
         pieces
     }
@@ -273,7 +273,7 @@ mod tests {
     /// parts between safe cuts split as the whole.
     fn compare(pattern: &str, parts: &[&str], random: &mut Random, rounds: usize) {
         let (splitter, regex) = (dfa_splitter(pattern), Regex::compile(pattern).unwrap());
-        let Engine::Dfa(dfa) = &splitter.engine else { unreachable!() };
+        let SplitEngine::Dfa(dfa) = &splitter.engine else { unreachable!() };
         let twins = dfa.slower_twins();
         for round in 0..rounds {
             // Some texts have several windows.
@@ -290,7 +290,7 @@ mod tests {
                 assert_eq!(found, expected, "{pattern} on {text:?} by {:?}", dfa.stride2());
             }
             let memoized = &mut Vec::new();
-            let mut sink = Pieces::new(text.as_bytes(), |piece: &[u8], _| {
+            let mut sink = PieceVisitor::new(text.as_bytes(), |piece: &[u8], _| {
                 memoized.push(piece.to_vec());
             });
             split_memoized(dfa, text.as_bytes(), 0, MEMO_BYTES_MAX, &mut sink);
@@ -444,7 +444,7 @@ mod tests {
                 let text: Vec<u8> = (0..length).map(|_| bytes[random.below(14)]).collect();
                 let expected = oracle(&regex, &text).unwrap();
                 assert_eq!(pieces(&splitter, &text), expected, "{pattern} on {text:x?}");
-                let Engine::Dfa(dfa) = &splitter.engine else { unreachable!() };
+                let SplitEngine::Dfa(dfa) = &splitter.engine else { unreachable!() };
                 let found = pieces_by_windows(dfa, &text, 0);
                 assert_eq!(found, expected, "{pattern} on {text:x?}, by windows");
                 let parts = splitter.parts(&text, 1 + random.below(3));
@@ -480,7 +480,7 @@ mod tests {
         let dfa = Dfa::try_from_pattern("a*b|a|(?s:.)").unwrap();
         let text = [b'a'; 1000];
         let within = |memory| {
-            let mut sink = Pieces::new(&text, |_: &[u8], _| ());
+            let mut sink = PieceVisitor::new(&text, |_: &[u8], _| ());
             split_memoized(&dfa, &text, 0, memory, &mut sink).is_some()
         };
         assert!(within(1000));

@@ -1,66 +1,94 @@
-//! Where pieces end in sixty-four bytes, by algebra on bit masks.
+//! Bit algebra: the mask of cuts of 64 bytes, from the masks of their classes.
 //!
-//! Bit i of `cuts` says that a piece ends before byte i. All bytes of a character have its class, so
-//! the byte before a character speaks of the character before it. Where neighbours do not settle
-//! what happens, the algebra stops before the doubt.
+//! A piece ends before byte i if bit i of the cuts is set. Nearly every rule of a grammar compares
+//! a byte with its left neighbour, which is a shift by one and a few AND operations for 64 bytes at
+//! once. All bytes of a character have its class, so the byte before a character has the class of
+//! the character before it. For example, with cl100k (bit 0 at the left; `é` has two bytes):
+//!
+//! ```text
+//! text            I t ' s     4 0 9 6   é   ! ⏎ ⏎   x
+//! letters         1 1 . 1 . . . . . . . 1 1 . . . . 1
+//! numbers         . . . . . . 1 1 1 1 . . . . . . . .
+//! blanks          . . . . 1 1 . . . . 1 . . . . . 1 .
+//! newlines        . . . . . . . . . . . . . . 1 1 . .
+//! apostrophes     . . 1 . . . . . . . . . . . . . . .
+//! continuations   . . . . . . . . . . . . 1 . . . . .
+//! cuts            . . 1 . 1 1 1 . . 1 1 . . 1 . . 1 .
+//! pieces          It|'s | | |409  |6| é    |!⏎⏎  | x
+//! ```
+//!
+//! A rule that depends on the start of a run uses the carry of an addition, which ripples through
+//! the run. For example, newlines directly behind punctuation belong to it, as in `!⏎⏎⏎x⏎`:
+//!
+//! ```text
+//! text                     a b ! ⏎ ⏎ ⏎ x ⏎
+//! newlines                 . . . 1 1 1 . 1
+//! starts                   . . . 1 . . . .       newlines & (signs << 1)
+//! newlines + starts        . . . . . . 1 1
+//! newlines & !(the sum)    . . . 1 1 1 . .       the whole run behind `!`
+//! ```
+//!
+//! A cut that neighbours cannot decide makes its byte *unknown*: the cuts are valid up to the first
+//! unknown byte, and the scalar scanner continues there. For example, a slash behind a newline is
+//! unknown with o200k.
 
-use super::classify::{Block, Wide, below, whole};
-use super::contractions::Contractions;
+use super::classify::{AsciiMasks, UnicodeMasks, bits_below, extend_to_characters};
+use super::contractions::ContractionTable;
 use crate::pattern::{CharSet, Grammar, WordCase};
 
-/// What the algebra needs to know of a grammar.
+/// The choices of a grammar that the algebra reads.
 #[derive(Clone, Debug)]
-pub(crate) struct Algebra {
+pub(crate) struct MaskAlgebra {
     case_splits: bool,
-    /// Whether a word takes a blank, other white space, or one sign before it in.
+    /// Whether a word takes a blank, other white space, or one sign in front of it.
     word_takes_blank: bool,
     word_takes_white: bool,
     word_takes_sign: bool,
-    marks: Marks,
+    marks: MarkRole,
     number_takes_blank: bool,
     digits_max: Option<u32>,
     punctuation_takes_blank: bool,
     punctuation_takes_newlines: bool,
     punctuation_takes_slashes: bool,
     space_to_newline: bool,
-    contractions: Option<Contractions>,
+    contractions: Option<ContractionTable>,
 }
 
-/// What marks are.
+/// The role of marks (`\p{M}`) in a grammar.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Marks {
+enum MarkRole {
     /// Letters without case.
     Letters,
     /// Signs.
     Signs,
-    /// Signs where punctuation goes on, and else letters.
-    Either,
-    /// The algebra does not know.
-    Doubts,
+    /// Signs where they continue punctuation, letters everywhere else.
+    Contextual,
+    /// Every mark is an unknown byte.
+    Unknown,
 }
 
-/// Where a block begins within a word: bit 0 or nothing.
+/// The state between two blocks if the second begins within a word. Each field is bit 0 or nothing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Carry {
+pub(crate) struct WordCarry {
     /// The character before the block is a letter of a word.
     pub(crate) word: u64,
-    /// A capital would end it.
+    /// A capital at the start of the block ends that word.
     pub(crate) lower: u64,
 }
 
-/// What the algebra makes of a block.
-pub(crate) struct Found {
-    /// Where pieces end.
+/// The cuts of a block.
+pub(crate) struct BlockCuts {
+    /// Bit i is set if a piece ends before byte i.
     pub(crate) cuts: u64,
-    /// Up to where that is known. At the block's end nothing is in doubt.
-    pub(crate) doubt: u32,
-    /// What a block from there on begins with, if nothing is in doubt.
-    pub(crate) carry: Carry,
+    /// The first unknown byte: `cuts` are valid up to it. It is 64 or more if there is none.
+    pub(crate) known_end: u32,
+    /// The state for a block that begins behind this one, if every byte is known.
+    pub(crate) carry: WordCarry,
 }
 
-impl Algebra {
-    /// Reads a grammar; `None` if it makes choices that the algebra does not know.
-    pub(crate) fn of(grammar: &Grammar) -> Option<Self> {
+impl MaskAlgebra {
+    /// Reads a grammar; `None` if it makes a choice that the algebra does not cover.
+    pub(crate) fn recognise(grammar: &Grammar) -> Option<Self> {
         let signs = [CharSet::APOSTROPHE, CharSet::SLASH, CharSet::OTHER];
         let takes = |set: CharSet| signs.map(|sign| set.intersects(sign));
         let word_takes_sign = match takes(grammar.word_prefix) {
@@ -69,12 +97,12 @@ impl Algebra {
             _ => return None,
         };
         let marks = match (grammar.word_marks, grammar.punctuation_marks) {
-            (true, true) => Marks::Either,
-            (true, false) => Marks::Letters,
+            (true, true) => MarkRole::Contextual,
+            (true, false) => MarkRole::Letters,
             (false, true) if grammar.word_prefix.intersects(CharSet::MARK) == word_takes_sign => {
-                Marks::Signs
+                MarkRole::Signs
             }
-            _ => Marks::Doubts,
+            _ => MarkRole::Unknown,
         };
         let tail = grammar.punctuation_tail;
         let known = grammar.space_leaves_last
@@ -95,20 +123,21 @@ impl Algebra {
             punctuation_takes_newlines: tail.intersects(CharSet::LF),
             punctuation_takes_slashes: tail.intersects(CharSet::SLASH),
             space_to_newline: grammar.space_to_newline,
-            contractions: Contractions::of(&grammar.contractions),
+            contractions: ContractionTable::recognise(&grammar.contractions),
         })
     }
 
-    /// Returns where pieces end in a block. `WIDE`: there are characters beyond ASCII in it.
+    /// Returns the cuts of a block. `NON_ASCII` says whether the block has characters beyond ASCII.
+    /// The loop over blocks calls it once a block; it reads `bytes` for contractions only.
     #[inline(always)]
-    pub(crate) fn cuts<const WIDE: bool>(
+    pub(crate) fn find_cuts<const NON_ASCII: bool>(
         &self,
         bytes: &[u8; 64],
-        block: &Block,
-        wide: &Wide,
-        carry: Carry,
-    ) -> Found {
-        let Block { blanks, newlines, .. } = *block;
+        block: &AsciiMasks,
+        wide: &UnicodeMasks,
+        carry: WordCarry,
+    ) -> BlockCuts {
+        let AsciiMasks { blanks, newlines, .. } = *block;
         let classes = &wide.classes;
         let mut letters = block.letters | classes.letters();
         let capitals = block.capitals | classes.capitals();
@@ -120,15 +149,17 @@ impl Algebra {
         let text = !space;
         let mut signs = !(letters | numbers | space);
 
-        // Bit i of `after(mask)`: byte i - 1 is in the mask.
+        // Bit i of `after(mask)` is set if byte i - 1 is in the mask.
         let after = |mask: u64| mask << 1;
         let before = |mask: u64| mask >> 1;
         let when = |yes: bool, mask: u64| if yes { mask } else { 0 };
         let joined = when(self.punctuation_takes_blank, after(blanks));
 
-        if WIDE && matches!(self.marks, Marks::Letters | Marks::Either) {
+        if NON_ASCII && matches!(self.marks, MarkRole::Letters | MarkRole::Contextual) {
             let marks = match self.marks {
-                Marks::Either => classes.marks() & !self.punctuation(signs, wide, joined),
+                MarkRole::Contextual => {
+                    classes.marks() & !self.find_punctuation_runs(signs, wide, joined)
+                }
                 _ => classes.marks(),
             };
             letters |= marks;
@@ -138,53 +169,53 @@ impl Algebra {
 
         // Between text and text.
         let after_letters = after(letters) | carry.word;
-        let first_signs = whole(signs & !after(signs) & !joined, wide.continuations);
+        let first_signs = extend_to_characters(signs & !after(signs) & !joined, wide.continuations);
         let prefixed = when(self.word_takes_sign, letters & after(first_signs));
         let mut cuts = letters & after(numbers | signs) & !prefixed
             | numbers & (after_letters | after(signs))
             | signs & (after_letters | after(numbers))
-            | self.between_digits(numbers, wide.continuations);
+            | self.cut_digits(numbers, wide.continuations);
 
-        // A capital after lower case, and after letters without case that follow lower case.
-        let mut doubts = 0;
+        // A capital behind lower case, also with caseless letters between them, starts a word.
+        let mut unknown = 0;
         let mut lower = letters & !capitals & !caseless;
         if self.case_splits {
-            if WIDE {
+            if NON_ASCII {
                 let from = caseless & (after(lower) | carry.lower);
                 lower |= caseless & !caseless.wrapping_add(from);
             }
             let after_lower = after(lower) | carry.lower;
             cuts |= capitals & after_lower;
-            // Capitals after other letters without case are a word, unless more of it follows.
-            let end = wide.end.min(wide.broken);
-            let starts = capitals & (after(caseless) | carry.word) & !after_lower & below(end);
+            // Capitals behind other caseless letters start a word, unless lower case continues it.
+            let end = wide.end.min(wide.invalid);
+            let starts = capitals & (after(caseless) | carry.word) & !after_lower & bits_below(end);
             if starts != 0 {
                 let run = (capitals << (64 - end)).leading_ones();
-                doubts |= starts & 1_u64.checked_shl(end - run).unwrap_or(0);
+                unknown |= starts & 1_u64.checked_shl(end - run).unwrap_or(0);
                 let joined = capitals.wrapping_add(starts) & letters & !capitals;
-                cuts |= starts & !up_to(capitals, joined);
+                cuts |= starts & !runs_before(capitals, joined);
             }
         }
 
-        // From text to white space; newlines right after punctuation belong to it.
+        // From text to white space; newlines directly behind punctuation belong to it.
         let tail_starts = when(self.punctuation_takes_newlines, newlines & after(signs));
         let tails = newlines & !newlines.wrapping_add(tail_starts);
         cuts |= space & (after(text) | carry.word) & !tail_starts;
         cuts |= !newlines & after(tails);
 
-        // Within white space: after its last newline, and before its last character.
+        // Within white space: behind its last newline, and before its last character.
         let rest = newlines & !tails;
-        let last = first_bytes(space & before(text), wide.continuations);
+        let last = to_first_bytes(space & before(text), wide.continuations);
         if self.space_to_newline {
             let starts = gaps & after(rest);
             let ends = gaps.wrapping_add(starts) & newlines;
-            cuts |= if ends == 0 { starts } else { starts & !up_to(gaps, ends) };
+            cuts |= if ends == 0 { starts } else { starts & !runs_before(gaps, ends) };
             cuts |= gaps & after(gaps) & last;
         } else {
             cuts |= (gaps | rest) & after(gaps | rest) & last;
         }
 
-        // From white space to text, which may take the last of it in.
+        // From white space to text, which may take the last of the white space.
         let taken = when(self.word_takes_blank, letters & after(blanks))
             | when(self.word_takes_white, letters & after(white))
             | when(self.number_takes_blank, numbers & after(blanks))
@@ -192,27 +223,29 @@ impl Algebra {
         cuts |= text & after(space) & !taken;
 
         if let Some(contractions) = &self.contractions {
-            let from = if contractions.end_words() { after_letters } else { first_signs };
-            // Letters without case that follow one would be taken for its word's.
-            let unfit = when(self.case_splits, block.high) | !below(wide.end);
-            doubts |= contractions.settle(bytes, block, from, unfit, &mut cuts);
+            let from = if contractions.is_suffix() { after_letters } else { first_signs };
+            // Caseless letters behind a contraction would count as letters of the word before it.
+            let blocked = when(self.case_splits, block.high) | !bits_below(wide.end);
+            unknown |= contractions.apply(bytes, block, from, blocked, &mut cuts);
         }
 
-        doubts |= self.doubts(block, wide);
-        let doubt = doubts.trailing_zeros().min(wide.broken);
+        unknown |= self.find_unknown(block, wide);
+        let known_end = unknown.trailing_zeros().min(wide.invalid);
         let open = letters & !when(self.case_splits, capitals);
         let last = wide.end - 1;
-        Found {
-            cuts: cuts & known(space, doubt.min(wide.end)),
-            doubt,
-            carry: Carry { word: open >> last & 1, lower: lower >> last & 1 },
+        BlockCuts {
+            cuts: cuts & mask_known(space, known_end.min(wide.end)),
+            known_end,
+            carry: WordCarry { word: open >> last & 1, lower: lower >> last & 1 },
         }
     }
 
-    /// Where a number ends because it has as many digits as it may.
+    /// Returns the cuts within numbers: every `digits_max` digits. All numbers of the block advance
+    /// together, one digit a step.
     #[inline(always)]
-    fn between_digits(&self, numbers: u64, continuations: u64) -> u64 {
-        // From first bytes to those of the next characters: a carry runs through continuations.
+    fn cut_digits(&self, numbers: u64, continuations: u64) -> u64 {
+        // Moves from first bytes to the first bytes of the next characters: a carry runs through
+        // the continuations between them.
         let next = |firsts: u64| (firsts << 1).wrapping_add(continuations) & !continuations;
         match self.digits_max {
             Some(1) => numbers & numbers << 1 & !continuations,
@@ -228,10 +261,10 @@ impl Algebra {
         }
     }
 
-    /// Of signs and marks, those of punctuation that goes on: a second sign, or one that a blank
-    /// before it belongs to, and all that follows it.
+    /// Returns the signs and marks that continue punctuation: from the second sign of a run on, or
+    /// from a sign that takes the blank before it.
     #[inline(always)]
-    fn punctuation(&self, signs: u64, wide: &Wide, joined: u64) -> u64 {
+    fn find_punctuation_runs(&self, signs: u64, wide: &UnicodeMasks, joined: u64) -> u64 {
         let marks = wide.classes.marks();
         let plain = signs & !marks;
         let starts = if self.word_takes_sign {
@@ -243,42 +276,46 @@ impl Algebra {
         signs & !signs.wrapping_add(starts) | starts
     }
 
-    /// Returns the bytes before which, or at which, neighbours do not settle what happens.
+    /// Returns the bytes whose cut neighbours cannot decide. Contractions and capitals at the end
+    /// of a block add theirs in `find_cuts`.
     #[inline(always)]
-    fn doubts(&self, block: &Block, wide: &Wide) -> u64 {
-        let mut doubts = 0;
-        if self.marks == Marks::Doubts {
-            doubts |= wide.classes.marks();
+    fn find_unknown(&self, block: &AsciiMasks, wide: &UnicodeMasks) -> u64 {
+        let mut unknown = 0;
+        if self.marks == MarkRole::Unknown {
+            unknown |= wide.classes.marks();
         }
         if self.punctuation_takes_slashes {
-            doubts |= block.slashes & block.newlines << 1;
+            unknown |= block.slashes & block.newlines << 1;
         }
-        doubts
+        unknown
     }
 }
 
-/// The first bytes of the characters of white space with these last bytes.
+/// Returns the first bytes of white-space characters, from their last bytes. For example, the
+/// ideographic space has three bytes, and its last one moves down by two.
 #[inline(always)]
-fn first_bytes(lasts: u64, continuations: u64) -> u64 {
+fn to_first_bytes(lasts: u64, continuations: u64) -> u64 {
     let back = |bits: u64| bits & !continuations | (bits & continuations) >> 1;
-    // None has more than three bytes.
+    // White space has at most three bytes.
     back(back(lasts))
 }
 
-/// The runs of bits that go up to one of `ends`.
+/// Returns the runs of bits that end directly before a bit of `ends`. The carry of an addition runs
+/// upwards, so the masks are reversed first.
 #[inline(always)]
-fn up_to(runs: u64, ends: u64) -> u64 {
+fn runs_before(runs: u64, ends: u64) -> u64 {
     let (runs, lasts) = (runs.reverse_bits(), (runs & ends >> 1).reverse_bits());
     (runs & !runs.wrapping_add(lasts)).reverse_bits()
 }
 
-/// The bits of a block up to a doubt; if white space goes up to it, only to where that begins.
+/// Returns the mask of the bits that are valid before an unknown byte. White space that reaches the
+/// unknown byte is not valid, because its cut depends on the character behind it.
 #[inline(always)]
-fn known(space: u64, doubt: u32) -> u64 {
-    if doubt == 0 {
+fn mask_known(space: u64, known_end: u32) -> u64 {
+    if known_end == 0 {
         return 0;
     }
-    let run = (space << (64 - doubt)).leading_ones();
-    let last = if run > 0 { doubt - run } else { doubt - 1 };
+    let run = (space << (64 - known_end)).leading_ones();
+    let last = if run > 0 { known_end - run } else { known_end - 1 };
     u64::MAX >> (63 - last)
 }

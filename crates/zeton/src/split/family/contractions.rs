@@ -1,121 +1,140 @@
-//! Contractions within a block.
+//! Contractions within a block: `'s`, `'ll` and the other endings of a grammar, as changes of its
+//! cuts.
+//!
+//! The algebra cuts around an apostrophe as around any sign. The contractions of a block are few,
+//! so they are handled one by one: each removes the cuts inside of it and adds one behind it. For
+//! example, with cl100k, where a contraction is a piece by itself, and with o200k, where it belongs
+//! to the word before it:
+//!
+//! ```text
+//! text                 don'ts       don'ts
+//! cuts by algebra      ...1..       ...1..       a word may take a sign: 'ts
+//! contraction          ...'t.       ...'t.
+//! cuts afterwards      ...1.1       .....1
+//! pieces               don|'t|s     don't|s
+//! ```
+//!
+//! An ending of one letter, or of two letters with an unshared first letter, is decided by a table
+//! of 256 bytes. All other endings are unknown, and the scalar scanner decides them.
 
-use super::classify::{Block, below};
+use super::classify::{AsciiMasks, bits_below};
 use crate::pattern::{self, ContractionPlace};
 
-/// The contractions of a grammar.
+/// The contractions of a grammar, by the byte behind the apostrophe.
 #[derive(Clone, Debug)]
-pub(crate) struct Contractions {
-    /// Whether they end a word and belong to it, or else are pieces.
-    end_words: bool,
+pub(crate) struct ContractionTable {
+    /// Whether a contraction is the suffix of the word before it, rather than a piece by itself.
+    is_suffix: bool,
     ignore_case: bool,
-    /// By a byte after an apostrophe.
-    endings: Box<[Ending; 256]>,
+    /// The endings that begin with each byte.
+    endings: Box<[ContractionEnding; 256]>,
 }
 
-/// How a contraction goes on that begins with a certain letter.
+/// The rest of a contraction, after its first letter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Ending {
-    /// There is none.
+enum ContractionEnding {
+    /// No contraction begins with this byte.
     None,
-    /// That is all of it.
+    /// The contraction ends after this byte, as in `'s`.
     Complete,
-    /// With this letter, and that is all.
-    With(u8),
-    /// The algebra does not know, if this byte comes next.
-    DoubtIf(u8),
-    /// The algebra does not know.
-    Doubt,
+    /// The contraction ends after this second letter, as in `'ll`.
+    TwoLetters(u8),
+    /// Unknown if this byte follows, else no contraction. The two bytes are the start of `ſ` or of
+    /// the Kelvin sign.
+    UnknownIf(u8),
+    /// Several contractions begin with this byte, or a long one does: the scanner decides.
+    Unknown,
 }
 
-impl Contractions {
-    /// Reads a grammar's; `None` if it has none.
-    pub(crate) fn of(contractions: &pattern::ContractionRule) -> Option<Self> {
-        let mut endings = Box::new([Ending::None; 256]);
+impl ContractionTable {
+    /// Builds the table of a grammar's contractions; `None` if it has none.
+    pub(crate) fn recognise(contractions: &pattern::ContractionRule) -> Option<Self> {
+        let mut endings = Box::new([ContractionEnding::None; 256]);
         let ignore_case = contractions.ignore_case;
-        // `ſ` and the Kelvin sign are letters of contractions too.
+        // Case-insensitively, `ſ` equals `s` and the Kelvin sign `k`, in two and three bytes.
         let folds = |letter: &u8| ignore_case && matches!(letter, b's' | b'k');
         for ending in contractions.endings.iter().map(String::as_bytes) {
             let first = ending[0];
             let found = match ending {
-                [_] => Ending::Complete,
-                [_, second] if !folds(second) => Ending::With(*second),
-                _ => Ending::Doubt,
+                [_] => ContractionEnding::Complete,
+                [_, second] if !folds(second) => ContractionEnding::TwoLetters(*second),
+                _ => ContractionEnding::Unknown,
             };
-            let alone = endings[usize::from(first)] == Ending::None;
-            let found = if alone { found } else { Ending::Doubt };
+            let alone = endings[usize::from(first)] == ContractionEnding::None;
+            let found = if alone { found } else { ContractionEnding::Unknown };
             endings[usize::from(first)] = found;
             if ignore_case {
                 endings[usize::from(first.to_ascii_uppercase())] = found;
             }
             if folds(&first) {
                 let (first, second) = if first == b's' { (0xC5, 0xBF) } else { (0xE2, 0x84) };
-                endings[first] = Ending::DoubtIf(second);
+                endings[first] = ContractionEnding::UnknownIf(second);
             }
         }
         (contractions.place != ContractionPlace::Nowhere).then_some(Self {
-            end_words: contractions.place == ContractionPlace::Suffix,
+            is_suffix: contractions.place == ContractionPlace::Suffix,
             ignore_case,
             endings,
         })
     }
 
-    /// Returns whether they end a word and belong to it.
-    pub(crate) fn end_words(&self) -> bool {
-        self.end_words
+    /// Returns whether a contraction is the suffix of the word before it.
+    pub(crate) fn is_suffix(&self) -> bool {
+        self.is_suffix
     }
 
-    /// Takes cuts within contractions out and puts those after them in; returns the apostrophes at
-    /// which that is in doubt.
+    /// Removes the cuts within contractions from `cuts`, and adds the cuts behind them. Returns the
+    /// apostrophes whose contraction is unknown.
     ///
-    /// An apostrophe of `from` is after a word, or else begins a piece. One that would end at an
-    /// `unfit` place is in doubt.
+    /// Contractions begin at apostrophes of `from`: behind a word, or at the start of a piece. A
+    /// contraction that would end in front of a byte of `blocked` is unknown.
+    /// `MaskAlgebra::find_cuts` calls it after all other rules.
     #[inline(always)]
-    pub(crate) fn settle(
+    pub(crate) fn apply(
         &self,
         bytes: &[u8; 64],
-        block: &Block,
+        block: &AsciiMasks,
         from: u64,
-        unfit: u64,
+        blocked: u64,
         cuts: &mut u64,
     ) -> u64 {
-        let mut asked = from & block.apostrophes & ((block.letters | block.high) >> 1 | 1 << 63);
-        let (mut doubts, mut end_before) = (0, u32::MAX);
-        while asked != 0 {
-            let at = asked.trailing_zeros();
-            asked &= asked - 1;
-            // What is after a contraction is not after a word.
-            if self.end_words && at == end_before {
+        let mut pending = from & block.apostrophes & ((block.letters | block.high) >> 1 | 1 << 63);
+        let (mut unknown, mut end_before) = (0, u32::MAX);
+        while pending != 0 {
+            let at = pending.trailing_zeros();
+            pending &= pending - 1;
+            // The text behind a suffix is not behind a word.
+            if self.is_suffix && at == end_before {
                 continue;
             }
-            match self.end(bytes, at) {
+            match self.find_end(bytes, at) {
                 Some(end) if end == at => (),
-                Some(end) if end < 64 && unfit >> end & 1 == 0 => {
-                    let first = at + u32::from(!self.end_words);
-                    *cuts = *cuts & !(below(end) & !below(first)) | 1 << end;
+                Some(end) if end < 64 && blocked >> end & 1 == 0 => {
+                    let first = at + u32::from(!self.is_suffix);
+                    *cuts = *cuts & !(bits_below(end) & !bits_below(first)) | 1 << end;
                     end_before = end;
                 }
-                _ => doubts |= 1 << at,
+                _ => unknown |= 1 << at,
             }
         }
-        doubts
+        unknown
     }
 
-    /// Returns where a contraction ends that begins at an apostrophe, which is there if there is
-    /// none; `None` if the block does not tell.
+    /// Returns the end of the contraction that begins at an apostrophe, or the apostrophe's own
+    /// position if none does; `None` if the block does not tell.
     #[inline(always)]
-    fn end(&self, bytes: &[u8; 64], at: u32) -> Option<u32> {
+    fn find_end(&self, bytes: &[u8; 64], at: u32) -> Option<u32> {
         let letter = |at: u32| bytes.get(at as usize).copied();
         match self.endings[usize::from(letter(at + 1)?)] {
-            Ending::None => Some(at),
-            Ending::Complete => Some(at + 2),
-            Ending::With(second) => {
+            ContractionEnding::None => Some(at),
+            ContractionEnding::Complete => Some(at + 2),
+            ContractionEnding::TwoLetters(second) => {
                 let found = letter(at + 2)?;
                 let found = if self.ignore_case { found.to_ascii_lowercase() } else { found };
                 Some(if found == second { at + 3 } else { at })
             }
-            Ending::DoubtIf(second) => (letter(at + 2)? != second).then_some(at),
-            Ending::Doubt => None,
+            ContractionEnding::UnknownIf(second) => (letter(at + 2)? != second).then_some(at),
+            ContractionEnding::Unknown => None,
         }
     }
 }

@@ -242,7 +242,7 @@ fn cut_into_parts<'t>(
 ) -> Result<Vec<&'t [u8]>, Error> {
     let mut parts = Vec::with_capacity(texts.len());
     for text in texts {
-        parts.extend(splitter.parts_asking(text, bytes, || progress.advance(0))?);
+        parts.extend(splitter.try_parts(text, bytes, || progress.advance(0))?);
     }
     Ok(parts)
 }

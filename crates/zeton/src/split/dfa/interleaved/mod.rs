@@ -138,11 +138,11 @@ impl ScanWindow {
         self.collect_cuts(end);
         for (number, first) in (0..end).step_by(BLOCK).enumerate() {
             if self.cuts[number] != 0 {
-                sink.block(start + first, self.cuts[number], 0, self.is_wide[number]);
+                sink.push_cuts(start + first, self.cuts[number], 0, self.is_wide[number]);
             }
         }
-        if sink.goes_on() {
-            sink.end(start + end);
+        if sink.is_open() {
+            sink.push_end(start + end);
         }
         Some(start + end)
     }
@@ -424,7 +424,7 @@ impl ScanWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split::family::Pieces;
+    use crate::split::family::PieceVisitor;
     use crate::testing::{OUTSIDE, PARTS, Random};
 
     #[test]
@@ -442,7 +442,7 @@ mod tests {
             let mut found = windows.iter_mut().map(|window| {
                 let mut lengths = Vec::new();
                 let mut sink =
-                    Pieces::new(text.as_bytes(), |piece: &[u8], _| lengths.push(piece.len()));
+                    PieceVisitor::new(text.as_bytes(), |piece: &[u8], _| lengths.push(piece.len()));
                 (window.split(&dfa, text.as_bytes(), 0, &mut sink), lengths)
             });
             let first = found.next().unwrap();

@@ -1,4 +1,4 @@
-//! Thirty-two bytes at once, twice.
+//! AVX2 kernels: 64 bytes as two vectors of 32.
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
@@ -6,34 +6,36 @@ use std::arch::x86_64::{
     _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_sub_epi8,
 };
 
-use super::{Block, ClassRow, Wide};
+use super::{AsciiMasks, ClassRow, UnicodeMasks};
 use crate::sys::simd_level::simd_fn;
 
 simd_fn! { avx2,
     #[inline]
-    pub(crate) fn classify(bytes: &[u8; 64]) -> Block {
+    pub(crate) fn classify_ascii(bytes: &[u8; 64]) -> AsciiMasks {
         let halves = load(bytes);
         let small = halves.map(|half| _mm256_or_si256(half, _mm256_set1_epi8(0x20)));
-        classes!(small, halves, mask(halves))
+        ascii_masks!(small, halves, mask(halves))
     }
 }
 
 simd_fn! { avx2,
-    /// What the bytes beyond ASCII are.
+    /// Classifies the characters beyond ASCII. The loop over blocks calls it for blocks with `high`
+    /// bytes only.
     #[inline]
-    pub(crate) fn widen(bytes: &[u8; 64], high: u64) -> Wide {
+    pub(crate) fn classify_unicode(bytes: &[u8; 64], high: u64) -> UnicodeMasks {
         let halves = load(bytes);
         let seven = _mm256_set1_epi8(7);
-        // Where the last six bits of each byte are in a row of bits: in which byte, and its bit.
+        // The last six bits of a byte are its index in a row of 64 bits: three bits choose the byte
+        // of the row, three bits its bit.
         let byte_of = halves.map(|half| _mm256_and_si256(_mm256_srli_epi16::<3>(half), seven));
         let bits = _mm256_set1_epi64x(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
         let bit_of = halves.map(|half| _mm256_shuffle_epi8(bits, _mm256_and_si256(half, seven)));
-        Wide::by_rows(
+        UnicodeMasks::from_rows(
             bytes,
             high,
-            |first, count| within(halves, first, count),
+            |first, count| in_range(halves, first, count),
             |byte| equal(halves, byte),
-            |row, asked| {
+            |row, selected| {
                 let set = |bits: u64| {
                     let bits = _mm256_set1_epi64x(bits as i64);
                     let set = |half: usize| {
@@ -42,7 +44,7 @@ simd_fn! { avx2,
                     };
                     mask([set(0), set(1)])
                 };
-                ClassRow(row.0.map(|bits| set(bits) & asked))
+                ClassRow(row.0.map(|bits| set(bits) & selected))
             },
         )
     }
@@ -51,7 +53,7 @@ simd_fn! { avx2,
 simd_fn! { avx2,
     #[inline]
     fn load(bytes: &[u8; 64]) -> [__m256i; 2] {
-        // SAFETY: twice thirty-two bytes are read, aligned or not, from where sixty-four are.
+        // SAFETY: two unaligned loads of 32 bytes read exactly the 64 bytes of the array.
         #[allow(unsafe_code)]
         unsafe {
             let start = bytes.as_ptr().cast::<__m256i>();
@@ -61,12 +63,13 @@ simd_fn! { avx2,
 }
 
 simd_fn! { avx2,
-    /// The bytes from `first` on, so many of them.
+    /// Returns the bytes from `first` to `first + count - 1`.
     #[inline]
-    fn within(halves: [__m256i; 2], first: u8, count: u8) -> u64 {
+    fn in_range(halves: [__m256i; 2], first: u8, count: u8) -> u64 {
         mask(halves.map(|half| {
             let moved = _mm256_sub_epi8(half, _mm256_set1_epi8(first as i8));
-            // There is no comparison of unsigned bytes; the lesser of two equals one of them.
+            // AVX2 has no unsigned comparison. The smaller of two values equals the first if that
+            // is not larger.
             _mm256_cmpeq_epi8(_mm256_min_epu8(moved, _mm256_set1_epi8(count as i8 - 1)), moved)
         }))
     }

@@ -1,4 +1,4 @@
-//! All sixty-four bytes at once.
+//! AVX-512 kernels: 64 bytes as one vector, and comparisons that return masks.
 
 use std::arch::x86_64::{
     __m512i, _mm512_bitshuffle_epi64_mask, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
@@ -6,32 +6,33 @@ use std::arch::x86_64::{
     _mm512_sub_epi8,
 };
 
-use super::{Block, ClassRow, Wide};
+use super::{AsciiMasks, ClassRow, UnicodeMasks};
 use crate::sys::simd_level::simd_fn;
 
 simd_fn! { avx512,
     #[inline]
-    pub(crate) fn classify(bytes: &[u8; 64]) -> Block {
+    pub(crate) fn classify_ascii(bytes: &[u8; 64]) -> AsciiMasks {
         let bytes = load(bytes);
         let small = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
-        classes!(small, bytes, _mm512_movepi8_mask(bytes))
+        ascii_masks!(small, bytes, _mm512_movepi8_mask(bytes))
     }
 }
 
 simd_fn! { avx512,
-    /// What the bytes beyond ASCII are.
+    /// Classifies the characters beyond ASCII. `vpshufbitqmb` looks up all 64 bytes in a row at
+    /// once. The loop over blocks calls it for blocks with `high` bytes only.
     #[inline]
-    pub(crate) fn widen(bytes: &[u8; 64], high: u64) -> Wide {
+    pub(crate) fn classify_unicode(bytes: &[u8; 64], high: u64) -> UnicodeMasks {
         let lanes = load(bytes);
-        Wide::by_rows(
+        UnicodeMasks::from_rows(
             bytes,
             high,
-            |first, count| within(lanes, first, count),
+            |first, count| in_range(lanes, first, count),
             |byte| equal(lanes, byte),
-            |row, asked| {
+            |row, selected| {
                 let set =
                     |mask: u64| _mm512_bitshuffle_epi64_mask(_mm512_set1_epi64(mask as i64), lanes);
-                ClassRow(row.0.map(|mask| set(mask) & asked))
+                ClassRow(row.0.map(|mask| set(mask) & selected))
             },
         )
     }
@@ -40,7 +41,7 @@ simd_fn! { avx512,
 simd_fn! { avx512,
     #[inline]
     fn load(bytes: &[u8; 64]) -> __m512i {
-        // SAFETY: sixty-four bytes are read, aligned or not, from where sixty-four are.
+        // SAFETY: one unaligned load of 64 bytes reads exactly the bytes of the array.
         #[allow(unsafe_code)]
         unsafe {
             _mm512_loadu_si512(bytes.as_ptr().cast())
@@ -49,9 +50,9 @@ simd_fn! { avx512,
 }
 
 simd_fn! { avx512,
-    /// The bytes from `first` on, so many of them.
+    /// Returns the bytes from `first` to `first + count - 1`.
     #[inline]
-    fn within(bytes: __m512i, first: u8, count: u8) -> u64 {
+    fn in_range(bytes: __m512i, first: u8, count: u8) -> u64 {
         let moved = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first as i8));
         _mm512_cmplt_epu8_mask(moved, _mm512_set1_epi8(count as i8))
     }

@@ -1,18 +1,47 @@
-//! Sixty-four bytes as bit masks, one a class: bit i stands for byte i.
+//! The classes of 64 bytes as bit masks, one mask a class: bit i stands for byte i.
+//!
+//! ASCII is classified by comparisons of whole vectors. A range takes one comparison, after a
+//! subtraction; letters take one for both cases, because bit 0x20 makes a capital small:
+//!
+//! | mask | bytes | comparisons |
+//! |---|---|---|
+//! | `letters` | `A`–`Z`, `a`–`z` | byte \| 0x20 in `a`–`z` |
+//! | `capitals` | `A`–`Z` | 1 |
+//! | `numbers` | `0`–`9` | 1 |
+//! | `blanks` | 0x20 | 1 |
+//! | `newlines` | `\n`, `\r` | 2 |
+//! | `white` | `\t`, 0x0B, 0x0C | in `\t`–`\r`, without newlines |
+//! | `apostrophes`, `slashes`, `underscores` | `'`, `/`, `_` | 1 each |
+//! | `high` | 0x80–0xFF | the sign bits |
+//!
+//! For example, the masks of `It's 42!`, bit 0 at the left; all other bytes are signs:
+//!
+//! ```text
+//! text          I t ' s   4 2 !
+//! letters       1 1 . 1 . . . .
+//! capitals      1 . . . . . . .
+//! numbers       . . . . . 1 1 .
+//! blanks        . . . . 1 . . .
+//! apostrophes   . . 1 . . . . .
+//! ```
+//!
+//! If `high` is not zero, `unicode_masks` adds the characters beyond ASCII. The kernels `avx512`,
+//! `avx2` and `sse2` provide `in_range`, `equal` and the look-up of a row, and share everything
+//! else. The scalar functions are their reference in the tests.
 
-/// The classes by comparisons: `within` a range and `equal`, of whatever lanes are in scope. The
-/// first lanes are the bytes with capitals made small.
+/// The masks of a block, by the functions `in_range` and `equal` of the kernel. `$small` are the
+/// bytes with bit 0x20 set.
 #[cfg(target_arch = "x86_64")]
-macro_rules! classes {
+macro_rules! ascii_masks {
     ($small:expr, $bytes:expr, $high:expr) => {{
         let newlines = equal($bytes, b'\n') | equal($bytes, b'\r');
-        Block {
-            letters: within($small, b'a', 26),
-            capitals: within($bytes, b'A', 26),
-            numbers: within($bytes, b'0', 10),
+        AsciiMasks {
+            letters: in_range($small, b'a', 26),
+            capitals: in_range($bytes, b'A', 26),
+            numbers: in_range($bytes, b'0', 10),
             blanks: equal($bytes, b' '),
             newlines,
-            white: within($bytes, b'\t', 5) & !newlines,
+            white: in_range($bytes, b'\t', 5) & !newlines,
             apostrophes: equal($bytes, b'\''),
             slashes: equal($bytes, b'/'),
             underscores: equal($bytes, b'_'),
@@ -27,34 +56,35 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod sse2;
-mod wide;
+mod unicode_masks;
 
-pub(crate) use wide::{Wide, below, whole};
+pub(crate) use unicode_masks::{UnicodeMasks, bits_below, extend_to_characters};
 
 #[cfg(target_arch = "x86_64")]
 use crate::sys::unicode::ClassRow;
 
-/// The bytes of one block by what they are. All but `high` are ASCII; [`Wide`] says what those are.
+/// The bytes of a block by class. Bytes beyond ASCII have bits in `high` only; [`UnicodeMasks`] has
+/// their classes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Block {
+pub(crate) struct AsciiMasks {
     pub(crate) letters: u64,
     pub(crate) capitals: u64,
     pub(crate) numbers: u64,
     pub(crate) blanks: u64,
     pub(crate) newlines: u64,
-    /// White space but for the two above.
+    /// White space other than blanks and newlines.
     pub(crate) white: u64,
     pub(crate) apostrophes: u64,
     pub(crate) slashes: u64,
     pub(crate) underscores: u64,
-    /// Bytes of characters beyond ASCII, or of none.
+    /// Bytes of characters beyond ASCII, and invalid bytes.
     pub(crate) high: u64,
 }
 
-impl Block {
-    /// The plain way, which every other equals.
+impl AsciiMasks {
+    /// Classifies byte by byte: the reference of all kernels. Machines other than x86-64 run it.
     #[cfg(any(test, not(target_arch = "x86_64")))]
-    pub(crate) fn one_by_one(bytes: &[u8; 64]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Self {
         let mask = |is: fn(&u8) -> bool| {
             bytes.iter().enumerate().fold(0, |mask, (at, byte)| mask | u64::from(is(byte)) << at)
         };
@@ -89,17 +119,17 @@ mod tests {
                 for other in [b'a', b' ', 0xC3] {
                     let mut bytes = [other; 64];
                     bytes[at] = byte;
-                    let plain = Block::one_by_one(&bytes);
+                    let plain = AsciiMasks::from_bytes(&bytes);
                     for level in &levels {
                         let found = match level.kind() {
                             // SAFETY: a `SimdLevel` of this kind exists only where detection found
                             // its features.
-                            SimdKind::Avx512 => unsafe { avx512::classify(&bytes) },
+                            SimdKind::Avx512 => unsafe { avx512::classify_ascii(&bytes) },
                             // SAFETY: a `SimdLevel` of this kind exists only where detection found
                             // its features.
-                            SimdKind::Avx2 => unsafe { avx2::classify(&bytes) },
+                            SimdKind::Avx2 => unsafe { avx2::classify_ascii(&bytes) },
                             // SAFETY: every x86-64 machine has SSE2.
-                            SimdKind::Baseline => unsafe { sse2::classify(&bytes) },
+                            SimdKind::Baseline => unsafe { sse2::classify_ascii(&bytes) },
                         };
                         assert_eq!(found, plain, "{byte} at {at}, {level:?}");
                     }
@@ -108,25 +138,27 @@ mod tests {
         }
     }
 
-    /// Compares what all tiers make of the bytes beyond ASCII.
+    /// Compares all SIMD levels on the bytes beyond ASCII.
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
     fn assert_wide(bytes: &[u8; 64]) {
-        let high = Block::one_by_one(bytes).high;
-        let plain = Wide::one_by_one(bytes, high);
-        let seen = |wide: &Wide| {
-            let limit = wide.end.min(wide.broken);
-            let see = |mask: u64| mask & below(limit);
+        let high = AsciiMasks::from_bytes(bytes).high;
+        let plain = UnicodeMasks::from_bytes(bytes, high);
+        let seen = |wide: &UnicodeMasks| {
+            let limit = wide.end.min(wide.invalid);
+            let see = |mask: u64| mask & bits_below(limit);
             (wide.classes.0.map(see), see(wide.continuations), limit)
         };
         for level in SimdLevel::detect_all() {
             let found = match level.kind() {
-                // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
-                SimdKind::Avx512 => unsafe { avx512::widen(bytes, high) },
-                // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
-                SimdKind::Avx2 => unsafe { avx2::widen(bytes, high) },
+                // SAFETY: a `SimdLevel` of this kind exists only where detection found its
+                // features.
+                SimdKind::Avx512 => unsafe { avx512::classify_unicode(bytes, high) },
+                // SAFETY: a `SimdLevel` of this kind exists only where detection found its
+                // features.
+                SimdKind::Avx2 => unsafe { avx2::classify_unicode(bytes, high) },
                 // SAFETY: every x86-64 machine has SSE2.
-                SimdKind::Baseline => unsafe { sse2::widen(bytes, high) },
+                SimdKind::Baseline => unsafe { sse2::classify_unicode(bytes, high) },
             };
             assert_eq!(seen(&found), seen(&plain), "{bytes:x?}, {level:?}");
         }
@@ -136,7 +168,8 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn every_scalar_has_its_class() {
         for scalar in '\u{80}'..=char::MAX {
-            // At another place each, and cut off at the end by another count each.
+            // Each scalar stands at another offset, and the end of the block cuts it at another
+            // byte.
             let before = ["", "é ", "中", "a\u{301}x"][scalar as usize % 4];
             let text = format!("{before}{scalar}a{scalar}{}", format!("{scalar}я").repeat(20));
             assert_wide(text.as_bytes()[..64].try_into().unwrap());
