@@ -150,6 +150,29 @@ def test_no_type_name_stands_twice_in_a_crate(crate: str) -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+CONSTRUCTOR = re.compile(
+    r"(?P<attributes>(?:#\[[^\]]*\]\s*)*)(?:pub(?:\([\w: ]+\))? )?(?:const |unsafe )*"
+    r"fn (?P<name>new|from_\w+|(?:parse|try_from|recognise)\w*)\b(?:<[^(]*>)?\([^{;]*?\)"
+    r"\s*->\s*(?P<returned>[^{;]+?)\s*(?:where[^{]*)?\{"
+)
+PYTHON_CALLS_IT = ("#[new]", "#[pyfunction]", "#[staticmethod]")
+
+
+def test_constructors_say_whether_they_can_fail() -> None:
+    """`new` and `from_*` cannot fail, `parse` and `try_from_*` can, `recognise` gives an Option."""
+    wrong = []
+    for file in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        for found in CONSTRUCTOR.finditer(without_tests(file.read_text())):
+            function, returned = found["name"], found["returned"]
+            if function == "from_str" or any(it in found["attributes"] for it in PYTHON_CALLS_IT):
+                continue
+            can_fail = returned.startswith(("Result", "PyResult", "Option"))
+            says_so = function.startswith(("parse", "try_from", "recognise"))
+            if can_fail != says_so or (function == "recognise" and returned[:6] != "Option"):
+                wrong.append(f"{name(file)}: {function} -> {returned}")
+    assert wrong == []
+
+
 @pytest.mark.parametrize("file", SOURCES + PAGES, ids=name)
 def test_prose_has_no_banned_phrase_and_no_long_line(file: Path) -> None:
     wrong = []

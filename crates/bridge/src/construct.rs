@@ -18,7 +18,7 @@ use crate::tokenizer_core::TokenizerCore;
 /// Compiles a pattern. With `by_function`, `pattern` is the name of a Python function that splits.
 pub(crate) fn compile_splitter(pattern: &str, by_function: bool) -> Result<Splitter, Error> {
     match by_function {
-        false => Splitter::new(pattern),
+        false => Splitter::parse(pattern),
         true => Splitter::recognise_function(pattern)
             .ok_or_else(|| Error::SplitIsPattern { pattern: pattern.to_owned() }),
     }
@@ -43,7 +43,7 @@ pub(crate) fn from_ranks(
     }
     let specials = read_specials(specials)?;
     let build = || {
-        Tokenizer::new(
+        Tokenizer::try_from_vocab(
             Vocab::try_from_tokens(tokens)?,
             compile_splitter(pattern, by_function)?,
             specials,
@@ -69,7 +69,7 @@ pub(crate) fn from_merges(
     let merges: Vec<_> = merges.collect();
     trim_memory(py);
     let build = || {
-        Tokenizer::new(
+        Tokenizer::try_from_vocab(
             Vocab::try_from_merges(&merges)?,
             compile_splitter(pattern, by_function)?,
             specials,
@@ -101,13 +101,13 @@ pub(crate) fn with_specials(
     let specials = read_specials(specials)?;
     let tokenizer = &engine.get().tokenizer;
     let (vocab, splitter) = (tokenizer.vocab().clone(), tokenizer.splitter().clone());
-    TokenizerCore::try_from_result(py, Tokenizer::new(vocab, splitter, specials), notes)
+    TokenizerCore::try_from_result(py, Tokenizer::try_from_vocab(vocab, splitter, specials), notes)
 }
 
 /// Check rules in their text form, and return the equivalent pattern if there is one.
 #[pyfunction]
 pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<String>> {
-    let splitter = py.detach(|| Splitter::new(spelled)).map_err(|error| raise(py, &error))?;
+    let splitter = py.detach(|| Splitter::parse(spelled)).map_err(|error| raise(py, &error))?;
     Ok(splitter.is_plain().then(|| splitter.grammar_pattern().to_owned()))
 }
 

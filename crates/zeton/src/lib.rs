@@ -33,14 +33,14 @@
 //! Train a tokenizer of four merges, encode a word that was not in the corpus, and decode it:
 //!
 //! ```
-//! let splitter = zeton::Splitter::new(zeton::pattern::NANOCHAT)?;
+//! let splitter = zeton::Splitter::parse(zeton::pattern::NANOCHAT)?;
 //! let progress = zeton::Progress::default();
 //! let mut counter = zeton::Counter::new(splitter.clone(), 1, None);
 //! counter.add(&[b"low lower lowest"], 1, &progress)?;
 //! let counts = counter.finish(1, &progress)?;
 //! let learned = zeton::learn::learn(&counts, &zeton::learn::LearnOptions::new(4), &progress)?;
 //! let vocab = zeton::Vocab::try_from_merges(&learned.pairs())?;
-//! let tokenizer = zeton::Tokenizer::new(vocab, splitter, Vec::new())?;
+//! let tokenizer = zeton::Tokenizer::try_from_vocab(vocab, splitter, Vec::new())?;
 //!
 //! let mut ids = Vec::new();
 //! tokenizer.encode(b"slowest", &zeton::AllowedSpecials::none(), &mut ids)?;

@@ -39,7 +39,7 @@ fn trained_vocab(random: &mut Random) -> Vocab {
     let corpus: Vec<Vec<u8>> = (0..20).map(|_| random_text(random, 60)).collect();
     let corpus: Vec<&[u8]> = corpus.iter().map(Vec::as_slice).collect();
     let progress = Progress::default();
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, 1, None);
     counter.add(&corpus, 1, &progress).unwrap();
     let counts = counter.finish(1, &progress).unwrap();
@@ -105,14 +105,14 @@ fn compare_all_paths(seed: u64, time: Duration) -> usize {
     let patterns: Vec<String> = family().into_iter().chain(outside).collect();
     let (start, mut texts) = (Instant::now(), 0);
     while start.elapsed() < time {
-        let splitter = Splitter::new(&patterns[random.below(patterns.len())]).unwrap();
+        let splitter = Splitter::parse(&patterns[random.below(patterns.len())]).unwrap();
         let specials = vec![(9000, "<|end|>".to_owned())];
         let vocab = match random.below(3) {
             0 => trained_vocab(&mut random),
             1 => spelled_vocab(&mut random),
             _ => joined_vocab(&mut random),
         };
-        let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
+        let tokenizer = Tokenizer::try_from_vocab(vocab, splitter, specials).unwrap();
         let (none, all) = (AllowedSpecials::none(), tokenizer.specials().allow_all());
         for _ in 0..40 {
             let size = if random.below(10) == 0 { 2000 } else { 60 };

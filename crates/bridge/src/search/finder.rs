@@ -55,8 +55,11 @@ impl Finder {
                 refuse_text_options(whole_word, ignore_case)?;
                 let ids = ids::read(needle, ID_LIMIT)?;
                 let narrow: Result<Vec<u16>, _> = ids.iter().map(|&id| id.try_into()).collect();
-                let narrow = narrow.ok().map(|ids| Sequence::new(&ids)).transpose();
-                Needle::Ids(Box::new((narrow.map_err(raise)?, Sequence::new(&ids).map_err(raise)?)))
+                let narrow = narrow.ok().map(|ids| Sequence::try_from_elements(&ids)).transpose();
+                Needle::Ids(Box::new((
+                    narrow.map_err(raise)?,
+                    Sequence::try_from_elements(&ids).map_err(raise)?,
+                )))
             }
             _ => {
                 let text = SearchedText::try_from_object(needle, element)?;
@@ -64,7 +67,7 @@ impl Finder {
                     return Err(PyTypeError::new_err("a needle is str, bytes or ids"));
                 };
                 let options = SearchOptions { whole_word, ignore_case };
-                Needle::Bytes(search::Finder::new(bytes, options).map_err(raise)?)
+                Needle::Bytes(search::Finder::try_from_needle(bytes, options).map_err(raise)?)
             }
         };
         Ok(Self { element, needle })

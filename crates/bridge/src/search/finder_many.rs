@@ -73,7 +73,7 @@ impl FinderMany {
                 })
                 .collect();
             let options = SearchOptions { whole_word, ignore_case };
-            let finder = search::FinderMany::new(&bytes, options);
+            let finder = search::FinderMany::try_from_needles(&bytes, options);
             Needles::Bytes(Box::new(finder.map_err(|error| raise(py, &error))?))
         };
         Ok(Self { element, needles })

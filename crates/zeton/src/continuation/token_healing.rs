@@ -139,7 +139,8 @@ mod tests {
 
     fn tokenizer() -> Tokenizer {
         let tokens = ["lo", "low", "lowe", " l", " lo", "  ", "\n\n", "中文", "'s", "wer"];
-        Tokenizer::new(vocab_of(tokens), Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap()
+        Tokenizer::try_from_vocab(vocab_of(tokens), Splitter::parse(NANOCHAT).unwrap(), Vec::new())
+            .unwrap()
     }
 
     #[test]

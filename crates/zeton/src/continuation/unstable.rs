@@ -178,9 +178,9 @@ mod tests {
     use crate::testing::vocab_of;
 
     fn tokenizer(tokens: &[&str]) -> Tokenizer {
-        let splitter = Splitter::new(NANOCHAT).unwrap();
+        let splitter = Splitter::parse(NANOCHAT).unwrap();
         let end = vec![(900, "<|end|>".to_owned())];
-        Tokenizer::new(vocab_of(tokens.iter().copied()), splitter, end).unwrap()
+        Tokenizer::try_from_vocab(vocab_of(tokens.iter().copied()), splitter, end).unwrap()
     }
 
     #[test]

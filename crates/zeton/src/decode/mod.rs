@@ -183,8 +183,8 @@ mod tests {
         let vocab = Vocab::try_from_tokens(bytes.chain(runs).chain(far).collect()).unwrap();
         let names = ["<s>", "<|a_special_of_many_bytes|>", "<first>", "<second>"];
         let specials = [256, 299, 400, 400].into_iter().zip(names.map(str::to_owned));
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        Tokenizer::new(vocab, splitter, specials.collect()).unwrap()
+        let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
+        Tokenizer::try_from_vocab(vocab, splitter, specials.collect()).unwrap()
     }
 
     #[test]

@@ -219,9 +219,10 @@ mod tests {
 
     #[test]
     fn encodes_produced_texts_unless_one_has_no_bytes() {
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+        let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
         let tokenizer =
-            Tokenizer::new(Vocab::try_from_merges(&[]).unwrap(), splitter, vec![]).unwrap();
+            Tokenizer::try_from_vocab(Vocab::try_from_merges(&[]).unwrap(), splitter, vec![])
+                .unwrap();
         let none = AllowedSpecials::none();
         let wide: Vec<u16> = "aé€".encode_utf16().collect();
         let mut texts: Vec<Ucs2Text> = (0..30_000).map(|_| Ucs2Text(&wide)).collect();

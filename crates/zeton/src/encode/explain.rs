@@ -116,8 +116,8 @@ mod tests {
 
     fn tokenizer() -> Tokenizer {
         let vocab = vocab_of(["lo", "low", "er", "st", "rst", "  ", "中", "whole", "ab", "abab"]);
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        Tokenizer::new(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()
+        let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
+        Tokenizer::try_from_vocab(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// If the specials do not fit the vocabulary, for example if one has the id of a token.
-    pub fn new(
+    pub fn try_from_vocab(
         vocab: Vocab,
         splitter: Splitter,
         specials: Vec<(Id, String)>,

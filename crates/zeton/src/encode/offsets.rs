@@ -64,8 +64,9 @@ mod tests {
 
     #[test]
     fn tokens_that_split_a_character_share_it() {
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        let tokenizer = Tokenizer::new(vocab_of(["é", "ab"]), splitter, Vec::new()).unwrap();
+        let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
+        let tokenizer =
+            Tokenizer::try_from_vocab(vocab_of(["é", "ab"]), splitter, Vec::new()).unwrap();
         let text = "abé中a".as_bytes();
         let mut ids = Vec::new();
         tokenizer.encode(text, &AllowedSpecials::none(), &mut ids).unwrap();

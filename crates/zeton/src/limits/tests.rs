@@ -20,7 +20,7 @@ fn random_tokenizer(random: &mut Random) -> Tokenizer {
     };
     let specials = [(5000, "<|a"), (5001, "<|a|>"), (5002, "ab")];
     let specials = specials.map(|(id, name): (Id, &str)| (id, name.to_owned()));
-    Tokenizer::new(vocab, Splitter::new(pattern).unwrap(), specials.to_vec()).unwrap()
+    Tokenizer::try_from_vocab(vocab, Splitter::parse(pattern).unwrap(), specials.to_vec()).unwrap()
 }
 
 const BORDERS: [Border; 7] = [
@@ -93,7 +93,7 @@ fn the_longest_that_fits_is_found() {
 
 #[test]
 fn each_unit_has_borders_of_its_own() {
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let found = |border: Border| border.find_in(&splitter, b"a-b c.\n\nd", 0..10).unwrap();
     assert_eq!(found(Border::Word), (0..10).collect::<Vec<_>>());
     assert_eq!(found(Border::Sentence), [0, 7, 8, 9]);
@@ -132,7 +132,8 @@ fn chunks_fit_and_joined_are_the_text() {
 fn a_long_run_takes_bounded_work() {
     let tokens = ["aa", "aaaa", "aaaaaaaa", "\n\n"];
     let vocab = crate::testing::vocab_of(tokens);
-    let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
+    let tokenizer =
+        Tokenizer::try_from_vocab(vocab, Splitter::parse(NANOCHAT).unwrap(), Vec::new()).unwrap();
     let allowed = AllowedSpecials::none();
     let border = Border::Character;
     for ids_max in [8, 1000, 100_000] {
@@ -149,7 +150,8 @@ fn a_long_run_takes_bounded_work() {
 #[test]
 fn a_character_of_too_many_ids_is_refused() {
     let vocab = crate::testing::vocab_of([]);
-    let tokenizer = Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
+    let tokenizer =
+        Tokenizer::try_from_vocab(vocab, Splitter::parse(NANOCHAT).unwrap(), Vec::new()).unwrap();
     let allowed = AllowedSpecials::none();
     let fit =
         Fit { tokenizer: &tokenizer, allowed: &allowed, ids_max: 2, border: Border::Sentence };

@@ -213,7 +213,8 @@ mod tests {
     fn merges_may_cross_both_ends() {
         let vocab = vocab_of(["ow", "low", "er", " l", "we", " low"]);
         let tokenizer =
-            Tokenizer::new(vocab, Splitter::new(NANOCHAT).unwrap(), Vec::new()).unwrap();
+            Tokenizer::try_from_vocab(vocab, Splitter::parse(NANOCHAT).unwrap(), Vec::new())
+                .unwrap();
         let spelled = |parts: &[Vec<Id>]| -> Vec<Vec<u8>> {
             parts.iter().map(|ids| tokenizer.decode(ids).unwrap()).collect()
         };

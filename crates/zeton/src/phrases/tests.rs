@@ -34,7 +34,7 @@ pub(crate) fn tokenizers(random: &mut Random) -> Vec<Tokenizer> {
     let all = published.values().map(String::as_str).chain(OUTSIDE);
     let all = all.chain([r"(\w)\1*|\W", r"(?s).+", r"(?s:.)"]);
     all.map(|pattern| {
-        let splitter = Splitter::new(pattern).unwrap();
+        let splitter = Splitter::parse(pattern).unwrap();
         let text: Vec<u8> = (0..300).flat_map(|_| random.odd_text(3)).collect();
         let vocab = if random.below(4) == 0 {
             let tokens: std::collections::BTreeSet<String> = (0..60)
@@ -51,7 +51,7 @@ pub(crate) fn tokenizers(random: &mut Random) -> Vec<Tokenizer> {
             let learned = learn::learn(&counts, &options, &progress).unwrap();
             Vocab::try_from_merges(&learned.pairs()).unwrap()
         };
-        Tokenizer::new(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()
+        Tokenizer::try_from_vocab(vocab, splitter, vec![(9000, "<|end|>".to_owned())]).unwrap()
     })
     .collect()
 }
@@ -129,8 +129,8 @@ fn ids_may_be_far_apart() {
     let bytes = (0..=u8::MAX).map(|byte| (Id::from(byte), vec![byte]));
     let far = (1 << 30) + Id::from(b'x');
     let vocab = Vocab::try_from_tokens(bytes.chain([(far, b"ab".to_vec())]).collect()).unwrap();
-    let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-    let tokenizer = Tokenizer::new(vocab, splitter, Vec::new()).unwrap();
+    let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
+    let tokenizer = Tokenizer::try_from_vocab(vocab, splitter, Vec::new()).unwrap();
     let compiled = tokenizer.compile_phrases(vec![b"b".to_vec()], &[]).unwrap();
     let mut found = Vec::new();
     let ids = [far, Id::from(b'x'), (1 << 29) + Id::from(b'x')];
@@ -140,7 +140,7 @@ fn ids_may_be_far_apart() {
 
 #[test]
 fn an_empty_phrase_is_refused() {
-    let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-    let tokenizer = Tokenizer::new(vocab_of([]), splitter, Vec::new()).unwrap();
+    let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
+    let tokenizer = Tokenizer::try_from_vocab(vocab_of([]), splitter, Vec::new()).unwrap();
     assert_eq!(tokenizer.compile_phrases(vec![Vec::new()], &[]).unwrap_err(), Error::EmptyNeedle);
 }

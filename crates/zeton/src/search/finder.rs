@@ -28,7 +28,7 @@ use crate::sys::unicode::{is_word_after, is_word_before};
 /// ```
 /// use zeton::search::{Finder, SearchOptions};
 /// let options = SearchOptions { whole_word: true, ignore_case: false };
-/// let finder = Finder::new(b"cat", options)?;
+/// let finder = Finder::try_from_needle(b"cat", options)?;
 /// assert_eq!(finder.find(b"concat cat", 0), Some(7..10));
 /// # Ok::<(), zeton::Error>(())
 /// ```
@@ -59,7 +59,7 @@ impl Finder {
     /// # Errors
     ///
     /// If the needle is empty or too long, or is case-insensitive and not UTF-8.
-    pub fn new(needle: &[u8], options: SearchOptions) -> Result<Self, Error> {
+    pub fn try_from_needle(needle: &[u8], options: SearchOptions) -> Result<Self, Error> {
         check_needle(needle)?;
         let kind = if options.ignore_case {
             let text = std::str::from_utf8(needle).map_err(|_| Error::NeedleNotUtf8)?;
@@ -324,7 +324,7 @@ impl<const REVERSE: bool> Iterator for Matches<'_, REVERSE> {
 ///
 /// ```
 /// use zeton::search::Sequence;
-/// let phrase = Sequence::new(&[7_u16, 8])?;
+/// let phrase = Sequence::try_from_elements(&[7_u16, 8])?;
 /// assert_eq!(phrase.matches(&[8, 7, 8, 7, 8], true).collect::<Vec<_>>(), [1, 3]);
 /// # Ok::<(), zeton::Error>(())
 /// ```
@@ -337,7 +337,7 @@ impl<E: Element> Sequence<E> {
     /// # Errors
     ///
     /// If it is empty or too long.
-    pub fn new(elements: &[E]) -> Result<Self, Error> {
+    pub fn try_from_elements(elements: &[E]) -> Result<Self, Error> {
         check_needle(elements)?;
         Ok(Self(Needle::new(elements)))
     }

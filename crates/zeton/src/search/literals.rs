@@ -23,14 +23,17 @@ impl Literals {
     /// # Errors
     ///
     /// If a literal is empty or too long, or there are too many.
-    pub(crate) fn new<L: AsRef<[u8]>>(literals: &[L], whole_word: bool) -> Result<Self, Error> {
+    pub(crate) fn try_from_literals<L: AsRef<[u8]>>(
+        literals: &[L],
+        whole_word: bool,
+    ) -> Result<Self, Error> {
         let options = SearchOptions { whole_word, ..SearchOptions::default() };
         match literals {
             [literal] => {
                 let literal = literal.as_ref();
-                Finder::new(literal, options).map(|one| Self::One(one, literal.len()))
+                Finder::try_from_needle(literal, options).map(|one| Self::One(one, literal.len()))
             }
-            _ => FinderMany::new(literals, options).map(Self::Many),
+            _ => FinderMany::try_from_needles(literals, options).map(Self::Many),
         }
     }
 

@@ -48,7 +48,7 @@ pub struct NeedleMatch {
 ///
 /// ```
 /// use zeton::search::{FinderMany, NeedleMatch, SearchOptions};
-/// let many = FinderMany::new(&["New", "New York"], SearchOptions::default())?;
+/// let many = FinderMany::try_from_needles(&["New", "New York"], SearchOptions::default())?;
 /// assert_eq!(many.find(b"in New York", 0), Some(NeedleMatch { range: 3..11, needle: 1 }));
 /// # Ok::<(), zeton::Error>(())
 /// ```
@@ -102,7 +102,10 @@ impl FinderMany {
     ///
     /// If a needle is empty or too long, or is case-insensitive and not UTF-8, or if there are too
     /// many.
-    pub fn new<N: AsRef<[u8]>>(needles: &[N], options: SearchOptions) -> Result<Self, Error> {
+    pub fn try_from_needles<N: AsRef<[u8]>>(
+        needles: &[N],
+        options: SearchOptions,
+    ) -> Result<Self, Error> {
         let filter = if options.whole_word { MatchFilter::WholeWords } else { MatchFilter::All };
         let needles = needles.iter().map(AsRef::as_ref);
         Self::with_filter(needles, filter, options.ignore_case)

@@ -74,7 +74,7 @@ fn one_needle_is_found_where_a_regex_finds_it() {
         let text = some_text(&mut random, parts, 200);
         let needle = some_needle(&mut random, parts, 4);
         for options in all_options() {
-            let finder = Finder::new(needle.as_bytes(), options).unwrap();
+            let finder = Finder::try_from_needle(needle.as_bytes(), options).unwrap();
             let all = all_by_regex(&regex_of(&needle, options), &text);
             let bytes = text.as_bytes();
             let found: Vec<_> = finder.matches(bytes, 0..bytes.len(), true).collect();
@@ -98,7 +98,7 @@ fn one_needle_is_found_where_a_regex_finds_it() {
 fn long_texts_are_folded_stretch_by_stretch() {
     let options = SearchOptions { ignore_case: true, whole_word: false };
     for needle in ["éks", "ks", "sss", "\u{212A}\u{212A}k"] {
-        let finder = Finder::new(needle.as_bytes(), options).unwrap();
+        let finder = Finder::try_from_needle(needle.as_bytes(), options).unwrap();
         let mut text = String::new();
         let mut random = Random(2);
         while text.len() < 300_000 {
@@ -120,7 +120,7 @@ fn long_texts_are_folded_stretch_by_stretch() {
         back.reverse();
         assert!(back.windows(2).all(|two| two[0].end <= two[1].start));
         assert_eq!(back.last(), all.last());
-        let many = FinderMany::new(&[needle], options).unwrap();
+        let many = FinderMany::try_from_needles(&[needle], options).unwrap();
         let found: Vec<_> = many.matches(bytes, 0..bytes.len()).map(|found| found.range).collect();
         assert_eq!(found, without_overlaps(&all));
         let mut found = Vec::new();
@@ -138,7 +138,7 @@ fn many_needles_are_found_leftmost_longest_first_listed() {
         let count = random.below(8);
         let needles: Vec<String> = (0..count).map(|_| some_needle(&mut random, parts, 4)).collect();
         for options in all_options() {
-            let many = FinderMany::new(&needles, options).unwrap();
+            let many = FinderMany::try_from_needles(&needles, options).unwrap();
             let mut all = Vec::new();
             for (number, needle) in needles.iter().enumerate() {
                 let ranges = all_by_regex(&regex_of(needle, options), &text);
@@ -183,13 +183,14 @@ fn refuses_needles_that_cannot_be_found() {
     let fold = SearchOptions { ignore_case: true, whole_word: false };
     let plain = SearchOptions::default();
     let long = vec![b'a'; super::NEEDLE_BYTES_MAX + 1];
-    let refusal =
-        |needles: &[&[u8]], options| FinderMany::new(needles, options).unwrap_err().to_string();
+    let refusal = |needles: &[&[u8]], options| {
+        FinderMany::try_from_needles(needles, options).unwrap_err().to_string()
+    };
     let empty = "a needle is empty; give at least one character, byte or id";
-    assert_eq!(Finder::new(b"", plain).unwrap_err().to_string(), empty);
+    assert_eq!(Finder::try_from_needle(b"", plain).unwrap_err().to_string(), empty);
     assert_eq!(refusal(&[b"a", b""], plain), empty);
     let broken = "a needle is not UTF-8, so it has no case; leave out ignore_case";
-    assert_eq!(Finder::new(b"\xFF", fold).unwrap_err().to_string(), broken);
+    assert_eq!(Finder::try_from_needle(b"\xFF", fold).unwrap_err().to_string(), broken);
     assert_eq!(refusal(&[b"\xFF"], fold), broken);
     assert_eq!(
         refusal(&[&long], plain),

@@ -30,7 +30,7 @@ pub(super) struct Regex {
 }
 
 impl Regex {
-    /// Compiles a pattern and splits the probe texts with it. `Splitter::new` calls it for a
+    /// Compiles a pattern and splits the probe texts with it. `Splitter::parse` calls it for a
     /// pattern that is no DFA.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ impl EnginePath {
     ///
     /// ```
     /// use zeton::Splitter;
-    /// let why = |pattern| Splitter::new(pattern).map(|splitter| splitter.engine_path().why());
+    /// let why = |pattern| Splitter::parse(pattern).map(|splitter| splitter.engine_path().why());
     /// assert_eq!(
     ///     why(r"\w+|\W")?,
     ///     r"outside the family, at `\w+|\W`; it looks at most one character ahead"

@@ -29,7 +29,7 @@ impl Splitter {
 }
 
 /// Refuses the spelling of a function, because the caller did not pass the function itself.
-/// `Splitter::new` calls it first.
+/// `Splitter::parse` calls it first.
 pub(super) fn refuse(pattern: &str) -> Result<(), Error> {
     match parse_name(pattern) {
         Some(name) => Err(Error::SplitNotGiven { name: name.to_owned() }),
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_function_must_be_given_again() {
         assert_eq!(
-            Splitter::new(SPELLED).unwrap_err().to_string(),
+            Splitter::parse(SPELLED).unwrap_err().to_string(),
             "this tokenizer was saved without its split, the Python function words.split; \
              give it again: zeton.load(path, split=words.split)"
         );

@@ -119,7 +119,7 @@ mod tests {
 
     fn split_named(pattern: &str, text: &str) -> String {
         let mut named = Vec::new();
-        let splitter = Splitter::new(pattern).unwrap();
+        let splitter = Splitter::parse(pattern).unwrap();
         let take = |piece: &[u8], rule: &str| {
             named.push(format!("{}={rule}", String::from_utf8_lossy(piece)));
         };

@@ -198,7 +198,7 @@ mod tests {
     use crate::testing::{OUTSIDE, PARTS, Random};
 
     fn inner_cuts(pattern: &str, part: &str) -> Vec<usize> {
-        let cuts = Splitter::new(pattern).unwrap().possible_cuts(part.as_bytes());
+        let cuts = Splitter::parse(pattern).unwrap().possible_cuts(part.as_bytes());
         (1..part.len()).filter(|&at| cuts[at]).collect()
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let mut random = Random(37);
         let family = crate::testing::family();
         for pattern in family.iter().map(String::as_str).chain(OUTSIDE).chain([r"(\w)\1*|\W"]) {
-            let splitter = Splitter::new(pattern).unwrap();
+            let splitter = Splitter::parse(pattern).unwrap();
             for _ in 0..300 {
                 let mut text = |count: usize| -> Vec<u8> {
                     let mut part = || match random.below(8) {

@@ -244,13 +244,13 @@ mod tests {
 
     #[test]
     fn cuts_are_those_of_the_example_of_the_module_header() {
-        let splitter = Splitter::new(r"\w+|\W").unwrap();
+        let splitter = Splitter::parse(r"\w+|\W").unwrap();
         assert_eq!(splitter.parts(b"the cat", 1), [&b"the"[..], b" ", b"cat"]);
     }
 
     #[test]
     fn a_pattern_of_bounded_pieces_has_a_bound() {
-        let bound = |pattern| Splitter::new(pattern).unwrap().pending_bytes_max();
+        let bound = |pattern| Splitter::parse(pattern).unwrap().pending_bytes_max();
         assert_eq!(bound(r"(?s:.)"), Ok(4));
         assert_eq!(
             bound(crate::pattern::NANOCHAT),

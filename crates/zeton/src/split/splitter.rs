@@ -1,6 +1,6 @@
 //! A compiled pattern: the engine that runs it, the rules around it, and the calls that split.
 //!
-//! For example, `Splitter::new` recognises cl100k's pattern as one of the family, compiles it to a
+//! For example, `Splitter::parse` recognises cl100k's pattern as one of the family, compiles it to a
 //! transducer of 20 states and 12 classes, and reads from its grammar a [`MaskAlgebra`], which
 //! splits 64 bytes at a time. `\w+|\W` is no such pattern; it becomes a DFA. `(\w)\1|(?s:.)` refers
 //! back to a group, so it runs by backtracking.
@@ -26,7 +26,7 @@ use crate::sys::simd_level::SimdLevel;
 /// backtracking engine. All give the pieces of the pattern itself, from left to right.
 ///
 /// ```
-/// let splitter = zeton::Splitter::new(zeton::pattern::NANOCHAT)?;
+/// let splitter = zeton::Splitter::parse(zeton::pattern::NANOCHAT)?;
 /// let mut pieces = Vec::new();
 /// splitter.split(b"It's 42!", |piece| pieces.push(piece))?;
 /// assert_eq!(pieces, [&b"It"[..], b"'s", b" ", b"42", b"!"]);
@@ -80,7 +80,7 @@ impl Splitter {
     ///
     /// If the pattern is too long, does not compile or drops text, if the rules are not valid, or
     /// if the text stands for a function.
-    pub fn new(pattern: &str) -> Result<Self, Error> {
+    pub fn parse(pattern: &str) -> Result<Self, Error> {
         external::refuse(pattern)?;
         let Some(rules) = Rules::recognise(pattern) else {
             let engine = SplitEngine::try_from_pattern(pattern)?;

@@ -24,7 +24,7 @@ fn backtracking_splitter(pattern: &str) -> Splitter {
 fn the_scanner_agrees_with_the_regex_engine() {
     let mut scanned = 0;
     for pattern in family() {
-        let splitter = Splitter::new(&pattern).unwrap();
+        let splitter = Splitter::parse(&pattern).unwrap();
         if splitter.grammar().is_none() {
             continue;
         }
@@ -46,7 +46,7 @@ fn the_scanner_agrees_with_the_regex_engine() {
 fn the_scanner_agrees_on_all_short_strings() {
     for (name, pattern) in patterns() {
         let (splitter, oracle) =
-            (Splitter::new(&pattern).unwrap(), backtracking_splitter(&pattern));
+            (Splitter::parse(&pattern).unwrap(), backtracking_splitter(&pattern));
         let alphabet = ["a", "A", "中", "\u{301}", "1", " ", "\t", "\n", "'", "s", "l", "/", "!"];
         let mut text = String::new();
         for number in 0..13_usize.pow(4) {
@@ -70,7 +70,7 @@ fn bytes_that_are_not_utf8_are_signs_in_both_engines() {
     let mut random = Random(11);
     for pattern in patterns().into_values() {
         let (splitter, oracle) =
-            (Splitter::new(&pattern).unwrap(), backtracking_splitter(&pattern));
+            (Splitter::parse(&pattern).unwrap(), backtracking_splitter(&pattern));
         for _ in 0..5000 {
             let text: Vec<u8> = (0..random.below(12)).map(|_| bytes[random.below(14)]).collect();
             let found = pieces(&splitter, &text);
@@ -84,7 +84,7 @@ fn bytes_that_are_not_utf8_are_signs_in_both_engines() {
 fn parts_split_as_the_whole() {
     let mut random = Random(13);
     for pattern in family() {
-        let splitter = Splitter::new(&pattern).unwrap();
+        let splitter = Splitter::parse(&pattern).unwrap();
         for _ in 0..300 {
             let text: String = (0..200).map(|_| ALPHABET[random.below(30)]).collect();
             let parts = splitter.parts(text.as_bytes(), 1 + random.below(20));
@@ -96,7 +96,7 @@ fn parts_split_as_the_whole() {
 
 #[test]
 fn what_was_looked_at_for_a_cut_is_not_looked_at_again() {
-    let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
+    let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
     // The only safe cut is behind the blank, at any offset within a block.
     for length in [1, 7, 8, 9, 63, 64, 65] {
         for letter in ["a", "é", "中", "😀"] {
@@ -120,7 +120,7 @@ fn what_was_looked_at_for_a_cut_is_not_looked_at_again() {
 #[test]
 fn patterns_outside_the_family_stop_where_they_are_told_to() {
     for pattern in [r"\w+|\W", r"(\w)\1*|\W"] {
-        let splitter = Splitter::new(pattern).unwrap();
+        let splitter = Splitter::parse(pattern).unwrap();
         assert!(splitter.grammar().is_none());
         let mut found = 0;
         let split = splitter.split(b"ab ".repeat(10_000).as_slice(), |_| {
@@ -133,7 +133,7 @@ fn patterns_outside_the_family_stop_where_they_are_told_to() {
 
 #[test]
 fn refuses_a_pattern_that_drops_text() {
-    let message = |pattern| Splitter::new(pattern).unwrap_err().to_string();
+    let message = |pattern| Splitter::parse(pattern).unwrap_err().to_string();
     assert_eq!(
         message(r"\p{L}+|\p{N}+"),
         r#"pattern "\\p{L}+|\\p{N}+" drops part of " "; a pattern must cover all text"#

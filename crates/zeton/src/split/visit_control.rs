@@ -6,7 +6,7 @@
 /// `ControlFlow` would make every such visitor spell out `ControlFlow::Continue(())`.
 ///
 /// ```
-/// let splitter = zeton::Splitter::new(r"\w+|\W")?;
+/// let splitter = zeton::Splitter::parse(r"\w+|\W")?;
 /// let mut pieces = Vec::new();
 /// splitter.split(b"one two three", |piece| {
 ///     pieces.push(piece);

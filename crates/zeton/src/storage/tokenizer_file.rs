@@ -118,7 +118,7 @@ pub fn write(tokenizer: &Tokenizer, notes: &Notes) -> Result<Vec<u8>, Error> {
 ///
 /// If the bytes are not a whole, undamaged and valid file of a known version.
 pub fn read(bytes: &[u8]) -> Result<(Tokenizer, Notes), Error> {
-    read_with(bytes, Splitter::new)
+    read_with(bytes, Splitter::parse)
 }
 
 /// Parses a file whose split is a Python function, which the caller supplies. The tokenizer knows
@@ -197,7 +197,7 @@ pub fn read_with_image(
         .and_then(|mut sections| BpeModel::try_from_image(&mut sections));
     let (Some(rest), Some(model)) = (content, model) else { return Ok(None) };
     let mut reader = FieldReader { rest };
-    let splitter = Splitter::new(reader.read_text()?)?;
+    let splitter = Splitter::parse(reader.read_text()?)?;
     reader.skip_tokens(model.vocab())?;
     reader.finish(model, splitter).map(Some)
 }
@@ -336,8 +336,9 @@ mod tests {
 
     fn sample_of(pattern: &str) -> Vec<u8> {
         let specials = vec![(300, "<|bos|>".to_owned()), (400, "<|eos|>".to_owned())];
-        let splitter = Splitter::new(pattern).unwrap();
-        let tokenizer = Tokenizer::new(vocab_of(["ab", "abc"]), splitter, specials).unwrap();
+        let splitter = Splitter::parse(pattern).unwrap();
+        let tokenizer =
+            Tokenizer::try_from_vocab(vocab_of(["ab", "abc"]), splitter, specials).unwrap();
         write(&tokenizer, &Notes::from([("made by".to_owned(), "a test".to_owned())])).unwrap()
     }
 

@@ -175,8 +175,8 @@ mod tests {
         let vocab = || vocab_of(["lo", "low", " l", "  ", "\n\n", "ing", "中文"]);
         for pattern in family().into_iter().take(3).chain([OUTSIDE[0].to_owned()]) {
             let specials = vec![(901, "<|a|>".to_owned())];
-            let splitter = Splitter::new(&pattern).unwrap();
-            let tokenizer = Tokenizer::new(vocab(), splitter, specials).unwrap();
+            let splitter = Splitter::parse(&pattern).unwrap();
+            let tokenizer = Tokenizer::try_from_vocab(vocab(), splitter, specials).unwrap();
             for (allowed, units) in [
                 (AllowedSpecials::none(), UNITS_AT_ONCE - 1),
                 (tokenizer.specials().allow_all(), UNITS_AT_ONCE),
@@ -207,8 +207,8 @@ mod tests {
             let specials = [(900, "<|a"), (901, "<|a|>"), (902, "ab"), (903, "中")];
             let specials = specials.map(|(id, name)| (id, name.to_owned())).to_vec();
             let vocab = vocab_of(["lo", "low", " l", "  ", "\n\n", "ing"]);
-            let splitter = Splitter::new(&pattern).unwrap();
-            let tokenizer = Tokenizer::new(vocab, splitter, specials).unwrap();
+            let splitter = Splitter::parse(&pattern).unwrap();
+            let tokenizer = Tokenizer::try_from_vocab(vocab, splitter, specials).unwrap();
             let (none, all) = (AllowedSpecials::none(), tokenizer.specials().allow_all());
             for round in 0..60 {
                 let parts = (0..random.below(40)).map(|_| match random.below(12) {
@@ -237,8 +237,9 @@ mod tests {
 
     #[test]
     fn a_word_is_known_when_the_next_begins() {
-        let splitter = Splitter::new(crate::pattern::NANOCHAT).unwrap();
-        let tokenizer = Tokenizer::new(vocab_of(["lo", "low"]), splitter, Vec::new()).unwrap();
+        let splitter = Splitter::parse(crate::pattern::NANOCHAT).unwrap();
+        let tokenizer =
+            Tokenizer::try_from_vocab(vocab_of(["lo", "low"]), splitter, Vec::new()).unwrap();
         let (mut encoder, mut ids) = (Encoder::new(AllowedSpecials::none()), Vec::new());
         encoder.push(&tokenizer, b"lo", 1, &mut ids).unwrap();
         assert_eq!((&ids[..], encoder.pending()), (&[][..], &b"lo"[..]));

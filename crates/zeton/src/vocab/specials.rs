@@ -220,7 +220,7 @@ impl SpecialNames {
     /// Builds the finder of some specials.
     fn new(entries: Vec<(Id, String)>) -> Self {
         let names: Vec<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
-        let literals = Literals::new(&names, false);
+        let literals = Literals::try_from_literals(&names, false);
         let literals = Arc::new(literals.expect("names are bounded in number and length"));
         let ids = entries.iter().map(|(id, _)| *id).collect();
         let bytes_max = entries.iter().map(|(_, name)| name.len()).max().unwrap_or(0);

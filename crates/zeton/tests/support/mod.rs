@@ -82,7 +82,7 @@ pub fn family() -> Vec<String> {
     let mut all: Vec<String> = published.iter().cloned().chain(changed).collect();
     all.sort();
     all.dedup();
-    all.retain(|pattern| Splitter::new(pattern).is_ok());
+    all.retain(|pattern| Splitter::parse(pattern).is_ok());
     all
 }
 

@@ -367,7 +367,7 @@ mod tests {
     fn long_contractions_are_refused_because_of_their_states() {
         let pattern = patterns()["cl100k"].replace("[sdmt]", "abcdefghijklmnopqrstuvwxyz");
         assert!(Transducer::try_from_grammar(&Grammar::recognise(&pattern).unwrap()).is_none());
-        assert!(crate::Splitter::new(&pattern).unwrap().grammar().is_none());
+        assert!(crate::Splitter::parse(&pattern).unwrap().grammar().is_none());
     }
 
     #[test]

@@ -3,7 +3,7 @@ use crate::testing::{PARTS, Random};
 
 /// Returns the pieces of a text by rules, without the braces and the version.
 fn pieces(rules: &str, text: &str) -> Vec<String> {
-    let splitter = Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
+    let splitter = Splitter::parse(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
     let mut pieces = Vec::new();
     splitter.split(text.as_bytes(), |piece| pieces.push(text_of(piece))).unwrap();
     pieces
@@ -81,7 +81,7 @@ fn runs_are_cut_by_a_lexicon_or_into_groups() {
 #[test]
 fn names_the_path_of_a_contradiction() {
     let message =
-        |rules: &str| Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap_err().to_string();
+        |rules: &str| Splitter::parse(&format!(r#"{{"rules":1{rules}}}"#)).unwrap_err().to_string();
     for (rules, expected) in [
         (r#","keep":["a"],"keep_words":["b","a"]"#, r#"keep_words[1]: "a" is also keep[0]"#),
         (r#","keep":[""]"#, "keep[0]: it is empty"),
@@ -136,7 +136,7 @@ fn knobs_alone_run_as_published_patterns_do() {
                 rules += choice[number % choice.len()];
                 number /= choice.len();
             }
-            let splitter = Splitter::new(&(rules.clone() + "}")).unwrap();
+            let splitter = Splitter::parse(&(rules.clone() + "}")).unwrap();
             assert!(splitter.is_plain() && splitter.has_rules());
             // The letters behind an apostrophe that ends no word would need a third mark.
             let joined =
@@ -170,7 +170,7 @@ const MIXED: [&str; 9] = [
 fn parts_split_as_the_whole_and_joined_they_are_the_text() {
     let mut random = Random(19);
     for rules in MIXED {
-        let splitter = Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
+        let splitter = Splitter::parse(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
         let split = |text: &[u8]| {
             let mut pieces: Vec<Vec<u8>> = Vec::new();
             splitter.split(text, |piece| pieces.push(piece.to_vec())).unwrap();
@@ -200,7 +200,7 @@ fn parts_split_as_the_whole_and_joined_they_are_the_text() {
 #[test]
 fn stops_when_the_callback_declines() {
     for rules in MIXED {
-        let splitter = Splitter::new(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
+        let splitter = Splitter::parse(&format!(r#"{{"rules":1{rules}}}"#)).unwrap();
         let text = "ab word 22-333 <a> 中文ไทย aBc_d ".repeat(100);
         for most in [1, 2, 5, 9] {
             let mut found = 0;

@@ -72,7 +72,8 @@ impl MatchRules {
             return Ok(None);
         }
         let finder = |field, literals: &[String], whole_word| {
-            let some = (!literals.is_empty()).then(|| Literals::new(literals, whole_word));
+            let some =
+                (!literals.is_empty()).then(|| Literals::try_from_literals(literals, whole_word));
             some.transpose().map_err(|error| rules_error(field, error.to_string()))
         };
         let plain: Vec<Hir> = (rules.isolate.iter().enumerate())

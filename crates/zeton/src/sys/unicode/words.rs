@@ -29,7 +29,7 @@ pub(crate) fn is_word(point: u32) -> bool {
     static WORDS: OnceLock<CodePointSet> = OnceLock::new();
     let words = WORDS.get_or_init(|| {
         let mut all = vec![0_u128; CODE_POINTS as usize / 128];
-        for range in parse_class(r"\w").ranges() {
+        for range in class_of_regex(r"\w").ranges() {
             for point in range.start() as usize..=range.end() as usize {
                 all[point / 128] |= 1 << (point % 128);
             }
@@ -95,7 +95,7 @@ pub(crate) fn fold(point: u32) -> u32 {
     }
     static FOLDED: OnceLock<Vec<Option<Box<[u32; 128]>>>> = OnceLock::new();
     let folded = FOLDED.get_or_init(|| {
-        let cased = parse_class(r"[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]");
+        let cased = class_of_regex(r"[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]");
         let mut folded: Vec<Option<Box<[u32; 128]>>> = vec![None; CODE_POINTS as usize / 128];
         for range in cased.ranges() {
             for character in range.start()..=range.end() {
@@ -120,8 +120,8 @@ pub(crate) fn fold(point: u32) -> u32 {
     }
 }
 
-/// Parses a regex class, such as `\w`, into its set of characters.
-fn parse_class(written: &str) -> ClassUnicode {
+/// Returns the set of characters of a regex class, such as `\w`. Callers pass constants.
+fn class_of_regex(written: &str) -> ClassUnicode {
     let parsed = regex_syntax::parse(written).map(regex_syntax::hir::Hir::into_kind);
     match parsed {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn word_characters_agree_with_the_regex_crate() {
-        let class = parse_class(r"\w");
+        let class = class_of_regex(r"\w");
         let holds =
             |c: char| class.ranges().iter().any(|range| range.start() <= c && c <= range.end());
         for character in '\0'..=char::MAX {

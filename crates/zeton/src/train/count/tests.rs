@@ -16,7 +16,7 @@ fn budget(memory_max: usize) -> Option<MemoryBudget> {
 }
 
 fn count(texts: &[&[u8]], threads: usize, batch: usize, memory: Option<usize>) -> Counts {
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, threads, memory.and_then(budget));
     for texts in texts.chunks(batch) {
         counter.add(texts, 1, &Progress::default()).unwrap();
@@ -65,7 +65,7 @@ fn random_text(random: &mut Random, words: usize) -> Vec<u8> {
 
 /// The specification: counts the pieces of each text in a map.
 fn count_by_map(texts: &[&[u8]], weight: u64) -> BTreeMap<Vec<u8>, u64> {
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut pieces = BTreeMap::new();
     for text in texts {
         let count_piece = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_default() += weight;
@@ -106,7 +106,7 @@ fn counts_do_not_depend_on_threads_batches_order_or_memory() {
 fn a_budget_bounds_the_tables() {
     let mut random = Random(5);
     let text = random_text(&mut random, 300_000);
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, 1, budget(1 << 20));
     for part in text.chunks(100_000) {
         counter.add(&[part], 1, &Progress::default()).unwrap();
@@ -121,7 +121,7 @@ fn a_budget_bounds_the_tables() {
 #[test]
 fn weights_multiply_and_counts_go_beyond_32_bits() {
     let progress = Progress::default();
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, 2, None);
     counter.add(&[b"a a b", b"a"], 3_000_000_000, &progress).unwrap();
     counter.add(&[b"a"], 1, &progress).unwrap();
@@ -137,7 +137,7 @@ fn weights_multiply_and_counts_go_beyond_32_bits() {
 #[test]
 fn counts_beyond_64_bits_are_refused() {
     let progress = Progress::default();
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut counter = Counter::new(splitter, 1, None);
     counter.add(&[b"ab"], u64::MAX / 2, &progress).unwrap();
     assert_eq!(counter.add(&[b"ab"], 1, &progress), Err(Error::CountsTooLarge));
@@ -189,7 +189,7 @@ fn a_damaged_length_does_not_exhaust_memory() {
 fn files_of_two_patterns_are_not_merged() {
     let progress = Progress::default();
     let one = count(&[b"a b"], 1, 1, None);
-    let splitter = Splitter::new(r"\w+|\W").unwrap();
+    let splitter = Splitter::parse(r"\w+|\W").unwrap();
     let mut counter = Counter::new(splitter, 1, None);
     counter.add(&[b"a b"], 1, &progress).unwrap();
     let other = counter.finish(1, &progress).unwrap();
@@ -200,7 +200,7 @@ fn files_of_two_patterns_are_not_merged() {
 
 #[test]
 fn a_full_disk_is_reported() {
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let full_disk: TempFileFactory = Box::new(|| Err(io::Error::other("no space")));
     let mut counter =
         Counter::new(splitter, 1, Some(MemoryBudget { memory_max: 1, temp_file: full_disk }));
@@ -228,7 +228,7 @@ fn the_most_common_pieces_come_in_order() {
 #[test]
 fn the_held_out_parts_depend_on_the_texts_alone() {
     let progress = Progress::default();
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     let mut random = Random(9);
     let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 5_000)).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
@@ -270,7 +270,7 @@ fn a_stop_takes_effect_within_a_text_that_cannot_be_cut() {
     progress.stop();
     let text = b"ab ".repeat(1 << 20);
     for pattern in [NANOCHAT, r"\w+|\W", r"(\w)\1*|\W"] {
-        let splitter = Splitter::new(pattern).unwrap();
+        let splitter = Splitter::parse(pattern).unwrap();
         let held_out = hold_out(&splitter, vec![&text], 0.1, &progress);
         assert_eq!(held_out, Err(Error::Stopped), "{pattern}");
         let mut worker = CountWorker::new(usize::MAX);
@@ -286,7 +286,7 @@ fn pieces_that_the_caller_has_split_count_equally() {
     let mut random = Random(11);
     let texts: Vec<Vec<u8>> = (0..20).map(|_| random_text(&mut random, 300)).collect();
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-    let splitter = Splitter::new(NANOCHAT).unwrap();
+    let splitter = Splitter::parse(NANOCHAT).unwrap();
     for memory in [None, Some(1 << 16)] {
         let mut counter = Counter::new(splitter.clone(), 1, memory.and_then(budget));
         for text in &texts {
