@@ -1,49 +1,52 @@
-// Tells whether a piece may be cut before a character: no token bridges it and the character before.
+// A Bloom filter over character borders: reports where a piece may be cut into parts.
 //
-//   two characters  -->  two hashes  -->  table of bits  -->  cut      one character per cycle, latency 5
+//   previous character --+--> hash of points --> bit --+--> NOR --> cut
+//   this character ------+--> hash of bytes  --> bit --+          one character per cycle, latency 5
 //
-// `cuts` and `crosses` in crates/zeton/src/merge/bridges.rs. One bit by hash for the two points (tokens that hold both
-// characters whole), one for the bytes left and right of the border (those that hold one in part): a bit that is set by
-// accident costs a cut, never an id. Stages move with `advance`; what is read stays as long as they do not.
-// Table 3, in words of 32 bits, written while idle.
+// A piece may be cut before a character if no token bridges the border. One hash covers the two code
+// points (tokens that hold both characters whole), one the bytes left and right of the border
+// (tokens that hold one of them in part). For example, at the border in "中文" the hashed values are
+// the points 4E2D, 6587 and the bytes AD, E6. Borders between two ASCII characters are never cut.
+//
+// Invariant: a hash collision costs a cut, never an id, because a set bit only forbids cuts.
+// Specification: `for_each_part` in crates/zeton/src/merge/char_bridges.rs, and `parts` of `Lane` in
+// python/zeton/accel/reference.py. Test: tests/rtl/test_classify.py.
+// Stages move with `advance`. Table 3 holds the bits in words of 32; it is written while idle.
 
 `default_nettype none
 
-module bridges #(
+module bridges
+    import zeton_pkg::*;
+#(
     parameter int BRIDGE_BITS = 16   // The table has 2^BRIDGE_BITS bits; at least 2^6.
 ) (
     input  wire         clk,
     input  wire         rst,
     input  wire         advance,
-    input  wire         used,        // Else nothing is ever cut.
+    input  wire         enable,      // Low: nothing is cut.
 
     // In: all bytes of texts in order, and their ends.
     input  wire         char_valid,
     input  wire         char_is_byte,
     input  wire  [7:0]  char_byte,
-    input  wire         char_first,  // A character begins here,
-    input  wire         char_bad,    // which is a byte that is not UTF-8.
+    input  wire         char_first,  // The byte begins a character,
+    input  wire         char_bad,    // of one byte that is not UTF-8.
     input  wire  [20:0] char_point,
 
     // Out, 5 moves later.
     output logic        cut,
 
-    // Tables: strobes of one cycle. The answer is there 3 cycles after `table_read`, and zero at other times.
-    input  wire         table_write,
-    input  wire         table_read,
-    input  wire  [3:0]  table_select,
-    /* verilator lint_off UNUSEDSIGNAL */  // As wide as the widest table.
-    input  wire  [19:0] table_address,
-    input  wire  [39:0] table_data,
+    // Response latency: 3 cycles.
+    /* verilator lint_off UNUSEDSIGNAL */  // The request is as wide as the widest table.
+    input  wire  table_request_t table_request,
     /* verilator lint_on UNUSEDSIGNAL */
-    output wire  [39:0] table_answer
+    output wire  table_entry_t   table_response
 );
 
-    localparam logic [3:0] BRIDGES = 3;
-    localparam int WORD_BITS = BRIDGE_BITS - 5;
+    localparam int WORD_ADDRESS_BITS = BRIDGE_BITS - 5;
 
-    // The character before, if it is whole and of this text.
-    logic        left_whole;
+    // The previous character; valid if it is whole and of the same text.
+    logic        left_valid;
     logic [20:0] left_point;
     logic [7:0]  left_byte;
 
@@ -51,13 +54,13 @@ module bridges #(
         if (advance && char_valid) begin
             left_byte <= char_byte;
             if (char_first) left_point <= char_point;
-            if (!char_is_byte) left_whole <= 1'b0;
-            else if (char_first) left_whole <= !char_bad;
+            if (!char_is_byte) left_valid <= 1'b0;
+            else if (char_first) left_valid <= !char_bad;
         end
-        if (rst) left_whole <= 1'b0;
+        if (rst) left_valid <= 1'b0;
     end
 
-    // ---- Stage 1: the hashes, or the address of a word that is asked for.
+    // ---- Stage 1: the hashes, or the address of a table access.
 
     wire [41:0]            points = {left_point, char_point};
     wire [15:0]            bytes  = {left_byte, char_byte};
@@ -73,64 +76,65 @@ module bridges #(
         end
     endgenerate
 
-    wire select = table_select == BRIDGES;
+    wire table_selected = table_request.select == TABLE_BRIDGES;
     logic [BRIDGE_BITS-1:0] points_1, bytes_1;
-    logic                   may_1;
+    logic                   is_border_1;
     logic                   write_1, read_1, read_2, read_3;
-    logic [31:0]            word_1;
+    logic [31:0]            write_data_1;
 
     always_ff @(posedge clk) begin
         if (advance) begin
-            points_1 <= select && (table_write || table_read) ? {table_address[WORD_BITS-1:0], 5'd0} : hash_of_points;
-            bytes_1  <= hash_of_bytes;
-            may_1    <= used && char_first && !char_bad && left_whole && (char_byte[7] || left_byte[7]);
+            points_1 <= table_selected && (table_request.write || table_request.read)
+                ? {table_request.address[WORD_ADDRESS_BITS-1:0], 5'd0} : hash_of_points;
+            bytes_1     <= hash_of_bytes;
+            is_border_1 <= enable && char_first && !char_bad && left_valid && (char_byte[7] || left_byte[7]);
         end
-        write_1 <= table_write && select;
-        read_1  <= table_read && select;
-        read_2  <= read_1;
-        read_3  <= read_2;
-        word_1  <= table_data[31:0];
+        write_1      <= table_request.write && table_selected;
+        read_1       <= table_request.read && table_selected;
+        read_2       <= read_1;
+        read_3       <= read_2;
+        write_data_1 <= table_request.data[31:0];
     end
 
-    // ---- Stage 2: the words. While nothing moves, they are read again.
+    // ---- Stage 2: the words. Without `advance`, they are read again.
 
-    logic [BRIDGE_BITS-1:0] points_2, bytes_2;
-    logic                   may_2;
-    wire  [31:0]            points_word_2, bytes_word_2;
-    wire  [WORD_BITS-1:0]   points_address = advance ? points_1[BRIDGE_BITS-1:5] : points_2[BRIDGE_BITS-1:5];
-    wire  [WORD_BITS-1:0]   bytes_address  = advance ? bytes_1[BRIDGE_BITS-1:5] : bytes_2[BRIDGE_BITS-1:5];
+    logic [BRIDGE_BITS-1:0]       points_2, bytes_2;
+    logic                         is_border_2;
+    wire  [31:0]                  points_word_2, bytes_word_2;
+    wire  [WORD_ADDRESS_BITS-1:0] points_address = advance ? points_1[BRIDGE_BITS-1:5] : points_2[BRIDGE_BITS-1:5];
+    wire  [WORD_ADDRESS_BITS-1:0] bytes_address  = advance ? bytes_1[BRIDGE_BITS-1:5] : bytes_2[BRIDGE_BITS-1:5];
 
-    memory_pair #(.WIDTH(32), .DEPTH_LOG(WORD_BITS)) bits (
+    memory_pair #(.WIDTH(32), .DEPTH_LOG(WORD_ADDRESS_BITS)) bits (
         .clk(clk),
-        .write(write_1), .address_0(points_address), .write_data(word_1), .read_data_0(points_word_2),
+        .write(write_1), .address_0(points_address), .write_data(write_data_1), .read_data_0(points_word_2),
         .address_1(bytes_address), .read_data_1(bytes_word_2)
     );
 
-    // ---- Stages 3 to 5: the words in registers, then their bits, then whether both are clear.
+    // ---- Stages 3 to 5: the words in registers, then their bits, then the NOR.
 
     logic [31:0] points_word_3, bytes_word_3;
     logic [4:0]  points_3, bytes_3;
-    logic        may_3, may_4;
+    logic        is_border_3, is_border_4;
     logic        points_bit_4, bytes_bit_4;
 
     always_ff @(posedge clk) begin
         if (advance) begin
             points_2      <= points_1;
             bytes_2       <= bytes_1;
-            may_2         <= may_1;
+            is_border_2   <= is_border_1;
             points_3      <= points_2[4:0];
             bytes_3       <= bytes_2[4:0];
-            may_3         <= may_2;
+            is_border_3   <= is_border_2;
             points_word_3 <= points_word_2;
             bytes_word_3  <= bytes_word_2;
             points_bit_4  <= points_word_3[points_3];
             bytes_bit_4   <= bytes_word_3[bytes_3];
-            may_4         <= may_3;
-            cut           <= may_4 && !points_bit_4 && !bytes_bit_4;
+            is_border_4   <= is_border_3;
+            cut           <= is_border_4 && !points_bit_4 && !bytes_bit_4;
         end
     end
 
-    assign table_answer = read_3 ? {8'd0, points_word_3} : 40'd0;
+    assign table_response = read_3 ? {8'd0, points_word_3} : 40'd0;
 
 endmodule
 

@@ -1,10 +1,15 @@
-// The register bus, AXI4-Lite, as asks of the register block: one access at a time.
+// The AXI4-Lite slave of the register block: turns the five channels into single requests.
 //
-//   pins  -->  taken  -->  ask  -->  registers  -->  heard  -->  pins       one access in some fifteen cycles
+//   pins --> address, data --> request --> registers --> response --> pins
+//                                                          one access in about fifteen cycles
 //
-// Every arrow begins and ends at a register, so that the block may lie anywhere between the pins and those whom its
-// fields are for. Reads and writes that wait take turns. A write is answered when what it tells has had the time
-// to come about and to be seen in STATUS. An address is that of a word: its two lowest bits are ignored.
+// For example, a write of 2 to CONTROL (address 10): aw 10 and w 00000002 with strobes F become one
+// request {write, 10, 00000002, mask FFFFFFFF}, and b follows 10 cycles after it.
+//
+// One access is outstanding at a time. Pending reads and writes alternate. Every arrow begins and
+// ends at a register, because the block may lie far from the pins. The write response waits for
+// SETTLE_CYCLES, so that a write has reached STATUS when the host reads it next. Addresses are those
+// of words: the two lowest bits are ignored. Test: tests/rtl/test_bus.py.
 
 `default_nettype none
 
@@ -32,74 +37,77 @@ module bus (
     output logic [31:0] r_data,
     output logic        r_error,
 
-    // An ask lasts a cycle. Its answer comes in the same one or later, and before the next ask.
-    output logic        ask,
-    output logic        ask_write,
-    output wire  [7:0]  ask_address,
-    output logic [31:0] ask_data,
-    output wire  [31:0] ask_bits,         // Of the word, those that are written.
-    input  wire         answer,
-    input  wire         answer_error,
-    input  wire  [31:0] answer_data
+    // A request lasts a cycle. Its response comes in that cycle or later, before the next request.
+    output logic        request_valid,
+    output logic        request_write,
+    output wire  [7:0]  request_address,
+    output logic [31:0] request_data,
+    output wire  [31:0] request_mask,     // The bits of the word that are written.
+    input  wire         response_valid,
+    input  wire         response_error,
+    input  wire  [31:0] response_data
 );
 
+    // Cycles from a write to its effect in STATUS, with a margin; not measured.
     localparam int SETTLE_CYCLES = 8;
 
-    // Taken at the pins.
+    // The channels' registers at the pins.
     logic        has_address, has_data, has_read;
     logic [5:0]  write_word, read_word;
     logic [31:0] write_data;
     logic [3:0]  write_bytes;
 
-    // Asked for.
-    logic        busy;                    // From the ask until the host has its answer.
-    logic [5:0]  ask_word;
-    logic [3:0]  ask_bytes;
-    logic        heard, heard_error;
-    logic [31:0] heard_data;
-    logic [SETTLE_CYCLES-1:0] settling;   // A one that moves up after a write.
+    // The access under way.
+    logic        busy;                    // From the request until the host takes the response.
+    logic [5:0]  request_word;
+    logic [3:0]  request_bytes;
+    logic        done, done_error;        // The response, a cycle later.
+    logic [31:0] done_data;
+    logic [SETTLE_CYCLES-1:0] settle_shift;   // One-hot; a one moves up after a write.
 
-    // Of a read and a write that wait, it is the turn of that which was not the last.
+    // Alternation: of a pending read and a pending write, the kind other than the last one.
     wire has_write = has_address && has_data;
-    wire read_now  = !busy && has_read && !(has_write && !ask_write);
+    wire read_now  = !busy && has_read && !(has_write && !request_write);
     wire write_now = !busy && has_write && !read_now;
 
-    assign aw_ready    = !has_address;
-    assign w_ready     = !has_data;
-    assign ar_ready    = !has_read;
-    assign ask_address = {ask_word, 2'b00};
-    assign ask_bits    = {{8{ask_bytes[3]}}, {8{ask_bytes[2]}}, {8{ask_bytes[1]}}, {8{ask_bytes[0]}}};
+    assign aw_ready        = !has_address;
+    assign w_ready         = !has_data;
+    assign ar_ready        = !has_read;
+    assign request_address = {request_word, 2'b00};
+    assign request_mask    = {
+        {8{request_bytes[3]}}, {8{request_bytes[2]}}, {8{request_bytes[1]}}, {8{request_bytes[0]}}
+    };
 
     always_ff @(posedge clk) begin
         if (!has_address) write_word <= aw_data[7:2];
         if (!has_data)    {write_data, write_bytes} <= {w_data, w_bytes};
         if (!has_read)    read_word <= ar_data[7:2];
-        // Free again when it is asked for, by a register: those at the pins may be far.
-        has_address <= has_address ? !(ask && ask_write) : aw_valid;
-        has_data    <= has_data ? !(ask && ask_write) : w_valid;
-        has_read    <= has_read ? !(ask && !ask_write) : ar_valid;
+        // The request register frees them, because the pins may be far from the decision.
+        has_address <= has_address ? !(request_valid && request_write) : aw_valid;
+        has_data    <= has_data ? !(request_valid && request_write) : w_valid;
+        has_read    <= has_read ? !(request_valid && !request_write) : ar_valid;
 
-        ask <= read_now || write_now;
+        request_valid <= read_now || write_now;
         if (read_now || write_now) begin
-            busy      <= 1'b1;
-            ask_write <= write_now;
+            busy          <= 1'b1;
+            request_write <= write_now;
         end
         if (!busy) begin
-            ask_word  <= write_now ? write_word : read_word;
-            ask_data  <= write_data;
-            ask_bytes <= write_bytes;
+            request_word  <= write_now ? write_word : read_word;
+            request_data  <= write_data;
+            request_bytes <= write_bytes;
         end
 
-        heard       <= answer;
-        heard_error <= answer_error;
-        heard_data  <= answer_data;
-        settling    <= {settling[SETTLE_CYCLES-2:0], heard && ask_write};
-        if (settling[SETTLE_CYCLES-1]) b_valid <= 1'b1;
-        if (heard) begin
-            r_valid <= !ask_write;
-            b_error <= heard_error;
-            r_error <= heard_error;
-            r_data  <= heard_data;
+        done         <= response_valid;
+        done_error   <= response_error;
+        done_data    <= response_data;
+        settle_shift <= {settle_shift[SETTLE_CYCLES-2:0], done && request_write};
+        if (settle_shift[SETTLE_CYCLES-1]) b_valid <= 1'b1;
+        if (done) begin
+            r_valid <= !request_write;
+            b_error <= done_error;
+            r_error <= done_error;
+            r_data  <= done_data;
         end
         if (b_valid && b_ready || r_valid && r_ready) begin
             b_valid <= 1'b0;
@@ -108,16 +116,16 @@ module bus (
         end
 
         if (rst) begin
-            has_address <= 1'b0;
-            has_data    <= 1'b0;
-            has_read    <= 1'b0;
-            busy        <= 1'b0;
-            ask         <= 1'b0;
-            ask_write   <= 1'b0;
-            heard       <= 1'b0;
-            settling    <= '0;
-            b_valid     <= 1'b0;
-            r_valid     <= 1'b0;
+            has_address   <= 1'b0;
+            has_data      <= 1'b0;
+            has_read      <= 1'b0;
+            busy          <= 1'b0;
+            request_valid <= 1'b0;
+            request_write <= 1'b0;
+            done          <= 1'b0;
+            settle_shift  <= '0;
+            b_valid       <= 1'b0;
+            r_valid       <= 1'b0;
         end
     end
 

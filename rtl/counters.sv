@@ -1,6 +1,9 @@
-// Counts what happens, 64 bits each, and shows a copy of all counts that was taken in one cycle.
+// The performance counters: 64 bits each, and a snapshot of all of them taken in one cycle.
 //
-//   steps  -->  counts  -->  copy      every cycle; a step is in the counts one cycle later
+//   increments  -->  count  -->  snapshot_counts      every cycle, latency 1
+//
+// For example, with STEP_BITS = 2 a counter can grow by 3 in a cycle. The registers show the
+// snapshot, so that the host reads counts of one moment. Test: tests/rtl/test_top.py.
 
 `default_nettype none
 
@@ -11,20 +14,20 @@ module counters #(
     input  wire                           clk,
     input  wire                           rst,
 
-    input  wire  [COUNTERS*STEP_BITS-1:0] steps,
+    input  wire  [COUNTERS*STEP_BITS-1:0] increments,
     input  wire                           snapshot,
-    output logic [COUNTERS*64-1:0]        copy
+    output logic [COUNTERS*64-1:0]        snapshot_counts
 );
 
     generate
         for (genvar c = 0; c < COUNTERS; c++) begin : counter
             logic [63:0] count;
             always_ff @(posedge clk) begin
-                count <= count + 64'(steps[c*STEP_BITS +: STEP_BITS]);
-                if (snapshot) copy[c*64 +: 64] <= count;
+                count <= count + 64'(increments[c*STEP_BITS +: STEP_BITS]);
+                if (snapshot) snapshot_counts[c*64 +: 64] <= count;
                 if (rst) begin
-                    count            <= '0;
-                    copy[c*64 +: 64] <= '0;
+                    count                       <= '0;
+                    snapshot_counts[c*64 +: 64] <= '0;
                 end
             end
         end

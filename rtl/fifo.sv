@@ -1,15 +1,19 @@
-// A queue of 2^DEPTH_LOG words in block RAM: what enters leaves, in order, once.
+// A first-word-fall-through FIFO in block RAM: 2^DEPTH_LOG words leave in the order they entered.
 //
-//   in  -->  memory  -->  fetched (the memory's register)  -->  out register      one word per cycle, latency 3
+//   in  -->  memory  -->  fetched (the memory's register)  -->  out      one word per cycle, latency 3
 //
-// The first word is offered without being asked for. `in_ready` and `out_valid` come from registers, so no path crosses
-// the queue forwards; `out_ready` reaches the memory's read enable and nothing before it.
+// `in_ready` and `out_valid` are registers, so no combinational path crosses the FIFO forwards;
+// `out_ready` reaches the memory's read enable and nothing before it. For example, a word pushed in
+// cycle 0 into an empty FIFO is offered in cycle 3, while `occupancy` is 1 from cycle 1 on.
+//
+// Invariant: order, no loss, no word or room withheld, offers stay until taken.
+// Proof: tests/rtl/formal/fifo.sby, by induction. Test: tests/rtl/test_fifo.py.
 
 `default_nettype none
 
 module fifo #(
     parameter int WIDTH     = 8,
-    parameter int DEPTH_LOG = 4    // At least 1. It holds 2^DEPTH_LOG words, those in registers included.
+    parameter int DEPTH_LOG = 4    // At least 1. The capacity, 2^DEPTH_LOG, includes the registers.
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -22,32 +26,32 @@ module fifo #(
     input  wire                  out_ready,
     output logic [WIDTH-1:0]     out_data,
 
-    output logic [DEPTH_LOG:0]   level       // Words inside.
+    output logic [DEPTH_LOG:0]   occupancy   // Words inside.
 );
 
-    // Pointers have one bit more than an address: equal means that the memory is empty, never that it is full.
+    // Pointers have one bit more than an address: equal means an empty memory, never a full one.
     logic [DEPTH_LOG:0] write_pointer, read_pointer;
     logic               fetched_valid;
     wire  [WIDTH-1:0]   fetched_data;
 
-    // A register takes the next word when it is empty, or when its own is being taken.
-    wire put      = in_valid && in_ready;
-    wire take     = out_valid && out_ready;
+    // A register takes the next word when it is empty, or when its own word leaves.
+    wire push     = in_valid && in_ready;
+    wire pop      = out_valid && out_ready;
     wire out_free = !out_valid || out_ready;
     wire fetch    = write_pointer != read_pointer && (!fetched_valid || out_free);
 
-    wire [DEPTH_LOG:0] level_next = level + (DEPTH_LOG + 1)'(put) - (DEPTH_LOG + 1)'(take);
+    wire [DEPTH_LOG:0] occupancy_next = occupancy + (DEPTH_LOG + 1)'(push) - (DEPTH_LOG + 1)'(pop);
 
     memory #(.WIDTH(WIDTH), .DEPTH_LOG(DEPTH_LOG)) store (
         .clk(clk),
-        .write(put), .write_address(write_pointer[DEPTH_LOG-1:0]), .write_data(in_data),
+        .write(push), .write_address(write_pointer[DEPTH_LOG-1:0]), .write_data(in_data),
         .read(fetch), .read_address(read_pointer[DEPTH_LOG-1:0]), .read_data(fetched_data)
     );
 
     always_ff @(posedge clk) begin
-        level    <= level_next;
-        in_ready <= !level_next[DEPTH_LOG];
-        if (put)   write_pointer <= write_pointer + 1'b1;
+        occupancy <= occupancy_next;
+        in_ready  <= !occupancy_next[DEPTH_LOG];
+        if (push)  write_pointer <= write_pointer + 1'b1;
         if (fetch) read_pointer  <= read_pointer + 1'b1;
         if (fetch)         fetched_valid <= 1'b1;
         else if (out_free) fetched_valid <= 1'b0;
@@ -56,7 +60,7 @@ module fifo #(
             out_data  <= fetched_data;
         end
         if (rst) begin
-            level         <= '0;
+            occupancy     <= '0;
             in_ready      <= 1'b0;
             write_pointer <= '0;
             read_pointer  <= '0;
@@ -66,14 +70,17 @@ module fifo #(
     end
 
 `ifdef FORMAL
-    // Any one word is followed: it leaves as the same one in the count of words, unchanged. So all do.
-    logic                follow;   // Free: the word that enters now is the one.
-    logic                followed;
-    logic [WIDTH-1:0]    word;     // The one,
-    logic [DEPTH_LOG:0]  place;    // how many leave until it has left, itself included; zero before and after,
-    logic [WIDTH-1:0]    found;    // and what is at its place.
+    // One word, chosen freely, leaves in its place and unchanged; so every word does.
+    wire                 past_valid, followed;
+    wire [WIDTH-1:0]     word;
+    wire [DEPTH_LOG:0]   place;
+    logic [WIDTH-1:0]    found;    // The word at that place.
     logic [1:0]          waited;   // Cycles with words inside and none offered.
-    logic                past_valid;
+
+    followed_word #(.WIDTH(WIDTH), .LEVEL_BITS(DEPTH_LOG + 1)) proof (
+        .clk, .rst, .push, .pop, .in_data, .occupancy_next, .past_valid, .followed, .word, .place
+    );
+    stays #(.WIDTH(WIDTH)) offers (.clk, .rst, .valid(out_valid), .ready(out_ready), .data(out_data));
 
     wire [DEPTH_LOG:0]   stored   = write_pointer - read_pointer;
     wire [DEPTH_LOG:0]   fetched  = (DEPTH_LOG + 1)'(fetched_valid) + (DEPTH_LOG + 1)'(out_valid);
@@ -85,39 +92,22 @@ module fifo #(
         else                                      found = store.words[in_store[DEPTH_LOG-1:0]];
     end
 
-    initial past_valid = 1'b0;
-
     always_ff @(posedge clk) begin
-        past_valid <= 1'b1;
-        if (!past_valid) assume (rst);
-
-        if (put && follow && !followed) begin
-            followed <= 1'b1;
-            word     <= in_data;
-            place    <= level_next;
-        end else if (take && place != 0) begin
-            place <= place - 1'b1;
-        end
-        waited <= level != 0 && !out_valid ? waited + 1'b1 : '0;
-        if (rst) begin
-            followed <= 1'b0;
-            place    <= '0;
-            waited   <= '0;
-        end
+        waited <= occupancy != 0 && !out_valid ? waited + 1'b1 : '0;
+        if (rst) waited <= '0;
 
         if (past_valid) begin
-            // Nothing is lost, made up or turned around.
-            if (place == 1 && take) assert (out_data == word);
-            if (place != 0) assert (found == word && place <= level && followed);
-            assert (stored <= level && level == stored + fetched && level <= (DEPTH_LOG + 1)'(2**DEPTH_LOG));
-            // No room is held back, and no word.
-            assert (!in_ready || !level[DEPTH_LOG]);
-            if (!$past(rst)) assert (in_ready || level[DEPTH_LOG]);
+            // Order: no word is lost, made up or overtaken.
+            if (place == 1 && pop) assert (out_data == word);
+            if (place != 0) assert (found == word && place <= occupancy && followed);
+            assert (stored <= occupancy && occupancy == stored + fetched);
+            assert (occupancy <= (DEPTH_LOG + 1)'(2**DEPTH_LOG));
+            // Liveness: neither room nor a word is withheld.
+            assert (!in_ready || !occupancy[DEPTH_LOG]);
+            if (!$past(rst)) assert (in_ready || occupancy[DEPTH_LOG]);
             assert (waited <= 2);
-            // What is offered stays until it is taken.
-            if (!$past(rst) && $past(out_valid && !out_ready)) assert (out_valid && out_data == $past(out_data));
         end
-        cover (past_valid && followed && place == 0 && level[DEPTH_LOG]);
+        cover (past_valid && followed && place == 0 && occupancy[DEPTH_LOG]);
     end
 `endif
 

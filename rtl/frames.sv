@@ -1,182 +1,197 @@
-// Deals a packet of frames to the lanes, and gives each lane its bytes one by one.
+// The frame parser: deals a packet of frames to the lanes, and gives each lane its bytes one by one.
 //
-//   stream of 64-bit words  -->  a queue per lane  -->  items: a byte, a text's end, a mark
+//   64-bit words --> header check --> FIFO per lane --> text_t: bytes, ends of texts, marks
+//                                                        one word in, one byte per lane and cycle;
+//                                                        latency 5
 //
-// Takes a word per cycle, gives a byte per cycle and lane; latency 5. A frame is a header and then its bytes, lowest
-// first: [15:0] bytes, [16] the text ends here, [31:24] lane, [63:56] CHECK, else zero. When a packet has ended, a mark
-// goes into every lane. A header that is none, a packet that ends inside a frame or while a text is open: `bad` is high
-// for a cycle or more, what is left of the packet is dropped, open texts are ended, and the marks go on. So a mark is
-// always between two texts.
+// A frame is a header (`frame_header_t` of zeton_pkg.sv) and then its bytes, lowest first. For
+// example, the packet F7000000_00010004, 00000000_65687420 gives lane 0 the bytes 20 74 68 65, the
+// last one with `last`, and then a mark. A packet's end puts a mark into every lane.
+//
+//   HEADER --> BODY ... --> HEADER ... --> CLOSE --> MARK --> HEADER
+//     |  \---> EMPTY --------^               ^
+//     \------> DROP -------------------------+
+//
+// A bad packet has a wrong header, or ends inside a frame or an open text. Then `bad_frame` is high
+// for a cycle or more, the rest of the packet is dropped, open texts end, and the marks follow.
+//
+// Invariant: a mark is between two texts, and an offer stays until taken. Proof:
+// tests/rtl/formal/frames.sby, by induction. Test: tests/rtl/test_top.py. The host's side: `deal` in
+// python/zeton/accel/words.py.
 
 `default_nettype none
 
-module frames #(
+module frames
+    import zeton_pkg::*;
+#(
     parameter int LANES     = 1,
     parameter int DEPTH_LOG = 9    // Words of 8 bytes that wait for a lane.
 ) (
-    input  wire                clk,
-    input  wire                rst,
-    output wire                idle,
-    output logic               bad,
+    input  wire               clk,
+    input  wire               rst,
+    output wire               idle,
+    output logic              bad_frame,
 
-    input  wire                in_valid,
-    output wire                in_ready,
-    input  wire  [63:0]        in_data,
-    input  wire                in_last,
+    input  wire               in_valid,
+    output wire               in_ready,
+    input  wire  [63:0]       in_data,
+    input  wire               in_last,
 
-    output wire  [LANES-1:0]   text_valid,
-    input  wire  [LANES-1:0]   text_ready,
-    output wire  [LANES*8-1:0] text_byte,
-    output wire  [LANES-1:0]   text_keep,    // There is a byte.
-    output wire  [LANES-1:0]   text_last,    // The text ends, after the byte if there is one.
-    output wire  [LANES-1:0]   text_mark     // A packet has ended; without a byte.
+    output wire  [LANES-1:0]  text_valid,
+    input  wire  [LANES-1:0]  text_ready,
+    output wire text_t [LANES-1:0] text_data
 );
 
-    localparam logic [7:0] CHECK = 8'hF7;
-
-    localparam logic [2:0] HEADER = 0, BODY = 1, EMPTY = 2, DROP = 3, CLOSE = 4, MARK = 5;
-    logic [2:0]       state;
-    logic [LANES-1:0] lane;         // Of this frame, one bit for each lane.
-    logic [15:0]      left;         // Bytes of this frame that are to come.
-    logic             text_ends;    // With this frame.
+    frame_state_t     state;
+    logic [LANES-1:0] lane;        // Of this frame, one-hot.
+    logic [15:0]      bytes_left;  // Bytes of this frame to come.
+    logic             text_ends;   // With this frame.
     logic             packet_ended;
-    logic [LANES-1:0] open;         // Lanes that are inside a text.
-    logic [LANES-1:0] unmarked;     // Lanes that wait for their mark.
+    logic [LANES-1:0] open_lanes;    // Lanes inside a text.
+    logic [LANES-1:0] mark_pending;  // Lanes without their mark.
 
-    // Whether a word would do as a header is known when it is here.
-    localparam logic [15:0] KNOWN = 16'((1 << LANES) - 1);  // A bit for each lane that there is.
-    wire        in_fits  = in_data[63:56] == CHECK && in_data[55:28] == '0 && in_data[23:17] == '0 && KNOWN[in_data[27:24]];
-    wire        in_empty = in_data[15:0] == '0;
-    wire        word_valid, word_last, word_fits, word_empty;
+    wire        word_valid, word_last, word_is_header, word_is_empty;
     wire [63:0] word_data;
+
+    // The header check, before the skid: a bit for each lane that exists.
+    localparam logic [15:0] LANE_EXISTS = 16'((1 << LANES) - 1);
+    /* verilator lint_off UNUSEDSIGNAL */  // The check and the state machine use a part each.
+    wire frame_header_t in_header = in_data;
+    wire frame_header_t header    = word_data;
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire in_is_header = in_header.check == FRAME_CHECK && in_header.zeros_high == '0
+        && in_header.zeros_low == '0 && LANE_EXISTS[in_header.lane];
+    wire in_is_empty  = in_header.length == '0;
+
     logic       word_ready;
 
-    skid #(.WIDTH(67)) words (
+    skid #(.WIDTH(67)) word_skid (
         .clk, .rst,
-        .in_valid, .in_ready, .in_data({in_fits, in_empty, in_last, in_data}),
-        .out_valid(word_valid), .out_ready(word_ready), .out_data({word_fits, word_empty, word_last, word_data})
+        .in_valid, .in_ready, .in_data({in_is_header, in_is_empty, in_last, in_data}),
+        .out_valid(word_valid), .out_ready(word_ready), .out_data({word_is_header, word_is_empty, word_last, word_data})
     );
 
-    wire [LANES-1:0] room;
-    wire             lane_room = |(room & lane);
-    wire             take      = word_valid && word_ready;
-    logic            body_ends;     // Of this frame no more than eight bytes are to come.
+    wire [LANES-1:0] fifo_ready;
+    wire             lane_ready = |(fifo_ready & lane);
+    wire             word_pop   = word_valid && word_ready;
+    logic            body_ends;  // Eight bytes of this frame to come, or fewer.
 
     always_comb begin
         case (state)
-            HEADER, DROP: word_ready = 1'b1;
-            BODY:         word_ready = lane_room;
-            default:      word_ready = 1'b0;
+            FRAME_HEADER, FRAME_DROP: word_ready = 1'b1;
+            FRAME_BODY:               word_ready = lane_ready;
+            default:                  word_ready = 1'b0;
         endcase
     end
 
-    // What enters the queues. An end without a byte has a count of 0, and so has a mark.
-    logic [LANES-1:0] put;
-    logic [3:0]       put_count;
-    logic             put_last;
-    wire              put_mark = state == MARK;
+    // The input of the FIFOs. An end without a byte has a count of 0, and so has a mark.
+    logic [LANES-1:0] push;
+    logic [3:0]       push_count;
+    logic             push_last;
+    wire              push_mark = state == FRAME_MARK;
 
     always_comb begin
-        put       = '0;
-        put_count = '0;
-        put_last  = 1'b0;
+        push       = '0;
+        push_count = '0;
+        push_last  = 1'b0;
         case (state)
-            BODY: begin
-                put       = word_valid ? room & lane : '0;
-                put_count = body_ends ? left[3:0] : 4'd8;
-                put_last  = body_ends && text_ends;
+            FRAME_BODY: begin
+                push       = word_valid ? fifo_ready & lane : '0;
+                push_count = body_ends ? bytes_left[3:0] : 4'd8;
+                push_last  = body_ends && text_ends;
             end
-            EMPTY: begin
-                put      = room & lane;
-                put_last = 1'b1;
+            FRAME_EMPTY: begin
+                push      = fifo_ready & lane;
+                push_last = 1'b1;
             end
-            CLOSE: begin
-                put      = room & open;
-                put_last = 1'b1;
+            FRAME_CLOSE: begin
+                push      = fifo_ready & open_lanes;
+                push_last = 1'b1;
             end
-            MARK:    put = room & unmarked;
-            default: ;
+            FRAME_MARK: push = fifo_ready & mark_pending;
+            default:    ;
         endcase
     end
 
     always_ff @(posedge clk) begin
-        bad <= 1'b0;
-        if (put_last) open <= open & ~put;
+        bad_frame <= 1'b0;
+        if (push_last) open_lanes <= open_lanes & ~push;
         case (state)
-            HEADER: if (take) begin
-                lane         <= LANES'(1'b1) << word_data[27:24];
-                left         <= word_data[15:0];
-                body_ends    <= word_data[15:0] <= 16'd8;
-                text_ends    <= word_data[16];
+            FRAME_HEADER: if (word_pop) begin
+                lane         <= LANES'(1'b1) << header.lane;
+                bytes_left   <= header.length;
+                body_ends    <= header.length <= 16'd8;
+                text_ends    <= header.last;
                 packet_ended <= word_last;
-                if (!word_fits) begin
-                    bad   <= 1'b1;
-                    state <= word_last ? CLOSE : DROP;
+                if (!word_is_header) begin
+                    bad_frame <= 1'b1;
+                    state     <= word_last ? FRAME_CLOSE : FRAME_DROP;
                 end else begin
-                    open <= open | (LANES'(1'b1) << word_data[27:24]);
-                    if (!word_empty)        state <= word_last ? CLOSE : BODY;
-                    else if (word_data[16]) state <= EMPTY;
-                    else if (word_last)     state <= CLOSE;
+                    open_lanes <= open_lanes | (LANES'(1'b1) << header.lane);
+                    if (!word_is_empty)   state <= word_last ? FRAME_CLOSE : FRAME_BODY;
+                    else if (header.last) state <= FRAME_EMPTY;
+                    else if (word_last)   state <= FRAME_CLOSE;
                 end
             end
-            BODY: if (take) begin
-                left      <= left - 16'd8;
-                body_ends <= left <= 16'd16;
-                if (word_last)      state <= CLOSE;
-                else if (body_ends) state <= HEADER;
+            FRAME_BODY: if (word_pop) begin
+                bytes_left <= bytes_left - 16'd8;
+                body_ends  <= bytes_left <= 16'd16;
+                if (word_last)      state <= FRAME_CLOSE;
+                else if (body_ends) state <= FRAME_HEADER;
             end
-            EMPTY: if (lane_room) state <= packet_ended ? CLOSE : HEADER;
-            DROP:  if (take && word_last) state <= CLOSE;
-            CLOSE: begin
-                // Nothing is open after a packet that is whole.
-                unmarked <= '1;
-                if (open == '0) state <= MARK;
-                else            bad <= 1'b1;
+            FRAME_EMPTY: if (lane_ready) state <= packet_ended ? FRAME_CLOSE : FRAME_HEADER;
+            FRAME_DROP: if (word_pop && word_last) state <= FRAME_CLOSE;
+            FRAME_CLOSE: begin
+                // After a good packet no text is open.
+                mark_pending <= '1;
+                if (open_lanes == '0) state <= FRAME_MARK;
+                else                  bad_frame <= 1'b1;
             end
-            default: begin  // MARK
-                unmarked <= unmarked & ~put;
-                if ((unmarked & ~put) == '0) state <= HEADER;
+            default: begin  // FRAME_MARK
+                mark_pending <= mark_pending & ~push;
+                if ((mark_pending & ~push) == '0) state <= FRAME_HEADER;
             end
         endcase
         if (rst) begin
-            state <= HEADER;
-            open  <= '0;
-            bad   <= 1'b0;
+            state      <= FRAME_HEADER;
+            open_lanes <= '0;
+            bad_frame  <= 1'b0;
         end
     end
 
-    // A queue for each lane, and of its words one byte after another.
-    wire [LANES-1:0] waiting;
+    // A FIFO for each lane; its words leave a byte at a time.
+    //
+    //   | 69   |  68  | 67 .. 64 | 63 .. 0 |
+    //   | mark | last |  count   |  bytes  |
+
+    wire [LANES-1:0] has_words;
 
     generate
         for (genvar l = 0; l < LANES; l++) begin : queue
             wire [69:0]        item;
-            wire [3:0]         count    = item[67:64];
-            logic [2:0]        at;        // The byte that is offered.
-            wire               at_end   = 4'(at) + 4'd1 >= count;
-            wire [DEPTH_LOG:0] level;
+            wire [3:0]         count = item[67:64];
+            logic [2:0]        byte_index;  // Of the offered byte.
+            wire               at_end = 4'(byte_index) + 4'd1 >= count;
+            wire [DEPTH_LOG:0] occupancy;
 
             fifo #(.WIDTH(70), .DEPTH_LOG(DEPTH_LOG)) items (
                 .clk, .rst,
-                .in_valid(put[l]), .in_ready(room[l]), .in_data({put_mark, put_last, put_count, word_data}),
+                .in_valid(push[l]), .in_ready(fifo_ready[l]), .in_data({push_mark, push_last, push_count, word_data}),
                 .out_valid(text_valid[l]), .out_ready(text_ready[l] && at_end), .out_data(item),
-                .level
+                .occupancy
             );
 
-            assign waiting[l]          = level != '0;
-            assign text_byte[l*8 +: 8] = item[at*8 +: 8];
-            assign text_keep[l]        = count != '0;
-            assign text_last[l]        = item[68] && at_end;
-            assign text_mark[l]        = item[69];
+            assign has_words[l] = occupancy != '0;
+            assign text_data[l] = {item[byte_index*8 +: 8], count != '0, item[68] && at_end, item[69]};
 
             always_ff @(posedge clk) begin
-                if (text_valid[l] && text_ready[l]) at <= at_end ? '0 : at + 3'd1;
-                if (rst) at <= '0;
+                if (text_valid[l] && text_ready[l]) byte_index <= at_end ? '0 : byte_index + 3'd1;
+                if (rst) byte_index <= '0;
             end
         end
     endgenerate
 
-    assign idle = state == HEADER && !word_valid && open == '0 && waiting == '0;
+    assign idle = state == FRAME_HEADER && !word_valid && open_lanes == '0 && has_words == '0;
 
 endmodule
 

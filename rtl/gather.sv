@@ -1,94 +1,100 @@
-// Joins the words of all lanes into one stream, and tells where a batch ends.
+// The word merger: joins the words of all lanes into one stream, round robin, batch by batch.
 //
-//   words of lanes  -->  in turn  -->  queue  -->  { lane, word }       one word per cycle, latency 4
+//   word_t of each lane --> arbitration --> FIFO --> { lane, word_t }      one word per cycle, latency 4
 //
-// After a lane's turn those behind it come first: a lane that has a word waits for one word of each other lane at most.
-// The word of a mark is not passed on: its lane waits until all lanes have given theirs, and then one word BATCH with
-// the batch's number since reset, the first is 0, ends the packet. So words of two batches never mix.
+// For example, with two lanes: lane 0 gives {last, ID, 259} and its mark, lane 1 only its mark. The
+// stream is 08000103, then 07000000 with `out_last`, the BATCH word of batch 0 since reset.
+//
+// A lane's mark is not passed on. Its lane waits until all lanes have given theirs; then one BATCH
+// word ends the packet, so the words of two batches never mix.
+//
+// Invariant: the words of a lane keep their order, and a lane with a word waits for one word of each
+// other lane at most. Proof: tests/rtl/formal/gather.sby, by induction. Test: tests/rtl/test_top.py.
 
 `default_nettype none
 
-module gather #(
+module gather
+    import zeton_pkg::*;
+#(
     parameter int LANES = 1
 ) (
-    input  wire                 clk,
-    input  wire                 rst,
-    output wire                 idle,
+    input  wire                    clk,
+    input  wire                    rst,
+    output wire                    idle,
 
-    input  wire  [LANES-1:0]    word_valid,
-    output wire  [LANES-1:0]    word_ready,
-    input  wire  [LANES*28-1:0] word_data,
+    input  wire  [LANES-1:0]       word_valid,
+    output wire  [LANES-1:0]       word_ready,
+    input  wire word_t [LANES-1:0] word_data,
 
-    output wire                 out_valid,
-    input  wire                 out_ready,
-    output wire  [31:0]         out_data,
-    output wire                 out_last
+    output wire                    out_valid,
+    input  wire                    out_ready,
+    output wire  [31:0]            out_data,
+    output wire                    out_last
 );
 
-    localparam logic [2:0] BATCH     = 7;   // The kind of a mark, too.
-    localparam int         DEPTH_LOG = 4;
+    localparam int DEPTH_LOG = 4;
 
-    logic [LANES-1:0] marked;               // Lanes that have given their mark.
-    logic [LANES-1:0] behind;               // Those after the lane that had its turn last.
-    logic [23:0]      batches;
+    logic [LANES-1:0] mark_seen;            // Lanes that have given their mark.
+    logic [LANES-1:0] above_last;           // Lanes above the one granted last.
+    logic [23:0]      batch_count;
 
-    // Who is next: the lowest lane behind the last one, or the lowest of all.
-    logic [LANES-1:0] marks, wants;
-    wire  [LANES-1:0] among = (wants & behind) != '0 ? wants & behind : wants;
-    wire  [LANES-1:0] turn  = among & ~(among - LANES'(1));
+    // Arbitration: the lowest lane above the last one, or the lowest of all.
+    logic [LANES-1:0] marks, requests;
+    wire  [LANES-1:0] eligible = (requests & above_last) != '0 ? requests & above_last : requests;
+    wire  [LANES-1:0] grant    = eligible & ~(eligible - LANES'(1));
 
-    logic [27:0] word;
-    logic [3:0]  lane;
+    logic [WORD_BITS-1:0] word;
+    logic [3:0]           lane;
 
     always_comb begin
         word = '0;
         lane = '0;
         for (int l = 0; l < LANES; l++) begin
-            marks[l] = word_valid[l] && word_data[l*28 + 24 +: 3] == BATCH && !marked[l];
-            wants[l] = word_valid[l] && word_data[l*28 + 24 +: 3] != BATCH && !marked[l];
+            marks[l]    = word_valid[l] && word_data[l].kind == WORD_BATCH && !mark_seen[l];
+            requests[l] = word_valid[l] && word_data[l].kind != WORD_BATCH && !mark_seen[l];
         end
         for (int l = 0; l < LANES; l++) begin
-            if (turn[l]) begin
-                word = word | word_data[l*28 +: 28];
+            if (grant[l]) begin
+                word = word | word_data[l];
                 lane = lane | 4'(l);
             end
         end
     end
 
-    // All have given their marks: the batch is over.
-    wire        over     = &marked;
-    wire        in_valid = over || wants != '0;
+    // The batch is done when all lanes have given their marks.
+    wire        batch_done = &mark_seen;
+    wire        in_valid   = batch_done || requests != '0;
     wire        in_ready;
-    wire [32:0] in_data  = over ? {1'b1, 5'b0, BATCH, batches} : {1'b0, lane, word};
-    wire [DEPTH_LOG:0] level;
+    wire [32:0] in_data    = batch_done ? {1'b1, 5'b0, WORD_BATCH, batch_count} : {1'b0, lane, word};
+    wire [DEPTH_LOG:0] occupancy;
 
-    assign word_ready = marks | (in_ready && !over ? turn : '0);
+    assign word_ready = marks | (in_ready && !batch_done ? grant : '0);
 
     fifo #(.WIDTH(33), .DEPTH_LOG(DEPTH_LOG)) joined (
         .clk, .rst,
         .in_valid, .in_ready, .in_data,
         .out_valid, .out_ready, .out_data({out_last, out_data}),
-        .level
+        .occupancy
     );
 
     always_ff @(posedge clk) begin
-        marked <= marked | marks;
+        mark_seen <= mark_seen | marks;
         if (in_valid && in_ready) begin
-            if (over) begin
-                marked  <= '0;
-                batches <= batches + 24'd1;
+            if (batch_done) begin
+                mark_seen   <= '0;
+                batch_count <= batch_count + 24'd1;
             end else begin
-                behind <= ~((turn - LANES'(1)) | turn);
+                above_last <= ~((grant - LANES'(1)) | grant);
             end
         end
         if (rst) begin
-            marked  <= '0;
-            behind  <= '1;
-            batches <= '0;
+            mark_seen   <= '0;
+            above_last  <= '1;
+            batch_count <= '0;
         end
     end
 
-    assign idle = marked == '0 && level == '0;
+    assign idle = mark_seen == '0 && occupancy == '0;
 
 endmodule
 

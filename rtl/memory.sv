@@ -1,9 +1,10 @@
-// Words in block RAM: one port writes, one port reads.
+// A simple dual-port block RAM: one port writes, one port reads.
 //
-//   write_address, write_data  -->  words  -->  read_data      one write and one read per cycle, latency 1
+//   write_address, write_data --> words --> read_data      one write, one read per cycle, latency 1
 //
-// `read_data` holds while `read` is low. A read of the address that is written in the same cycle gives either word:
-// whoever may do that keeps the two apart. What was never written is unknown. Small ones become LUT RAM.
+// `read_data` holds while `read` is low. A read of the address that is written in the same cycle
+// gives either word, so the user keeps the two apart. A word that was never written is unknown.
+// Small memories become LUT RAM. Test: tests/rtl/test_memory.py.
 
 `default_nettype none
 

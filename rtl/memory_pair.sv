@@ -1,12 +1,15 @@
-// Words in true dual-port block RAM: port 0 writes or reads, port 1 reads.
+// A true dual-port block RAM: port 0 writes or reads, port 1 reads.
 //
-//   address_0 (write, write_data)  -->  words  -->  read_data_0      two reads, or a write and a read, per cycle
-//   address_1                      -->         -->  read_data_1      latency 1
+//   address_0 (write, write_data) --> words --> read_data_0    two reads, or a write and a read,
+//   address_1                     -->       --> read_data_1    per cycle; latency 1
 //
-// `read_data_0` holds while port 0 writes. A read by port 1 of the address that port 0 writes gives either word.
-// What was never written is unknown. One process a port and no `initial`: else synthesis makes no block RAM of it.
+// `read_data_0` holds while port 0 writes. A read by port 1 of the address that port 0 writes gives
+// either word. A word that was never written is unknown. One process for each port and no `initial`,
+// because synthesis makes block RAM of that form only.
 //
-// Words lie in slices of SLICE bits. A slice that is as wide as one block RAM of this depth reads without a multiplexer.
+// Words lie in slices of SLICE bits. For example, 4,096 words of 36 bits in slices of 4 are nine
+// block RAMs of 4,096 x 4: a slice as wide as a block RAM of its depth needs no multiplexer.
+// Test: tests/rtl/test_memory.py.
 
 `default_nettype none
 

@@ -1,18 +1,33 @@
-// One merge unit: takes the ids of a piece's bytes, joins the lowest-ranked pair until none is left.
+// A merge unit: joins the lowest-ranked pair of neighbouring ids of a part until none is a token.
 //
-//   load  -->  slots  <-- asks, answers -->  pairs
+//   load  -->  slots  <-- lookups, results -->  pairs
 //                |
-//                +---->  drain                          about 9 cycles a merge, one piece at a time
+//                +---->  drain                  about 9 cycles a merge, one part at a time
 //
-// The function `merge` of python/zeton/reference.py. A slot holds an id and the rank of the pair that
-// begins there, which is the id that the pair would become, and whether that pair is no token.
+// A slot holds an id and the rank of the pair that begins there. The rank is the id that the pair
+// would merge to, with a bit that says that the pair is no token. For example, the part " the":
 //
-// `best` is the lowest rank, the leftmost on a tie. After a merge a tree, one level a cycle, finds
-// the lowest of the ranks that stay, while the (at most two) new pairs are looked up; answers then
-// lower `best` as they arrive. The answer takes longer than the tree: LEVELS + 2 cycles or more.
+//   slot       0          1          2          3
+//   ids        20         74 ("t")   68 ("h")   65 ("e")
+//   ranks      no token   256 "th"   257 "he"   no token     join at slot 1: 256 is the lowest
+//   ids        20         256        65
+//   ranks      no token   258 "the"  no token                join at slot 1
+//   ids        20         258
+//   ranks      259 " the" no token                           join at slot 0
+//   ids        259                                           drained: one id
 //
-// The pair at a slot is always asked for by the same port: the first of an even slot, unless the unit
-// is ODD. So the two pairs of a merge, which are neighbours, have a port each, and a slot hears one port.
+//   LOAD --> JOIN --> TREE --> WAIT --> JOIN ... --> OUT --> LOAD
+//
+// `best` is the lowest rank, the leftmost on a tie. After a join a tournament tree, one level a
+// cycle, finds the lowest of the remaining ranks, while the two new pairs at most are looked up.
+// Their results then lower `best` as they arrive, LEVELS + 2 cycles or more after the join, so they
+// never arrive before the tree is done.
+//
+// A slot uses one port of `pairs`: even slots port 0, or port 1 in a unit with ODD set. So the two
+// pairs of a join, which are neighbours, have a port each.
+//
+// Invariant: the ids are those of `merge` in python/zeton/reference.py, its specification.
+// Test: tests/rtl/test_merge.py, against the engine, with late grants and results.
 
 `default_nettype none
 
@@ -25,69 +40,75 @@ module merge #(
     input  wire                    clk,
     input  wire                    rst,
 
-    // In: the ids of a piece's bytes, up to the one that is `last`; then none until all were drained.
-    // Who loads also asks for the pair that each byte makes with the one before.
+    // In: the ids of a part's bytes, the last one with `load_last`; then none until all were drained.
+    // `lane` looks up the pair that each byte makes with the previous one.
     input  wire                    load_valid,
     input  wire  [ID_BITS-1:0]     load_id,
     input  wire                    load_last,
 
-    // Pairs to look up, by two ports; `grant` takes one, in a cycle after that in which it was wanted.
-    output wire  [1:0]             want,
-    input  wire  [1:0]             grant,
-    output wire  [2*ID_BITS-1:0]   ask_left,
-    output wire  [2*ID_BITS-1:0]   ask_right,
-    output wire  [2*SLOT_BITS-1:0] ask_slot,
-    input  wire  [1:0]             answer_valid,
-    input  wire  [1:0]             answer_hit,
-    input  wire  [2*ID_BITS-1:0]   answer_id,
-    input  wire  [2*SLOT_BITS-1:0] answer_slot,  // All four are taken into registers of the unit's own.
+    // Lookups by two ports. A grant comes in a cycle after that of the request, and takes it.
+    output wire  [1:0]             lookup_request,
+    input  wire  [1:0]             lookup_grant,
+    output wire  [2*ID_BITS-1:0]   lookup_left,
+    output wire  [2*ID_BITS-1:0]   lookup_right,
+    output wire  [2*SLOT_BITS-1:0] lookup_slot,
+    input  wire  [1:0]             result_valid,
+    input  wire  [1:0]             result_hit,
+    input  wire  [2*ID_BITS-1:0]   result_id,
+    input  wire  [2*SLOT_BITS-1:0] result_slot,  // The unit registers all four.
 
-    // Out: the piece's ids, one for each `drain`, once `done`.
+    // Out: the part's ids, one for each `drain`, once `done`.
     output logic                   done,
     output wire  [ID_BITS-1:0]     out_id,
-    output logic                   out_last,     // One is left,
+    output logic                   out_last,     // One id is left,
     output logic                   out_two,      // or two are.
     input  wire                    drain
 );
 
-    localparam logic [2:0] LOAD = 0, JOIN = 1, TREE = 2, WAIT = 3, OUT = 4;
-    logic [2:0] state;
+    typedef enum logic [2:0] {
+        LOAD = 3'd0,   // Bytes and the results of their lookups arrive.
+        JOIN = 3'd1,   // The best pair is joined.
+        TREE = 3'd2,   // The lowest remaining rank is found.
+        WAIT = 3'd3,   // The results of the new pairs arrive.
+        OUT  = 3'd4    // The ids are drained.
+    } state_t;
+    state_t state;
 
     logic [SLOTS-1:0][ID_BITS-1:0] ids;
     logic [SLOTS-1:0][ID_BITS-1:0] ranks;
-    logic [SLOTS-1:0]     none;     // The pair is no token, or there is none.
-    logic [SLOT_BITS:0]   count;    // Slots in use.
-    logic [SLOTS-1:0]     place;    // The slot that the next byte goes to, one bit a slot.
-    logic                 loaded;   // The last byte is here.
-    logic [SLOT_BITS:0]   awaited;  // Asks that have no answer yet, granted or not.
-    logic [2:0]           level;    // Of the tree.
+    logic [SLOTS-1:0]     no_token;     // The pair that begins here is no token, or is missing.
+    logic [SLOT_BITS:0]   count;        // Slots in use.
+    logic [SLOTS-1:0]     load_slot;    // One-hot: the slot of the next byte.
+    logic                 load_done;    // The last byte has arrived.
+    logic [SLOT_BITS:0]   outstanding;  // Lookups without a result, granted or not.
+    logic [2:0]           level;        // Of the tree.
 
-    logic                 best_none;
+    logic                 best_no_token;
     logic [ID_BITS-1:0]   best_rank;
     logic [SLOT_BITS-1:0] best_slot;
 
-    // The pairs that wait for a grant, one a port.
-    logic [1:0]                ask;
-    logic [1:0][ID_BITS-1:0]   left, right;
-    logic [1:0][SLOT_BITS-1:0] slot;
+    // The lookups that wait for a grant, one for each port.
+    logic [1:0]                pending;
+    logic [1:0][ID_BITS-1:0]   pending_left, pending_right;
+    logic [1:0][SLOT_BITS-1:0] pending_slot;
 
-    assign want      = ask & ~grant;
-    assign ask_left  = left;
-    assign ask_right = right;
-    assign ask_slot  = slot;
-    assign out_id    = ids[0];
+    assign lookup_request = pending & ~lookup_grant;
+    assign lookup_left    = pending_left;
+    assign lookup_right   = pending_right;
+    assign lookup_slot    = pending_slot;
+    assign out_id         = ids[0];
 
-    // The tree over all slots: node 0 is the root, the leaves are the last SLOTS nodes.
+    // The tournament tree over all slots: node 0 is the root, the last SLOTS nodes are the leaves.
     logic [ID_BITS:0]     tree_rank [2*SLOTS-1];
     logic [SLOT_BITS-1:0] tree_slot [2*SLOTS-1];
     generate
         for (genvar i = 0; i < SLOTS; i++) begin : leaf
-            assign tree_rank[SLOTS-1+i] = {none[i], ranks[i]};
+            assign tree_rank[SLOTS-1+i] = {no_token[i], ranks[i]};
             assign tree_slot[SLOTS-1+i] = SLOT_BITS'(i);
         end
         for (genvar i = 0; i < SLOTS - 1; i++) begin : node
             if (i == 0) begin : root
-                wire right_lower = tree_rank[2] < tree_rank[1];  // The left one wins a tie.
+                wire right_lower = tree_rank[2] < tree_rank[1];  // A tie goes left.
                 assign tree_rank[0] = right_lower ? tree_rank[2] : tree_rank[1];
                 assign tree_slot[0] = right_lower ? tree_slot[2] : tree_slot[1];
             end else begin : inner
@@ -108,51 +129,51 @@ module merge #(
         end
     endgenerate
 
-    // Answers, and the best when they are counted in.
-    logic [1:0]                heard_valid, heard_hit;
-    logic [1:0][ID_BITS-1:0]   heard_rank;
-    logic [1:0][SLOT_BITS-1:0] heard_slot;
+    // Results, a cycle later, and the best pair with them.
+    logic [1:0]                result_valid_1, result_hit_1;
+    logic [1:0][ID_BITS-1:0]   result_rank_1;
+    logic [1:0][SLOT_BITS-1:0] result_slot_1;
     always_ff @(posedge clk) begin
-        heard_valid <= rst ? 2'b00 : answer_valid;
-        heard_hit   <= answer_hit;
-        heard_rank  <= answer_id;
-        heard_slot  <= answer_slot;
+        result_valid_1 <= rst ? 2'b00 : result_valid;
+        result_hit_1   <= result_hit;
+        result_rank_1  <= result_id;
+        result_slot_1  <= result_slot;
     end
-    logic [1:0]                lower;
-    logic                      second;  // Of two answers, that of port 1 is the better.
+    logic [1:0]                is_better;
+    logic                      second_is_best;  // The result of port 1 is the best pair.
     always_comb begin
         for (int p = 0; p < 2; p++) begin
-            lower[p] = heard_valid[p] && heard_hit[p]
-                && {1'b0, heard_rank[p], heard_slot[p]} < {best_none, best_rank, best_slot};
+            is_better[p] = result_valid_1[p] && result_hit_1[p]
+                && {1'b0, result_rank_1[p], result_slot_1[p]} < {best_no_token, best_rank, best_slot};
         end
-        second = lower[1]
-            && !(lower[0] && {heard_rank[0], heard_slot[0]} < {heard_rank[1], heard_slot[1]});
+        second_is_best = is_better[1]
+            && !(is_better[0] && {result_rank_1[0], result_slot_1[0]} < {result_rank_1[1], result_slot_1[1]});
     end
 
-    // The pair that is joined. Slots change in the cycle after it was decided (`joins`), by registers that tell which;
-    // in the same one its neighbours are found: an ask that is wanted then is granted no earlier than in the one after.
-    logic                 joins;
-    logic [SLOTS-1:0]     joined;      // The slot of the last cycle's best, one bit a slot,
-    logic [SLOTS-1:0]     from;        // and all from it on.
-    wire  [SLOTS-1:0]     after = from << 1;
+    // The join. Slots change in the cycle after the decision (`join_active`), by one-hot registers. The
+    // neighbours' ids are read in that cycle too: a request of it is granted in the next, at the earliest.
+    logic                 join_active;
+    logic [SLOTS-1:0]     join_slot;  // One-hot: the slot of the last cycle's best pair.
+    logic [SLOTS-1:0]     join_from;  // That slot and all to its right.
+    wire  [SLOTS-1:0]     join_after = join_from << 1;
     logic [ID_BITS-1:0]   id_left, id_right;
     wire                  has_left  = best_slot != '0;
     wire                  has_right = {1'b0, best_slot} + (SLOT_BITS+1)'(2) < count;
-    wire                  join_now  = state == JOIN && !best_none;
+    wire                  join_now  = state == JOIN && !best_no_token;
     wire                  join_last = count == (SLOT_BITS+1)'(2);
     wire                  best_port = best_slot[0] ^ ODD;
     always_comb begin
         id_left  = '0;
         id_right = '0;
         for (int i = 0; i < SLOTS; i++) begin
-            if (i > 0)         id_left  = id_left  | ids[(i + SLOTS - 1) % SLOTS] & {ID_BITS{joined[i]}};
-            if (i < SLOTS - 2) id_right = id_right | ids[(i + 2) % SLOTS] & {ID_BITS{joined[i]}};
+            if (i > 0)         id_left  = id_left  | ids[(i + SLOTS - 1) % SLOTS] & {ID_BITS{join_slot[i]}};
+            if (i < SLOTS - 2) id_right = id_right | ids[(i + 2) % SLOTS] & {ID_BITS{join_slot[i]}};
         end
     end
 
-    // Nothing is awaited any more. While a pair is joined no answer comes.
-    wire [1:0] heard   = {1'b0, heard_valid[0]} + {1'b0, heard_valid[1]};
-    wire       settled = awaited == (SLOT_BITS+1)'(heard);
+    // All results are in. No result arrives in state JOIN.
+    wire [1:0] results = {1'b0, result_valid_1[0]} + {1'b0, result_valid_1[1]};
+    wire       all_results = outstanding == (SLOT_BITS+1)'(results);
 
     logic [SLOT_BITS:0] count_next;
     always_comb begin
@@ -161,51 +182,51 @@ module merge #(
         else if (join_now || drain) count_next = count - (SLOT_BITS+1)'(1);
     end
 
-    // What stands right of a joined pair moves one slot to the left; so does all that is drained.
-    wire [ID_BITS-1:0] entering = joins ? best_rank : load_id;
+    // Ids to the right of a joined pair shift one slot to the left; a drain shifts all of them.
+    wire [ID_BITS-1:0] shift_in = join_active ? best_rank : load_id;
 
     always_ff @(posedge clk) begin
-        awaited  <= awaited + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(heard);
-        count    <= count_next;
-        out_last <= count_next == (SLOT_BITS+1)'(1);
-        out_two  <= count_next == (SLOT_BITS+1)'(2);
-        ask      <= want;
-        joins    <= join_now;
-        from     <= {SLOTS{1'b1}} << best_slot;
-        for (int i = 0; i < SLOTS; i++) joined[i] <= best_slot == SLOT_BITS'(i);
-        if (load_valid) place <= place << 1;
+        outstanding <= outstanding + (SLOT_BITS+1)'(load_valid && count != '0) - (SLOT_BITS+1)'(results);
+        count       <= count_next;
+        out_last    <= count_next == (SLOT_BITS+1)'(1);
+        out_two     <= count_next == (SLOT_BITS+1)'(2);
+        pending     <= lookup_request;
+        join_active <= join_now;
+        join_from   <= {SLOTS{1'b1}} << best_slot;
+        for (int i = 0; i < SLOTS; i++) join_slot[i] <= best_slot == SLOT_BITS'(i);
+        if (load_valid) load_slot <= load_slot << 1;
 
         for (int i = 0; i < SLOTS; i++) begin
-            if (drain || joins && after[i]) begin
+            if (drain || join_active && join_after[i]) begin
                 if (i < SLOTS - 1) ids[i] <= ids[(i + 1) % SLOTS];
-            end else if (joins ? from[i] : load_valid && place[i]) begin
-                ids[i] <= entering;
+            end else if (join_active ? join_from[i] : load_valid && load_slot[i]) begin
+                ids[i] <= shift_in;
             end
-            if (joins && from[i]) begin
+            if (join_active && join_from[i]) begin
                 if (i < SLOTS - 1) ranks[i] <= ranks[(i + 1) % SLOTS];
-                none[i] <= !after[i] || i == SLOTS - 1 || none[(i + 1) % SLOTS];
-            end else if (joins && from[(i + 1) % SLOTS]) begin
-                none[i] <= 1'b1;
-            end else if (heard_valid[1'(i) ^ ODD] && heard_slot[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
-                ranks[i] <= heard_rank[1'(i) ^ ODD];
-                none[i]  <= !heard_hit[1'(i) ^ ODD];
+                no_token[i] <= !join_after[i] || i == SLOTS - 1 || no_token[(i + 1) % SLOTS];
+            end else if (join_active && join_from[(i + 1) % SLOTS]) begin
+                no_token[i] <= 1'b1;
+            end else if (result_valid_1[1'(i) ^ ODD] && result_slot_1[1'(i) ^ ODD] == SLOT_BITS'(i)) begin
+                ranks[i]    <= result_rank_1[1'(i) ^ ODD];
+                no_token[i] <= !result_hit_1[1'(i) ^ ODD];
             end
         end
 
-        if (second) begin
-            best_none <= 1'b0;
-            best_rank <= heard_rank[1];
-            best_slot <= heard_slot[1];
-        end else if (lower[0]) begin
-            best_none <= 1'b0;
-            best_rank <= heard_rank[0];
-            best_slot <= heard_slot[0];
+        if (second_is_best) begin
+            best_no_token <= 1'b0;
+            best_rank     <= result_rank_1[1];
+            best_slot     <= result_slot_1[1];
+        end else if (is_better[0]) begin
+            best_no_token <= 1'b0;
+            best_rank     <= result_rank_1[0];
+            best_slot     <= result_slot_1[0];
         end
 
         case (state)
             LOAD: begin
-                if (load_valid) loaded <= load_last;
-                if (loaded && settled) begin
+                if (load_valid) load_done <= load_last;
+                if (load_done && all_results) begin
                     state <= out_last ? OUT : JOIN;
                     done  <= out_last;
                 end
@@ -214,52 +235,52 @@ module merge #(
                 state <= !join_now || join_last ? OUT : TREE;
                 done  <= !join_now || join_last;
                 level <= '0;
-                if (join_now && !join_last) awaited <= (SLOT_BITS+1)'(has_left) + (SLOT_BITS+1)'(has_right);
+                if (join_now && !join_last) outstanding <= (SLOT_BITS+1)'(has_left) + (SLOT_BITS+1)'(has_right);
                 if (join_now) begin
-                    ask       <= join_last ? 2'b00 : best_port ? {has_right, has_left} : {has_left, has_right};
-                    best_none <= 1'b1;
-                    for (int p = 0; p < 2; p++) slot[p] <= best_port == 1'(p) ? best_slot : best_slot - SLOT_BITS'(1);
+                    pending       <= join_last ? 2'b00 : best_port ? {has_right, has_left} : {has_left, has_right};
+                    best_no_token <= 1'b1;
+                    for (int p = 0; p < 2; p++) pending_slot[p] <= best_port == 1'(p) ? best_slot : best_slot - SLOT_BITS'(1);
                 end
             end
             TREE: begin
                 level <= level + 3'd1;
                 for (int p = 0; p < 2; p++) if (level == '0) begin
-                    left[p]  <= best_port == 1'(p) ? best_rank : id_left;
-                    right[p] <= best_port == 1'(p) ? id_right : best_rank;
+                    pending_left[p]  <= best_port == 1'(p) ? best_rank : id_left;
+                    pending_right[p] <= best_port == 1'(p) ? id_right : best_rank;
                 end
                 if (level == 3'(SLOT_BITS)) begin
-                    {best_none, best_rank} <= tree_rank[0];
-                    best_slot <= tree_slot[0];
-                    state     <= WAIT;
+                    {best_no_token, best_rank} <= tree_rank[0];
+                    best_slot                  <= tree_slot[0];
+                    state                      <= WAIT;
                 end
             end
-            WAIT: if (settled) state <= JOIN;
+            WAIT: if (all_results) state <= JOIN;
             default: if (drain && out_last) begin
-                state     <= LOAD;
-                done      <= 1'b0;
-                loaded    <= 1'b0;
-                place     <= SLOTS'(1'b1);
-                best_none <= 1'b1;
-                none      <= '1;
+                state         <= LOAD;
+                done          <= 1'b0;
+                load_done     <= 1'b0;
+                load_slot     <= SLOTS'(1'b1);
+                best_no_token <= 1'b1;
+                no_token      <= '1;
             end
         endcase
 
         if (rst) begin
-            state     <= LOAD;
-            done      <= 1'b0;
-            count     <= '0;
-            out_last  <= 1'b0;
-            out_two   <= 1'b0;
-            loaded    <= 1'b0;
-            place     <= SLOTS'(1'b1);
-            awaited   <= '0;
-            ask       <= '0;
-            joins     <= 1'b0;
-            best_none <= 1'b1;
-            best_rank <= '1;
-            best_slot <= '1;
-            ranks     <= '1;
-            none      <= '1;
+            state         <= LOAD;
+            done          <= 1'b0;
+            count         <= '0;
+            out_last      <= 1'b0;
+            out_two       <= 1'b0;
+            load_done     <= 1'b0;
+            load_slot     <= SLOTS'(1'b1);
+            outstanding   <= '0;
+            pending       <= '0;
+            join_active   <= 1'b0;
+            best_no_token <= 1'b1;
+            best_rank     <= '1;
+            best_slot     <= '1;
+            ranks         <= '1;
+            no_token      <= '1;
         end
     end
 

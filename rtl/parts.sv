@@ -1,102 +1,108 @@
-// Cuts pieces into parts that merge alone, and tells those that fit a merge unit from those that leave raw.
+// The part cutter: divides pieces into parts that merge alone, and marks parts that are too long.
 //
 //   bytes    -->  count  -->  bytes        one byte per cycle, latency 1
 //   records  -->         -->  records      one per cycle, no earlier than their last byte
 //
-// `cuts` in crates/zeton/src/merge/bridges.rs: the ids of a piece are those of its parts. A part of more than PART_MAX
-// bytes becomes RAW records of at most 64 bytes and a CLOSE, beside which a byte passes that ends nothing. What `split`
-// spilled passes likewise.
+// For example, with PART_MAX = 32:
+//
+//   in   {last, MERGE, 6}, bytes E4 B8 AD E6 96 87 with byte_cut at AD (no token bridges the border)
+//   out  {MERGE, 3}, {last, MERGE, 3}
+//
+//   in   {last, MERGE, 40}, 40 bytes without byte_cut
+//   out  {RAW, 32}, {RAW, 8}, {last, CLOSE}
+//
+// A part of more than PART_MAX bytes becomes RAW records and a CLOSE. Next to the CLOSE a byte may
+// pass that ends no record. A stretch that `split` spilled passes as RAW records of at most 64 bytes.
+//
+// Invariant: bytes pass in order, and records name every byte once, never before it was offered.
+// Proof: tests/rtl/formal/parts.sby, by induction. Test: tests/rtl/test_parts.py. Specification: the
+// ids of a piece are those of its parts, `parts` of `Lane` in python/zeton/accel/reference.py and
+// `for_each_part` in crates/zeton/src/merge/char_bridges.rs.
 
 `default_nettype none
 
-module parts #(
+module parts
+    import zeton_pkg::*;
+#(
     parameter int PART_MAX = 32    // Bytes that the widest merge unit takes, at most 64.
 ) (
-    input  wire         clk,
-    input  wire         rst,
-    output wire         idle,
+    input  wire        clk,
+    input  wire        rst,
+    output wire        idle,
 
     // In: bytes and records of `split`.
-    input  wire         byte_valid,
-    output wire         byte_ready,
-    input  wire  [7:0]  byte_data,
-    input  wire         byte_cut,
-    input  wire         record_valid,
-    output wire         record_ready,
-    input  wire  [2:0]  record_kind,
-    input  wire  [23:0] record_payload,
-    input  wire         record_last,
+    input  wire        byte_valid,
+    output wire        byte_ready,
+    input  wire  [7:0] byte_data,
+    input  wire        byte_cut,
+    input  wire        record_valid,
+    output wire        record_ready,
+    input  wire  record_t record_data,
 
-    // Out: the same bytes, and 0 PART (its length), 1 RAW (so many bytes), 2 CUT (place), 3 CLOSE, 4 NOTHING, 7 MARK.
-    output logic        part_byte_valid,
-    input  wire         part_byte_ready,
-    output logic [7:0]  part_byte_data,
-    output logic        part_valid,
-    input  wire         part_ready,
-    output logic [2:0]  part_kind,
-    output logic [23:0] part_payload,
-    output logic        part_last
+    // Out: the same bytes, and records of parts.
+    output logic       part_byte_valid,
+    input  wire        part_byte_ready,
+    output logic [7:0] part_byte_data,
+    output logic       part_valid,
+    input  wire        part_ready,
+    output record_t    part_data
 );
 
-    localparam logic [2:0] PIECE = 0, OPEN = 1;
-    localparam logic [2:0] PART = 0, RAW = 1, CUT = 2, CLOSE = 3;
-    localparam int RAW_MAX = 64;
+    localparam int RAW_MAX = 64;     // A ticket's length has 7 bits.
 
-    // The record whose bytes pass.
+    // The record whose bytes pass. Its payload counts down the bytes to come.
     logic        valid;
-    logic [2:0]  kind;
-    logic [23:0] payload;            // Bytes to come, or the place of a cut.
-    logic        last;
-    logic        one;                // One byte to come.
+    record_t     current;
+    logic        one_left;
 
-    logic [6:0]  count;              // Bytes since the last record out.
-    logic        raw;                // This part was too long, and has left in part.
-    logic        closes;             // Its CLOSE is due,
-    logic        closes_last;        // and ends the text.
+    logic [6:0]  byte_count;         // Bytes since the last record out.
+    logic        is_long;            // The part exceeds PART_MAX; RAW records of it have left.
+    logic        close_pending;      // Its CLOSE is due,
+    logic        close_last;         // and ends the text.
 
-    wire [6:0] count_next = count + 7'd1;
-    wire ends   = one || byte_cut && kind == PIECE;
-    wire full   = count_next == (raw || kind == OPEN ? 7'(RAW_MAX) : 7'(PART_MAX));
+    wire [6:0] count_next = byte_count + 7'd1;
+    wire part_end = one_left || byte_cut && current.kind == RECORD_MERGE;
+    wire full     = count_next == (is_long || current.kind == RECORD_RAW ? 7'(RAW_MAX) : 7'(PART_MAX));
 
-    wire free   = (!part_byte_valid || part_byte_ready) && (!part_valid || part_ready);
-    wire reads  = valid && (kind == PIECE || kind == OPEN);
-    wire takes  = byte_valid && byte_ready;
-    wire passes = valid && !reads && free && !closes;
-    assign byte_ready   = reads && free && (!closes || !ends && !full);
-    assign record_ready = !valid || takes && one || passes;
+    wire out_free    = (!part_byte_valid || part_byte_ready) && (!part_valid || part_ready);
+    wire has_bytes   = valid && (current.kind == RECORD_MERGE || current.kind == RECORD_RAW);
+    wire pop_byte    = byte_valid && byte_ready;
+    wire pass_record = valid && !has_bytes && out_free && !close_pending;
+    assign byte_ready   = has_bytes && out_free && (!close_pending || !part_end && !full);
+    assign record_ready = !valid || pop_byte && one_left || pass_record;
 
     always_ff @(posedge clk) begin
         if (record_ready) begin
-            valid   <= record_valid;
-            kind    <= record_kind;
-            payload <= record_payload;
-            last    <= record_last;
-            one     <= record_payload == 24'd1;
-        end else if (takes) begin
-            payload <= payload - 24'd1;
-            one     <= payload == 24'd2;
+            valid    <= record_valid;
+            current  <= record_data;
+            one_left <= record_data.payload == 24'd1;
+        end else if (pop_byte) begin
+            current.payload <= current.payload - 24'd1;
+            one_left        <= current.payload == 24'd2;
         end
-        if (takes) begin
-            count <= ends || full ? 7'd0 : count_next;
-            raw   <= kind == PIECE && !ends && (raw || full);
+        if (pop_byte) begin
+            byte_count <= part_end || full ? 7'd0 : count_next;
+            is_long    <= current.kind == RECORD_MERGE && !part_end && (is_long || full);
         end
         if (rst) begin
-            valid <= 1'b0;
-            count <= 7'd0;
-            raw   <= 1'b0;
+            valid      <= 1'b0;
+            byte_count <= 7'd0;
+            is_long    <= 1'b0;
         end
     end
 
     always_ff @(posedge clk) begin
-        if (free) begin
-            part_byte_valid <= takes;
-            part_byte_data  <= byte_data;
-            part_valid      <= closes || passes || takes && (ends || full);
-            part_kind       <= closes ? CLOSE : !reads ? kind : kind == PIECE && ends && !raw ? PART : RAW;
-            part_payload    <= closes ? 24'd0 : reads ? 24'(count_next) : kind == CUT ? payload : 24'd0;
-            part_last       <= closes ? closes_last : last && (!reads || one && !raw);
-            closes          <= takes && raw && ends;
-            closes_last     <= last && one;
+        if (out_free) begin
+            part_byte_valid   <= pop_byte;
+            part_byte_data    <= byte_data;
+            part_valid        <= close_pending || pass_record || pop_byte && (part_end || full);
+            part_data.kind    <= close_pending ? RECORD_CLOSE : !has_bytes ? current.kind
+                : current.kind == RECORD_MERGE && part_end && !is_long ? RECORD_MERGE : RECORD_RAW;
+            part_data.payload <= close_pending ? 24'd0 : has_bytes ? 24'(count_next)
+                : current.kind == RECORD_CUT ? current.payload : 24'd0;
+            part_data.last    <= close_pending ? close_last : current.last && (!has_bytes || one_left && !is_long);
+            close_pending     <= pop_byte && is_long && part_end;
+            close_last        <= current.last && one_left;
         end else begin
             if (part_byte_ready) part_byte_valid <= 1'b0;
             if (part_ready)      part_valid      <= 1'b0;
@@ -104,11 +110,11 @@ module parts #(
         if (rst) begin
             part_byte_valid <= 1'b0;
             part_valid      <= 1'b0;
-            closes          <= 1'b0;
+            close_pending   <= 1'b0;
         end
     end
 
-    assign idle = !valid && !closes && !part_byte_valid && !part_valid;
+    assign idle = !valid && !close_pending && !part_byte_valid && !part_valid;
 
 endmodule
 

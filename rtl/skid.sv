@@ -1,10 +1,14 @@
-// A register between two ends of a stream, in both directions, that keeps pace.
+// A skid buffer: a register slice that cuts valid, data and ready at full throughput.
 //
-//   in  -->  side register, register  -->  out        one word per cycle, latency 1
+//   in  --+-->  side register  --+-->  out register  -->  out      one word per cycle, latency 1
+//         +----------------------+
 //
-// `in_ready` is a register too: it is high while the side register is free, which takes the word that was let in before
-// it was known that `out` waits. So neither valid, nor data, nor ready has a path across. Words are inside exactly while
-// `out_valid`.
+// `in_ready` is a register too: it is high while the side register is free. The side register takes
+// the word that entered before the stall of `out` was known. For example, with `out_ready` low,
+// words A and B are accepted (A in the out register, B in the side register), then `in_ready` falls.
+//
+// Invariant: words are inside exactly while `out_valid`; order, no loss, offers stay until taken.
+// Proof: tests/rtl/formal/skid.sby, by induction. Test: tests/rtl/test_skid.py.
 
 `default_nettype none
 
@@ -21,68 +25,53 @@ module skid #(
     output logic [WIDTH-1:0] out_data
 );
 
-    logic             waits;         // There is a word in the side register.
-    logic [WIDTH-1:0] side;
+    logic             side_valid;
+    logic [WIDTH-1:0] side_data;
 
-    wire put      = in_valid && in_ready;
-    wire out_free = !out_valid || out_ready;
-    wire waits_on = !out_free && (waits || put);
+    wire push            = in_valid && in_ready;
+    wire out_free        = !out_valid || out_ready;
+    wire side_valid_next = !out_free && (side_valid || push);
 
     always_ff @(posedge clk) begin
-        in_ready <= !waits_on;
-        waits    <= waits_on;
-        if (in_ready) side <= in_data;
+        in_ready   <= !side_valid_next;
+        side_valid <= side_valid_next;
+        if (in_ready) side_data <= in_data;
         if (out_free) begin
-            out_valid <= waits || put;
-            out_data  <= waits ? side : in_data;
+            out_valid <= side_valid || push;
+            out_data  <= side_valid ? side_data : in_data;
         end
         if (rst) begin
-            in_ready  <= 1'b0;
-            waits     <= 1'b0;
-            out_valid <= 1'b0;
+            in_ready   <= 1'b0;
+            side_valid <= 1'b0;
+            out_valid  <= 1'b0;
         end
     end
 
 `ifdef FORMAL
-    // Any one word is followed: it leaves as the same one in the count of words, unchanged. So all do.
-    logic             follow;   // Free: the word that enters now is the one.
-    logic             followed;
-    logic [WIDTH-1:0] word;     // The one, and
-    logic [1:0]       place;    // how many leave until it has left, itself included; zero before and after.
-    logic             past_valid;
+    // One word, chosen freely, leaves in its place and unchanged; so every word does.
+    wire             past_valid, followed;
+    wire [WIDTH-1:0] word;
+    wire [1:0]       place;
 
-    wire       take       = out_valid && out_ready;
-    wire [1:0] level      = {1'b0, out_valid} + {1'b0, waits};
-    wire [1:0] level_next = level + {1'b0, put} - {1'b0, take};
+    wire       pop            = out_valid && out_ready;
+    wire [1:0] occupancy      = {1'b0, out_valid} + {1'b0, side_valid};
+    wire [1:0] occupancy_next = occupancy + {1'b0, push} - {1'b0, pop};
 
-    initial past_valid = 1'b0;
+    followed_word #(.WIDTH(WIDTH), .LEVEL_BITS(2)) proof (
+        .clk, .rst, .push, .pop, .in_data, .occupancy_next, .past_valid, .followed, .word, .place
+    );
+    stays #(.WIDTH(WIDTH)) offers (.clk, .rst, .valid(out_valid), .ready(out_ready), .data(out_data));
 
     always_ff @(posedge clk) begin
-        past_valid <= 1'b1;
-        if (!past_valid) assume (rst);
-
-        if (put && follow && !followed) begin
-            followed <= 1'b1;
-            word     <= in_data;
-            place    <= level_next;
-        end else if (take && place != 0) begin
-            place <= place - 1'b1;
-        end
-        if (rst) begin
-            followed <= 1'b0;
-            place    <= '0;
-        end
-
         if (past_valid) begin
-            // Nothing is lost, made up or turned around.
-            if (place != 0) assert (followed && place <= level && word == (place == 1 ? out_data : side));
-            // There is room for a word while `out` is taken or empty.
-            assert ((out_valid || !waits) && !(in_ready && waits));
-            if (!$past(rst)) assert (in_ready || waits && !$past(out_free));
-            // What is offered stays until it is taken.
-            if (!$past(rst) && $past(out_valid && !out_ready)) assert (out_valid && out_data == $past(out_data));
+            // Order: no word is lost, made up or overtaken.
+            if (place != 0) assert (followed && place <= occupancy);
+            if (place != 0) assert (word == (place == 1 ? out_data : side_data));
+            // Full throughput: `in_ready` falls only after a stall.
+            assert ((out_valid || !side_valid) && !(in_ready && side_valid));
+            if (!$past(rst)) assert (in_ready || side_valid && !$past(out_free));
         end
-        cover (past_valid && followed && place == 0 && waits);
+        cover (past_valid && followed && place == 0 && side_valid);
     end
 `endif
 

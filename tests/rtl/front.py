@@ -12,6 +12,7 @@ from cocotb.triggers import RisingEdge
 
 import zeton
 from rtl.simulation import ROOT
+from rtl.streams import pack
 from zeton.accel.bridges import POINT_BITS, read_character
 from zeton.accel.configuration import Configuration
 from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_one
@@ -266,30 +267,24 @@ async def count(clk: Any, pulse: Any, into: list[int]) -> None:
 
 async def load(dut: Any, entries: Iterable[tuple[int, int, int]]) -> None:
     """Write entries into tables, one a cycle."""
-    dut.table_write.value = 1
     for table, address, data in entries:
-        dut.table_select.value, dut.table_address.value, dut.table_data.value = table, address, data
+        request = pack("table_request", write=1, select=table, address=address, data=data)
+        dut.table_request.value = request
         await RisingEdge(dut.clk)
-    dut.table_write.value = 0
+    dut.table_request.value = 0
 
 
 async def read(dut: Any, table: int, address: int, latency: int) -> int:
     """Read an entry of a table, which must be there after so many cycles, and only then."""
-    dut.table_read.value, dut.table_select.value, dut.table_address.value = 1, table, address
-    answers = []
+    dut.table_request.value = pack("table_request", read=1, select=table, address=address)
+    responses = []
     for _ in range(latency + 3):
         await RisingEdge(dut.clk)
-        dut.table_read.value = 0
-        answers.append(int(dut.table_answer.value))
+        dut.table_request.value = 0
+        responses.append(int(dut.table_response.value))
     # The first edge sees the strobe.
-    assert not any(answers[:latency] + answers[latency + 1 :])
-    return answers[latency]
-
-
-TABLES_IDLE = dict.fromkeys(
-    ("table_write", "table_read", "table_select", "table_address", "table_data"), 0
-)
-"""The inputs of tables while nothing is asked of them."""
+    assert not any(responses[:latency] + responses[latency + 1 :])
+    return responses[latency]
 
 
 class Stretch(NamedTuple):

@@ -1,6 +1,7 @@
 """Drives valid/ready streams in a simulator, with random gaps and random stalls.
 
-A stream `text` has `text_valid`, `text_ready` and its fields: `text_byte`, `text_last`, …
+A stream `aw` has `aw_valid`, `aw_ready` and its fields: `aw_data`, … The fields of a stream in
+`LAYOUTS` are those of a packed struct of rtl/zeton_pkg.sv, which is all of `text_data`.
 Signals are read and written right after a rising edge: what is read is what the edge saw,
 what is written is what the next one sees.
 """
@@ -19,6 +20,42 @@ if TYPE_CHECKING:
 
 # Regimes: how often the sender pauses before an item, how often the receiver is not ready.
 REGIMES = {"free": (0.0, 0.0), "gaps": (0.6, 0.0), "stalls": (0.0, 0.6), "both": (0.4, 0.4)}
+
+RECORD = (("last", 1), ("kind", 3), ("payload", 24))
+LAYOUTS = {
+    "text": (("byte", 8), ("keep", 1), ("last", 1), ("mark", 1)),
+    "item": (("kind", 2), ("byte", 8), ("first", 1), ("more", 2), ("class", 5), ("cut", 1)),
+    "record": RECORD,
+    "part": RECORD,
+    "table_request": (("write", 1), ("read", 1), ("select", 4), ("address", 20), ("data", 40)),
+}
+"""The packed structs of rtl/zeton_pkg.sv: fields and their bits, the highest first."""
+
+
+def pack(name: str, **fields: int) -> int:
+    """Pack the fields of a struct; those that are not named are 0.
+
+    >>> hex(pack("record", last=1, payload=4))
+    '0x8000004'
+    """
+    packed = 0
+    for field, bits in LAYOUTS[name]:
+        packed = packed << bits | fields.pop(field, 0)
+    assert not fields, f"{name} has no {', '.join(fields)}"
+    return packed
+
+
+def unpack(name: str, packed: int) -> dict[str, int]:
+    """Unpack the fields of a struct.
+
+    >>> unpack("record", 0x8000004)
+    {'last': 1, 'kind': 0, 'payload': 4}
+    """
+    fields = {}
+    for field, bits in reversed(LAYOUTS[name]):
+        fields[field] = packed & (1 << bits) - 1
+        packed >>= bits
+    return dict(reversed(fields.items()))
 
 
 def seeded(name: str = "") -> random.Random:
@@ -58,7 +95,10 @@ async def offer(
     for item in items:
         while rng.random() < gap:
             await RisingEdge(dut.clk)
-        for field, value in ({"data": item} if isinstance(item, int) else item).items():
+        fields = {"data": item} if isinstance(item, int) else item
+        if name in LAYOUTS:
+            fields = {"data": pack(name, **fields)}
+        for field, value in fields.items():
             getattr(dut, f"{name}_{field}").value = value
         valid.value = 1
         await RisingEdge(dut.clk)
@@ -84,7 +124,8 @@ async def take(
     rng = rng or seeded(name)
     taken = [] if into is None else into
     valid, ready = getattr(dut, f"{name}_valid"), getattr(dut, f"{name}_ready")
-    signals = [getattr(dut, f"{name}_{field}") for field in fields]
+    packed = name in LAYOUTS
+    signals = [getattr(dut, f"{name}_{field}") for field in (("data",) if packed else fields)]
     waiting: list[int] | None = None
     while count is None or len(taken) < count:
         willing = rng.random() >= stall
@@ -97,6 +138,9 @@ async def take(
         assert waiting in (None, item), f"{name} changed from {waiting} to {item} untaken"
         waiting = None if willing else item
         if willing:
+            if packed:
+                values = unpack(name, item[0])
+                item = [values[field] for field in fields]
             taken.append(item[0] if len(item) == 1 else tuple(item))
     ready.value = 0
     return taken
@@ -104,22 +148,22 @@ async def take(
 
 async def write_table(dut: Any, select: int, entries: Iterable[int], first: int = 0) -> None:
     """Write entries of a table to addresses that follow one another."""
-    dut.table_select.value, dut.table_write.value = select, 1
     for address, entry in enumerate(entries, first):
-        dut.table_address.value, dut.table_data.value = address, int(entry)
+        request = pack("table_request", write=1, select=select, address=address, data=int(entry))
+        dut.table_request.value = request
         await RisingEdge(dut.clk)
-    dut.table_write.value = 0
+    dut.table_request.value = 0
 
 
 async def read_table(dut: Any, select: int, address: int, latency: int = 4) -> int:
     """Read an entry of a table: it is there for one cycle, the fourth or so after the strobe."""
-    dut.table_select.value, dut.table_address.value, dut.table_read.value = select, address, 1
+    dut.table_request.value = pack("table_request", read=1, select=select, address=address)
     await RisingEdge(dut.clk)
-    dut.table_read.value = 0
-    answers = []
+    dut.table_request.value = 0
+    responses = []
     for _ in range(latency + 2):
         await RisingEdge(dut.clk)
-        answers.append(int(dut.table_answer.value))
-    entry = answers.pop(latency - 1)
-    assert not any(answers), "an answer comes at its time and at no other"
+        responses.append(int(dut.table_response.value))
+    entry = responses.pop(latency - 1)
+    assert not any(responses), "a response comes at its time and at no other"
     return entry

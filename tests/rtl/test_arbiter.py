@@ -1,4 +1,4 @@
-"""arbiter against the rule: after a grant, those behind the granted one come first."""
+"""arbiter against the rule: after a grant, requesters above the granted one come first."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ from rtl.streams import seeded, start
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def grants_in_turn(dut: Any) -> None:
     rng = seeded()
-    count = len(dut.want)
-    await start(dut, want=0, hold=0)
+    count = len(dut.request)
+    await start(dut, request=0, stall=0)
     await RisingEdge(dut.clk)
     granted, expected = -1, None
     for _ in range(2000):
         share = rng.choice([0.05, 0.5, 1.0])
-        wants = [asker for asker in range(count) if rng.random() < share]
-        hold = rng.random() < 0.3
-        dut.want.value, dut.hold.value = sum(1 << asker for asker in wants), int(hold)
+        requests = [requester for requester in range(count) if rng.random() < share]
+        stall = rng.random() < 0.3
+        dut.request.value, dut.stall.value = sum(1 << requester for requester in requests), int(stall)
         await RisingEdge(dut.clk)
         assert int(dut.grant_valid.value) == int(expected is not None)
         assert int(dut.grant.value) == (0 if expected is None else 1 << expected)
         if expected is not None:
             assert int(dut.grant_index.value) == expected
-        picked = min(wants, key=lambda asker: (asker - granted - 1) % count, default=None)
-        expected = None if hold else picked
+        picked = min(requests, key=lambda requester: (requester - granted - 1) % count, default=None)
+        expected = None if stall else picked
         granted = granted if expected is None else expected
 
 

@@ -57,8 +57,8 @@ class Observer:
     async def run(self) -> None:
         dut = self.dut
         while True:
-            dut.open_room.value = int(self.rng.random() >= self.stall)
-            dut.raw_room.value = int(self.rng.random() >= self.stall)
+            dut.ticket_ready.value = int(self.rng.random() >= self.stall)
+            dut.raw_ready.value = int(self.rng.random() >= self.stall)
             done = [unit for unit in self.to_release if self.rng.random() < 0.1]
             self.to_release = [unit for unit in self.to_release if unit not in done]
             dut.released.value = sum(1 << unit for unit in done)
@@ -82,18 +82,18 @@ class Observer:
                 self.to_release.append(unit)
         else:
             assert not dut.load_pair.value
-        if dut.open_now.value:
-            assert dut.open_room.value
-            raw, unit = int(dut.open_raw.value), int(dut.open_unit.value)
-            length, end = int(dut.open_length.value), int(dut.open_end.value)
+        if dut.ticket_push.value:
+            assert dut.ticket_ready.value
+            raw, unit = int(dut.ticket_raw.value), int(dut.ticket_unit.value)
+            length, end = int(dut.ticket_length.value), int(dut.ticket_last.value)
             self.opened.append((raw, end, length, unit))
             if not raw:
                 assert unit not in self.busy
                 assert unit >= UNITS or length <= SLOTS
                 self.busy.add(unit)
                 self.loading[unit] = []
-        if dut.raw_now.value:
-            assert dut.raw_room.value
+        if dut.raw_push.value:
+            assert dut.raw_ready.value
             self.raw.append(int(dut.raw_word.value))
 
 
@@ -139,7 +139,7 @@ async def gives_every_record_its_place(dut: Any, regime: str) -> None:
     records = draw_records(rng, 300)
     content = rng.randbytes(sum(length for kind, length, _ in records if kind in {PART, RAW}))
 
-    await start(dut, byte_valid=0, record_valid=0, released=0, table_write=0, table_read=0)
+    await start(dut, byte_valid=0, record_valid=0, released=0, table_request=0)
     await write_table(dut, BYTES, ids)
     for byte in rng.sample(range(256), 5):
         assert await read_table(dut, BYTES, byte) == ids[byte]

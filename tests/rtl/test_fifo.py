@@ -22,17 +22,17 @@ async def gives_back_what_it_took(dut: Any, regime: str) -> None:
     assert await take(dut, "out", count=len(words), stall=stall) == words
     await RisingEdge(dut.clk)
     assert not dut.out_valid.value
-    assert dut.level.value == 0
+    assert dut.occupancy.value == 0
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def holds_as_many_as_promised_and_says_how_many(dut: Any) -> None:
-    depth = 1 << (len(dut.level) - 1)
+    depth = 1 << (len(dut.occupancy) - 1)
     await start(dut, in_valid=0, out_ready=0)
     sender = cocotb.start_soon(offer(dut, "in", range(2 * depth)))
     for _ in range(2 * depth + 10):
         await RisingEdge(dut.clk)
-    assert dut.level.value == depth
+    assert dut.occupancy.value == depth
     assert not dut.in_ready.value
     assert await take(dut, "out", count=2 * depth) == list(range(2 * depth))
     await sender
@@ -40,7 +40,7 @@ async def holds_as_many_as_promised_and_says_how_many(dut: Any) -> None:
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def moves_a_word_in_every_cycle(dut: Any) -> None:
-    depth = 1 << (len(dut.level) - 1)
+    depth = 1 << (len(dut.occupancy) - 1)
     if depth < 4:
         return  # Three words are on their way through registers: less room cannot keep pace.
     await start(dut, in_valid=0, out_ready=0)

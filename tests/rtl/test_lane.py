@@ -32,7 +32,7 @@ SMALL = Configuration(
 )
 MARK = 7 << 24
 COUNTS = ["byte", "piece", "bad", "id", "raw", "lookup"]
-INPUTS = dict.fromkeys(["text_valid", "word_ready", "table_write", "table_read"], 0)
+INPUTS = dict.fromkeys(["text_valid", "word_ready", "table_request"], 0)
 
 
 def train(pattern: str) -> zeton.Tokenizer:
@@ -49,7 +49,7 @@ async def watch(dut: Any) -> None:
     while True:
         await RisingEdge(dut.clk)
         data = [dut.word_data] if dut.word_valid.value else []
-        for signal in (dut.word_valid, dut.text_ready, dut.idle, dut.table_answer, *counts, *data):
+        for signal in (dut.word_valid, dut.text_ready, dut.idle, dut.table_response, *counts, *data):
             assert set(str(signal.value)) <= {"0", "1"}, f"{signal._name} is {signal.value}"
 
 

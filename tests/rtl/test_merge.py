@@ -1,4 +1,4 @@
-"""merge against the engine: the ids of pieces by drawn vocabularies, with late answers."""
+"""merge against the engine: the ids of pieces by drawn vocabularies, with late results."""
 
 import os
 import random
@@ -15,14 +15,14 @@ from rtl.vocabularies import draw_piece, draw_tokenizer
 
 ID_BITS = 10
 ODD = int(os.environ.get("ODD", "0"))  # Of the unit: see rtl/merge.sv.
-LATENCY = 5  # Cycles between a grant and an answer, at least.
+LATENCY = 5  # Cycles between a grant and its result, at least.
 
 
 @cocotb.test(timeout_time=10, timeout_unit="ms")
 async def merges_as_the_engine_does(dut: Any) -> None:
     rng = seeded()
-    slots = 1 << len(dut.ask_slot) // 2
-    await start(dut, load_valid=0, load_id=0, load_last=0, drain=0, grant=0, answer_valid=0)
+    slots = 1 << len(dut.lookup_slot) // 2
+    await start(dut, load_valid=0, load_id=0, load_last=0, drain=0, lookup_grant=0, result_valid=0)
     for _ in range(5):
         tokenizer = draw_tokenizer(rng)
         pairs = Pairs(dut, tokenizer.merges(), rng)
@@ -39,7 +39,7 @@ async def merges_as_the_engine_does(dut: Any) -> None:
 async def load(dut: Any, piece: bytes, gap: float, pairs: "Pairs", rng: random.Random) -> None:
     """Give a piece's bytes, whose ids are the bytes themselves, with noise between them.
 
-    The pair of a byte with the one before is asked for along with it.
+    The pair of a byte with the one before is looked up along with it.
     """
     for at, byte in enumerate(piece):
         while rng.random() < gap:
@@ -50,7 +50,7 @@ async def load(dut: Any, piece: bytes, gap: float, pairs: "Pairs", rng: random.R
         await RisingEdge(dut.clk)
         dut.load_valid.value = 0
         if at > 0:
-            pairs.ask((at - 1 + ODD) % 2, at - 1, (piece[at - 1], byte))
+            pairs.look_up((at - 1 + ODD) % 2, at - 1, (piece[at - 1], byte))
 
 
 async def drain(dut: Any, stall: float, rng: random.Random) -> list[int]:
@@ -75,32 +75,32 @@ async def drain(dut: Any, stall: float, rng: random.Random) -> list[int]:
 
 
 class Pairs:
-    """Grants asks at will, and answers each in its port's order, some later than others."""
+    """Grants lookups at will, and gives each result in its port's order, some later than others."""
 
     def __init__(self, dut: Any, merges: dict[tuple[int, int], int], rng: random.Random) -> None:
         self.dut, self.merges, self.rng = dut, merges, rng
         self.cycle = 0
         self.due: tuple[deque[tuple[int, int, int | None]], ...] = (deque(), deque())
 
-    def ask(self, port: int, slot: int, pair: tuple[int, int]) -> None:
+    def look_up(self, port: int, slot: int, pair: tuple[int, int]) -> None:
         late = self.rng.choice([0, 0, 0, 5])
         self.due[port].append((self.cycle + LATENCY + late, slot, self.merges.get(pair)))
 
     async def run(self) -> None:
         dut, rng, grants = self.dut, self.rng, 0
-        slot_bits = len(dut.ask_slot) // 2
+        slot_bits = len(dut.lookup_slot) // 2
         while True:
             await RisingEdge(dut.clk)
             self.cycle += 1
-            # The edge saw the asks that were granted; answers and the next grants are for the next.
+            # The edge saw the granted lookups; results and the next grants are for the next edge.
             for port in range(2):
                 if grants >> port & 1:
-                    left = part(dut.ask_left, port, ID_BITS)
-                    right = part(dut.ask_right, port, ID_BITS)
-                    slot = part(dut.ask_slot, port, slot_bits)
+                    left = part(dut.lookup_left, port, ID_BITS)
+                    right = part(dut.lookup_right, port, ID_BITS)
+                    slot = part(dut.lookup_slot, port, slot_bits)
                     assert (slot + ODD) % 2 == port
-                    self.ask(port, slot, (left, right))
-            grants = int(dut.want.value) & rng.choice([0, 1, 2, 3, 3, 3])
+                    self.look_up(port, slot, (left, right))
+            grants = int(dut.lookup_request.value) & rng.choice([0, 1, 2, 3, 3, 3])
             valid, hit, ids, slots = 0, rng.randrange(4), 0, 0
             for port in range(2):
                 merged: int | None = rng.randrange(1 << ID_BITS)
@@ -111,8 +111,8 @@ class Pairs:
                     hit = hit & ~(1 << port) | (merged is not None) << port
                 ids |= (merged or 0) << port * ID_BITS
                 slots |= slot << port * slot_bits
-            dut.grant.value, dut.answer_valid.value, dut.answer_hit.value = grants, valid, hit
-            dut.answer_id.value, dut.answer_slot.value = ids, slots
+            dut.lookup_grant.value, dut.result_valid.value, dut.result_hit.value = grants, valid, hit
+            dut.result_id.value, dut.result_slot.value = ids, slots
 
 
 def part(signal: Any, at: int, bits: int) -> int:

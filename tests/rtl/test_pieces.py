@@ -13,7 +13,6 @@ from rtl.front import (
     BRIDGE_BITS,
     CLOSE,
     MARKED,
-    TABLES_IDLE,
     Text,
     bad_bytes,
     bridge_cuts,
@@ -29,7 +28,7 @@ from rtl.front import (
     tokenizer,
 )
 from rtl.simulation import simulate
-from rtl.streams import REGIMES, offer, reset, seeded, start, take
+from rtl.streams import REGIMES, offer, pack, reset, seeded, start, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 NAMES = ["gpt2", "cl100k", "nanochat", "o200k"]
 PART_MAX = 32
-INPUTS = {"text_valid": 0, "byte_ready": 0, "record_ready": 0, **TABLES_IDLE}
+INPUTS = {"text_valid": 0, "byte_ready": 0, "record_ready": 0, "table_request": 0}
 RECORD = ("kind", "payload", "last")
 SPILL_MIN = 1 << int(os.environ.get("BYTES_LOG", "11")) - 1
 
@@ -96,10 +95,9 @@ async def keeps_pace(dut: Any, text: bytes, rate: float) -> None:
     bits = draw_bits(seeded())
     await begin(dut, "cl100k", texts, bits)
     dut.byte_ready.value = dut.record_ready.value = dut.text_valid.value = 1
-    dut.text_keep.value, dut.text_mark.value, dut.text_last.value = 1, 0, 0
     cycles = 0
     for byte in texts[0]:
-        dut.text_byte.value = byte
+        dut.text_data.value = pack("text", byte=byte, keep=1)
         await RisingEdge(dut.clk)
         cycles += 1
         while not dut.text_ready.value:

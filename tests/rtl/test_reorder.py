@@ -53,7 +53,7 @@ class Units:
 async def words_leave_in_the_order_of_tickets(dut: Any, regime: str) -> None:
     rng = seeded()
     gap, stall = REGIMES[regime]
-    await start(dut, open_now=0, raw_now=0, done=0, word_ready=0)
+    await start(dut, ticket_push=0, raw_push=0, done=0, word_ready=0)
     units = Units(dut)
     cocotb.start_soon(units.run())
     expected: list[int] = []
@@ -70,7 +70,7 @@ async def words_leave_in_the_order_of_tickets(dut: Any, regime: str) -> None:
             await RisingEdge(dut.clk)
             free = [unit for unit in range(UNITS) if not units.ids[unit]]
         unit = rng.choice(free)
-        await say(dut, "open", raw=raw, end=end, length=length, unit=unit)
+        await push(dut, "ticket", raw=raw, last=end, length=length, unit=unit)
         if raw:
             kinds = [BYTE] + [rng.choice([BYTE, CUT]) for _ in range(rng.randrange(9))] + [CLOSE]
             kinds = rng.choice([kinds, kinds, [NOTHING], [MARK]])
@@ -80,7 +80,7 @@ async def words_leave_in_the_order_of_tickets(dut: Any, regime: str) -> None:
             for word in stretch:
                 while rng.random() < gap:
                     await RisingEdge(dut.clk)
-                await say(dut, "raw", word=word)
+                await push(dut, "raw", word=word)
         else:
             ids = [rng.randrange(1 << ID_BITS) for _ in range(rng.randint(1, length))]
             units.ids[unit].extend(ids)
@@ -93,16 +93,16 @@ async def words_leave_in_the_order_of_tickets(dut: Any, regime: str) -> None:
     assert dut.idle.value
 
 
-async def say(dut: Any, name: str, **fields: int) -> None:
-    """Say something as soon as there is room for it, which is known at the start of a cycle."""
+async def push(dut: Any, name: str, **fields: int) -> None:
+    """Push something as soon as it is ready, which is known at the start of a cycle."""
     await FallingEdge(dut.clk)
-    while not getattr(dut, f"{name}_room").value:
+    while not getattr(dut, f"{name}_ready").value:
         await FallingEdge(dut.clk)
     for field, value in fields.items():
         getattr(dut, f"{name}_{field}").value = value
-    getattr(dut, f"{name}_now").value = 1
+    getattr(dut, f"{name}_push").value = 1
     await RisingEdge(dut.clk)
-    getattr(dut, f"{name}_now").value = 0
+    getattr(dut, f"{name}_push").value = 0
 
 
 def test_reorder() -> None:

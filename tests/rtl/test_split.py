@@ -14,7 +14,6 @@ from rtl.front import (
     END,
     MARK,
     RAW,
-    TABLES_IDLE,
     check_stretches,
     count,
     draw_bits,
@@ -25,7 +24,7 @@ from rtl.front import (
     transducer,
 )
 from rtl.simulation import simulate
-from rtl.streams import REGIMES, offer, reset, seeded, start, take
+from rtl.streams import REGIMES, offer, reset, seeded, start, take, unpack
 from zeton.accel.tables import Table
 from zeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 BYTES_LOG = 8
 SPILL_MIN = 1 << (BYTES_LOG - 1)
 NAMES = ["gpt2", "cl100k", "nanochat", "o200k"]
-INPUTS = {"item_valid": 0, "byte_ready": 0, "record_ready": 0, **TABLES_IDLE}
+INPUTS = {"item_valid": 0, "byte_ready": 0, "record_ready": 0, "table_request": 0}
 RECORD = ("kind", "payload", "last")
 
 
@@ -97,9 +96,8 @@ async def lets_no_piece_fill_what_is_behind_it(dut: Any, name: str) -> None:
             dut.record_ready.value = 1
             await RisingEdge(dut.clk)
             if dut.record_valid.value:
-                records.append(
-                    tuple(int(getattr(dut, f"record_{field}").value) for field in RECORD)
-                )
+                record = unpack("record", int(dut.record_data.value))
+                records.append(tuple(record[field] for field in RECORD))
                 told += records[-1][1] if records[-1][0] in (0, RAW) else 0
             assert len(bytes_taken) - told < 2 * SPILL_MIN - 8
         dut.record_ready.value = 0

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ECHO = Path(__file__).parent / "echo" / "lane.sv"
 AROUND = [
+    "zeton_pkg",
     "registers_pkg",
     "registers",
     "skid",

@@ -1,33 +1,36 @@
-// The words of each lane leave in order, all of them, within their batch, and every lane has its turn.
+// The environment of `gather`: the words of each lane leave in order, all of them, within their batch,
+// and every lane has its turn.
 //
 // A lane numbers its words and its batches: a word is {batch, number}, and both are counted where words leave.
 
 `default_nettype none
 
-module gather_proof #(
+module gather_proof
+    import zeton_pkg::*;
+#(
     localparam int LANES = 3
 ) (
     input wire             clk,
     input wire             rst,
-    input wire [LANES-1:0] offers, marks,     // Free: a lane has something, and it is a mark.
+    input wire [LANES-1:0] offers, marks,     // Free: a lane has a word, and it is a mark.
     input wire             out_ready
 );
 
     wire                 idle, out_valid, out_last;
     wire  [31:0]         out_data;
     wire  [LANES-1:0]    word_ready;
-    logic [LANES*28-1:0] word_data;
+    word_t [LANES-1:0]   word_data;
 
-    // Lanes. What one has offered stays.
+    // Lanes. An offered word stays.
     logic [LANES*2-1:0] number_in, batch_in;
-    logic [LANES-1:0]   waits, waits_mark;
-    wire  [LANES-1:0]   word_valid = offers | waits;
-    wire  [LANES-1:0]   is_mark    = waits & waits_mark | ~waits & marks;
+    logic [LANES-1:0]   held_valid, held_mark;
+    wire  [LANES-1:0]   word_valid = offers | held_valid;
+    wire  [LANES-1:0]   is_mark    = held_valid & held_mark | ~held_valid & marks;
     wire  [LANES-1:0]   taken      = word_valid & word_ready & ~is_mark;
 
     always_comb begin
         for (int l = 0; l < LANES; l++) begin
-            word_data[l*28 +: 28] = is_mark[l] ? {4'd7, 24'd0} : {24'd0, batch_in[l*2 +: 2], number_in[l*2 +: 2]};
+            word_data[l] = is_mark[l] ? {1'b0, WORD_BATCH, 24'd0} : {24'd0, batch_in[l*2 +: 2], number_in[l*2 +: 2]};
         end
     end
 
@@ -35,7 +38,7 @@ module gather_proof #(
 
     stays #(.WIDTH(33)) words (.clk, .rst, .valid(out_valid), .ready(out_ready), .data({out_last, out_data}));
 
-    // Where words leave: what is due now, and after each word that waits in the queue.
+    // The output: the numbers that are due now, and after each word that waits in the FIFO.
     logic [LANES*2-1:0] number_out, number_1, number_2;
     logic [1:0]         batch_out, batch_1, batch_2;
     logic               fits_1, fits_2;
@@ -63,21 +66,21 @@ module gather_proof #(
     end
 
     // One lane at will, always the same: the words of others that it has waited for, and lanes that come before it.
-    wire  [LANES-1:0] gone_by = ~dut.behind;
+    wire  [LANES-1:0] granted_before = ~dut.above_last;
     logic [1:0] lane, ahead;
     logic [2:0] waited;
     always_comb begin
         ahead = lane;
         for (int l = 0; l < LANES; l++) begin
-            if (gone_by[l]) ahead = ahead == 0 ? 2'(LANES - 1) : ahead - 1'b1;
+            if (granted_before[l]) ahead = ahead == 0 ? 2'(LANES - 1) : ahead - 1'b1;
         end
     end
 
     always_ff @(posedge clk) begin
         assume (lane < LANES);
         lane       <= lane;
-        waits      <= word_valid & ~word_ready;
-        waits_mark <= is_mark;
+        held_valid      <= word_valid & ~word_ready;
+        held_mark <= is_mark;
         for (int l = 0; l < LANES; l++) begin
             if (taken[l]) number_in[l*2 +: 2] <= number_in[l*2 +: 2] + 1'b1;
             if (word_valid[l] && word_ready[l] && is_mark[l]) batch_in[l*2 +: 2] <= batch_in[l*2 +: 2] + 1'b1;
@@ -86,11 +89,11 @@ module gather_proof #(
             number_out <= number_1;
             batch_out  <= batch_1;
         end
-        if (!word_valid[lane] || is_mark[lane] || dut.marked[lane] || taken[lane]) waited <= '0;
+        if (!word_valid[lane] || is_mark[lane] || dut.mark_seen[lane] || taken[lane]) waited <= '0;
         else if (taken != 0) waited <= waited + 1'b1;
 
         if (rst) begin
-            waits      <= '0;
+            held_valid      <= '0;
             number_in  <= '0;
             batch_in   <= '0;
             number_out <= '0;
@@ -100,13 +103,13 @@ module gather_proof #(
             if (out_valid) assert (fits({out_last, out_data}, number_out, batch_out));
             assert ((taken & (taken - 1'b1)) == 0);
             assert (waited < LANES);
-            // What holds at all times: what waits is as it should be, and then nothing is missing.
+            // Invariants: the waiting words are the next ones, and no word is missing.
             if (dut.joined.count != 0) assert (fits_1);
             if (dut.joined.count == 2) assert (fits_2);
             assert (number_in == number_2);
-            for (int l = 0; l < LANES; l++) assert (batch_in[l*2 +: 2] == batch_2 + 2'(dut.marked[l]));
-            assert (dut.batches[1:0] == batch_2);
-            assert ((gone_by & LANES'(gone_by + 1'b1)) == 0);
+            for (int l = 0; l < LANES; l++) assert (batch_in[l*2 +: 2] == batch_2 + 2'(dut.mark_seen[l]));
+            assert (dut.batch_count[1:0] == batch_2);
+            assert ((granted_before & LANES'(granted_before + 1'b1)) == 0);
             assert (waited + 3'(ahead) < LANES);
         end
         cover (!rst && batch_out == 2 && waited == LANES - 1);

@@ -1,24 +1,24 @@
-// What `parts` offers stays until it is taken; its bytes are those that came, in order; and records name every byte once,
-// not before it is there.
+// The environment of `parts`: offers stay until taken, bytes leave in order, and records name every
+// byte once, not before it is there.
 
 `default_nettype none
 
-module parts_proof (
-    input wire        clk,
-    input wire        rst,
-    input wire        byte_valid, byte_cut,
-    input wire [7:0]  byte_data,
-    input wire        record_valid, record_last,
-    input wire [2:0]  record_kind,
-    input wire [23:0] record_payload,
-    input wire        part_byte_ready, part_ready
+module parts_proof
+    import zeton_pkg::*;
+(
+    input wire          clk,
+    input wire          rst,
+    input wire          byte_valid, byte_cut,
+    input wire [7:0]    byte_data,
+    input wire          record_valid,
+    input wire record_t record_data,
+    input wire          part_byte_ready, part_ready
 );
 
-    wire        byte_ready, record_ready, idle;
-    wire        part_byte_valid, part_valid, part_last;
-    wire [7:0]  part_byte_data;
-    wire [2:0]  part_kind;
-    wire [23:0] part_payload;
+    wire       byte_ready, record_ready, idle;
+    wire       part_byte_valid, part_valid;
+    wire [7:0] part_byte_data;
+    wire record_t part_data;
 
     parts #(.PART_MAX(3)) dut (.*);
 
@@ -26,40 +26,41 @@ module parts_proof (
         .clk, .rst, .valid(part_byte_valid), .ready(part_byte_ready), .data(part_byte_data)
     );
     stays #(.WIDTH(28)) records (
-        .clk, .rst, .valid(part_valid), .ready(part_ready), .data({part_kind, part_payload, part_last})
+        .clk, .rst, .valid(part_valid), .ready(part_ready), .data(part_data)
     );
 
-    // Bytes that came and did not leave, one at most, and bytes that left or may leave and are not named by a record.
+    // The byte inside, one at most, and the bytes that left or may leave without a record yet.
     logic [7:0]  held;
-    logic        holds;
+    logic        held_valid;
     logic [24:0] unnamed;
-    wire         comes = byte_valid && byte_ready;
-    wire         names = part_valid && part_ready && part_kind <= 1;
+    wire         push_byte = byte_valid && byte_ready;
+    wire         part_has_bytes = part_data.kind == RECORD_MERGE || part_data.kind == RECORD_RAW;
+    wire         name_bytes = part_valid && part_ready && part_has_bytes;
 
     always_ff @(posedge clk) begin
-        // A record that has bytes has some.
-        assume (record_payload != 0 || record_kind > 1);
-        if (comes) held <= byte_data;
-        holds   <= comes || holds && !(part_byte_valid && part_byte_ready);
-        unnamed <= unnamed + 25'(comes) - (names ? 25'(part_payload) : 25'd0);
+        // MERGE and RAW records have a byte or more.
+        assume (record_data.payload != 0 || record_data.kind > RECORD_RAW);
+        if (push_byte) held <= byte_data;
+        held_valid   <= push_byte || held_valid && !(part_byte_valid && part_byte_ready);
+        unnamed <= unnamed + 25'(push_byte) - (name_bytes ? 25'(part_data.payload) : 25'd0);
         if (rst) begin
-            holds   <= 1'b0;
+            held_valid   <= 1'b0;
             unnamed <= '0;
         end else begin
-            assert (holds == part_byte_valid);
-            if (holds) assert (part_byte_data == held);
-            if (names) assert (part_payload != 0 && 25'(part_payload) <= unnamed);
-            if (names && part_kind == 0) assert (part_payload <= 3);
+            assert (held_valid == part_byte_valid);
+            if (held_valid) assert (part_byte_data == held);
+            if (name_bytes) assert (part_data.payload != 0 && 25'(part_data.payload) <= unnamed);
+            if (name_bytes && part_data.kind == RECORD_MERGE) assert (part_data.payload <= 3);
             if (idle) assert (unnamed == 0);
-            // What holds at all times; induction needs to know.
-            assert (unnamed == 25'(dut.count) + (part_valid && part_kind <= 1 ? 25'(part_payload) : 25'd0));
-            if (part_valid && part_kind <= 1) assert (part_payload != 0 && part_payload <= (part_kind == 1 ? 64 : 3));
-            if (dut.reads) assert (dut.payload != 0 && dut.one == (dut.payload == 1));
-            if (dut.count != 0 || dut.raw) assert (dut.reads);
-            assert (!dut.raw || dut.kind == 0);
-            assert (dut.count < (dut.raw || dut.kind != 0 ? 64 : 3));
+            // Invariants that induction needs.
+            assert (unnamed == 25'(dut.byte_count) + (part_valid && part_has_bytes ? 25'(part_data.payload) : 25'd0));
+            if (part_valid && part_has_bytes) assert (part_data.payload != 0 && part_data.payload <= (part_data.kind == RECORD_RAW ? 64 : 3));
+            if (dut.has_bytes) assert (dut.current.payload != 0 && dut.one_left == (dut.current.payload == 1));
+            if (dut.byte_count != 0 || dut.is_long) assert (dut.has_bytes);
+            assert (!dut.is_long || dut.current.kind == RECORD_MERGE);
+            assert (dut.byte_count < (dut.is_long || dut.current.kind != RECORD_MERGE ? 64 : 3));
         end
-        cover (!rst && names && part_kind == 1 && part_payload == 3);
+        cover (!rst && name_bytes && part_data.kind == RECORD_RAW && part_data.payload == 3);
     end
 
 endmodule

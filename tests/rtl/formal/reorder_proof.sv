@@ -1,18 +1,21 @@
-// The world around `reorder`: tickets are opened, units finish as they like, raw words are said; then words must leave
-// ticket by ticket, each with all its ids in order and its end on the last.
+// The environment of `reorder`: tickets are opened, units finish at any time, raw words are pushed;
+// then words must leave ticket by ticket, each with all its ids in order and its end on the last.
 //
-// Every ticket has a number, and what belongs to it carries that number: an id is {last, place in the part, number}.
+// Every ticket has a number, and its ids and raw words carry it: an id is {last, place, number}.
+// For example, the second and last id of ticket 3 is {1, 1, 011}.
 
 `default_nettype none
 
-module reorder_proof (
+module reorder_proof
+    import zeton_pkg::*;
+(
     input wire       clk,
     input wire       rst,
     // All free.
-    input wire       open_now, open_raw,
-    input wire [6:0] open_length,
-    input wire       open_unit,
-    input wire       raw_now, raw_more,
+    input wire       ticket_push, ticket_raw,
+    input wire [6:0] ticket_length,
+    input wire       ticket_unit,
+    input wire       raw_push, raw_more,
     input wire [1:0] raw_kind,
     input wire [1:0] finish,
     input wire [1:0] few,          // A unit has one id only, not as many as the part has bytes.
@@ -24,11 +27,11 @@ module reorder_proof (
     localparam int PART_MAX    = 2;
     localparam int TICKETS     = 4;
 
-    wire        open_room, raw_room, word_valid, idle;
-    wire [27:0] word_data;
+    wire        ticket_ready, raw_ready, word_valid, idle;
+    wire word_t word_data;
     wire [1:0]  drain, released;
 
-    // Units: those that hold a part, what is left of it, and whether they are done.
+    // Units: whether they hold a part, its remaining ids, and whether they are done.
     logic [1:0]             busy, done;
     logic [1:0]             second;                  // The next id is the part's second,
     logic [1:0]             two;                     // of two.
@@ -40,16 +43,16 @@ module reorder_proof (
     };
 
     logic [NUMBER_BITS-1:0] opened;                  // The number of the next ticket.
-    logic                   speaking;                // A raw stretch is under way.
-    wire  [NUMBER_BITS-1:0] raw_number = open_now ? opened : opened - 1'b1;
+    logic                   raw_open;                // A raw stretch is under way.
+    wire  [NUMBER_BITS-1:0] raw_number = ticket_push ? opened : opened - 1'b1;
     // A byte or a cut, and at the end a close.
     wire  [2:0]             kind       = raw_more ? (raw_kind[0] ? 3'd1 : 3'd2) : raw_kind[0] ? 3'd3 : {1'b1, raw_kind};
-    wire  [27:0]            raw_word   = {!raw_more, kind, 24'(raw_number)};
+    wire word_t             raw_word   = {!raw_more, kind, 24'(raw_number)};
 
     reorder #(.ID_BITS(ID_BITS), .ALL(2), .PART_MAX(PART_MAX), .TICKET_BITS(2), .RING_BITS(3)) dut (
         .clk, .rst, .idle,
-        .open_now, .open_room, .open_raw, .open_end(1'b1), .open_length, .open_unit,
-        .raw_now, .raw_room, .raw_word,
+        .ticket_push, .ticket_ready, .ticket_raw, .ticket_last(1'b1), .ticket_length, .ticket_unit,
+        .raw_push, .raw_ready, .raw_word,
         .done, .out_id, .out_last, .out_two, .drain, .released,
         .word_valid, .word_ready, .word_data
     );
@@ -65,8 +68,8 @@ module reorder_proof (
             : !due_second && word[27] == (word[26:24] > 2));
     endfunction
 
-    // ---- What holds at all times; induction needs to know. First what is due after the words that are on their way out.
-    wire  [27:0] read_word = dut.read_raw ? dut.read_word : {dut.read_end, 3'd0, 24'(dut.ring_id)};
+    // ---- Invariants that induction needs. First the number that is due after the words on their way out.
+    wire  [27:0] read_word = dut.read_raw ? dut.read_word : {dut.read_last, 3'd0, 24'(dut.ring_id)};
     logic [NUMBER_BITS-1:0] due_1, due_2;
     logic                   second_1, second_2, raw_begun_1, raw_begun_2;
     always_comb begin
@@ -78,13 +81,14 @@ module reorder_proof (
         second_2    = dut.read_valid ? !read_word[27] && read_word[26:24] == 0 : second_1;
     end
 
-    // An id that is on its way into the ring counts as there, and so does the end of a ticket with it.
+    // An id on its way into the ring counts as written, and so does the end of a ticket with it.
     function automatic logic [ID_BITS-1:0] in_ring(input logic [2:0] at);
-        in_ring = dut.wrote && dut.wrote_place == at ? dut.wrote_id : dut.ring.words[at];
+        in_ring = dut.write_valid && dut.write_place == at ? dut.write_id : dut.ring.words[at];
     endfunction
 
-    // Then the open tickets, from the head on: where the ids of each go, and who has them. The first are fetched.
-    wire  [1:0] ahead = 2'(dut.head_valid) + 2'(dut.then_valid) + 2'(dut.fetched_tickets.waits);
+    // Then the open tickets from the head on: the places of their ids, and their units. The first are
+    // fetched.
+    wire  [1:0] ahead = 2'(dut.head_valid) + 2'(dut.fetched_valid) + 2'(dut.ticket_skid.side_valid);
     wire  [1:0] head  = dut.fetch - ahead;
     logic [TICKETS-1:0] is_finished, is_fetched;
     logic [6:0] ids [TICKETS];
@@ -103,14 +107,14 @@ module reorder_proof (
             ticket[i]  = head + 2'(i);
             is_fetched[i]  = i < ahead;
             is_finished[i] = dut.finished[ticket[i]] || is_fetched[i] && !dut.opened[ticket[i]][8];
-            ids[i]         = dut.ids[ticket[i]];
-            if (dut.wrote && dut.wrote_last && dut.wrote_ticket == ticket[i]) begin
+            ids[i]         = dut.ids_less_1[ticket[i]];
+            if (dut.write_valid && dut.write_last && dut.write_ticket == ticket[i]) begin
                 is_finished[i] = 1'b1;
-                ids[i]         = dut.wrote_ids;
+                ids[i]         = dut.write_count;
             end
             start[i]   = dut.ring_head + used[2:0];
             raws[i]    = raws_open;
-            is_open[i] = i < dut.tickets;
+            is_open[i] = i < dut.ticket_count;
             is_raw[i]  = dut.opened[ticket[i]][8];
             is_held[i] = 1'b0;
             for (int u = 0; u < 2; u++) begin
@@ -138,7 +142,7 @@ module reorder_proof (
         end
     end
 
-    // What is fetched of a ticket is what it was opened with, and how many ids it has.
+    // The fetched fields of a ticket are those it was opened with, and its count of ids.
     function automatic logic fetched_right(
         input logic [1:0] i, input logic raw, input logic ends, input logic [6:0] length, input logic [6:0] count
     );
@@ -147,9 +151,9 @@ module reorder_proof (
 
     wire       side_raw, side_end;
     wire [6:0] side_length, side_ids;
-    assign {side_raw, side_end, side_length, side_ids} = dut.fetched_tickets.side;
+    assign {side_raw, side_end, side_length, side_ids} = dut.ticket_skid.side_data;
 
-    wire [1:0] wrote_at = dut.wrote_ticket - head;
+    wire [1:0] write_at = dut.write_ticket - head;
 
     // Raw words that wait: of the first raw ticket, or of the second after the first one's end.
     wire  [1:0]  waiting = dut.raw_words.count;
@@ -177,16 +181,16 @@ module reorder_proof (
         past_valid <= 1'b1;
         if (!past_valid) assume (rst);
 
-        // What is said only where there is room, to free units, one stretch at a time.
-        assume (!open_now || open_room && !speaking);
-        assume (open_length == 1 || open_length == PART_MAX);
-        assume (!(open_now && !open_raw && busy[open_unit]));
-        assume (!raw_now || raw_room && (speaking || open_now && open_raw));
-        // As in `dispatch`, the first word of a stretch is said with its ticket.
-        assume (!(open_now && open_raw) || raw_now);
+        // Pushes come only while ready, to free units, one raw stretch at a time.
+        assume (!ticket_push || ticket_ready && !raw_open);
+        assume (ticket_length == 1 || ticket_length == PART_MAX);
+        assume (!(ticket_push && !ticket_raw && busy[ticket_unit]));
+        assume (!raw_push || raw_ready && (raw_open || ticket_push && ticket_raw));
+        // As in `dispatch`, the first word of a stretch is pushed with its ticket.
+        assume (!(ticket_push && ticket_raw) || raw_push);
 
-        if (open_now) opened <= opened + 1'b1;
-        if (raw_now) speaking <= raw_more;
+        if (ticket_push) opened <= opened + 1'b1;
+        if (raw_push) raw_open <= raw_more;
         for (int u = 0; u < 2; u++) begin
             if (finish[u] && busy[u]) done[u] <= 1'b1;
             if (drain[u]) second[u] <= 1'b1;
@@ -194,10 +198,10 @@ module reorder_proof (
                 busy[u] <= 1'b0;
                 done[u] <= 1'b0;
             end
-            if (open_now && !open_raw && open_unit == 1'(u)) begin
+            if (ticket_push && !ticket_raw && ticket_unit == 1'(u)) begin
                 busy[u]   <= 1'b1;
                 second[u] <= 1'b0;
-                two[u]    <= open_length == PART_MAX && !few[u];
+                two[u]    <= ticket_length == PART_MAX && !few[u];
                 number[u] <= opened;
             end
         end
@@ -210,7 +214,7 @@ module reorder_proof (
             busy           <= '0;
             done           <= '0;
             opened         <= '0;
-            speaking       <= 1'b0;
+            raw_open       <= 1'b0;
             leaving        <= '0;
             leaving_second <= 1'b0;
             leaving_raw    <= 1'b0;
@@ -227,23 +231,23 @@ module reorder_proof (
 
             // At all times.
             if (dut.read_valid) assert (fits(read_word, due_1, second_1));
-            assert (opened == due_2 + NUMBER_BITS'(dut.tickets) && dut.tail == head + dut.tickets[1:0] && ahead <= dut.tickets);
-            assert (dut.tickets <= 3 && dut.taken <= 2 && used <= 8 && used == dut.ring_used + dut.taken - dut.freed);
+            assert (opened == due_2 + NUMBER_BITS'(dut.ticket_count) && dut.tail == head + dut.ticket_count[1:0] && ahead <= dut.ticket_count);
+            assert (dut.ticket_count <= 3 && dut.ring_reserved <= 2 && used <= 8 && used == dut.ring_used + dut.ring_reserved - dut.ring_freed);
             assert (dut.ring_tail == dut.ring_head + used[2:0]);
-            assert (!open_room || dut.tickets <= 2 && used <= 6);
+            assert (!ticket_ready || dut.ticket_count <= 2 && used <= 6);
             assert (dut.collected == 7'(second_2));
             if (second_2) assert (dut.head_valid && !is_raw[0] && ids[0] == 1);
-            if (dut.head_valid) assert (fetched_right(0, dut.head_raw, dut.head_end, dut.head_length, dut.head_ids));
-            if (dut.then_valid) begin
-                assert (fetched_right(2'(dut.head_valid), dut.then_raw, dut.then_end, dut.then_length, dut.then_ids));
+            if (dut.head_valid) assert (fetched_right(0, dut.head_raw, dut.head_last, dut.head_length, dut.head_ids));
+            if (dut.fetched_valid) begin
+                assert (fetched_right(2'(dut.head_valid), dut.fetched_raw, dut.fetched_last, dut.fetched_length, dut.fetched_ids));
             end
-            assert (!(dut.then_room && dut.fetched_tickets.waits));
-            if (dut.fetched_tickets.waits) begin
-                assert (dut.then_valid && dut.head_valid);
+            assert (!(dut.fetched_ready && dut.ticket_skid.side_valid));
+            if (dut.ticket_skid.side_valid) begin
+                assert (dut.fetched_valid && dut.head_valid);
                 assert (fetched_right(2, side_raw, side_end, side_length, side_ids));
             end
             assert (dut.ring_read == dut.ring_head + 3'(dut.collected));
-            if (dut.head_valid && !dut.head_raw) assert (dut.collects_last == (dut.collected == dut.head_ids));
+            if (dut.head_valid && !dut.head_raw) assert (dut.collect_last == (dut.collected == dut.head_ids));
             if (raw_begun_2) assert (dut.head_valid && is_raw[0]);
             for (int i = 0; i < TICKETS; i++) begin
                 assert (is_open[i] ? is_ok[i] : !is_finished[i]);
@@ -251,29 +255,29 @@ module reorder_proof (
             end
             assert ((done & ~busy) == 0 && !(busy == 3 && dut.unit_ticket[0] == dut.unit_ticket[1]));
             for (int u = 0; u < 2; u++) if (busy[u]) begin
-                assert (second[u] == (drain[u] && dut.drained_ids == 1) && (!second[u] || two[u]));
+                assert (second[u] == (drain[u] && dut.drain_count == 1) && (!second[u] || two[u]));
                 assert (is_open[place[u]]);
                 assert (!dut.opened[dut.unit_ticket[u]][8] && !is_finished[place[u]]);
             end
-            assert (dut.drained_ids <= 1 || !dut.draining);
+            assert (dut.drain_count <= 1 || !dut.drain_valid);
             assert (dut.drain_end == ((drain & out_last) != 0));
-            assert (dut.drained_one == (dut.draining ? 2'b01 << dut.drained : 2'b00));
-            assert (dut.next_one == (dut.next_valid ? 2'b01 << dut.next : 2'b00));
-            assert ((dut.next_one & (dut.drained_one | ~done)) == 0);
-            if (dut.wrote) begin
-                assert (is_open[wrote_at] && !is_raw[wrote_at] && wrote_at >= ahead && !dut.finished[dut.wrote_ticket]);
-                assert (dut.wrote_place == start[wrote_at] + (dut.wrote_last ? 3'(dut.wrote_ids) : 3'd0));
-                if (!dut.wrote_last) begin
-                    assert (dut.draining && second[dut.drained] && dut.unit_ticket[dut.drained] == dut.wrote_ticket);
+            assert (dut.drain_one_hot == (dut.drain_valid ? 2'b01 << dut.drain_unit : 2'b00));
+            assert (dut.next_one_hot == (dut.next_valid ? 2'b01 << dut.next_unit : 2'b00));
+            assert ((dut.next_one_hot & (dut.drain_one_hot | ~done)) == 0);
+            if (dut.write_valid) begin
+                assert (is_open[write_at] && !is_raw[write_at] && write_at >= ahead && !dut.finished[dut.write_ticket]);
+                assert (dut.write_place == start[write_at] + (dut.write_last ? 3'(dut.write_count) : 3'd0));
+                if (!dut.write_last) begin
+                    assert (dut.drain_valid && second[dut.drain_unit] && dut.unit_ticket[dut.drain_unit] == dut.write_ticket);
                 end
             end
-            assert (raws_open == 3'(end_1) + 3'(end_2) + 3'(speaking));
-            if (speaking) assert (dut.tickets != 0 && is_raw[2'(dut.tickets - 1)]);
+            assert (raws_open == 3'(end_1) + 3'(end_2) + 3'(raw_open));
+            if (raw_open) assert (dut.ticket_count != 0 && is_raw[2'(dut.ticket_count - 1)]);
             if (waiting != 0) assert (raw_ok[0]);
             if (waiting == 2) assert (raw_ok[1]);
         end
         cover (past_valid && leaving == 4 && idle);
-        cover (past_valid && !open_room && $past(open_room) && !$past(rst));
+        cover (past_valid && !ticket_ready && $past(ticket_ready) && !$past(rst));
     end
 
 endmodule

@@ -1,4 +1,4 @@
-// A rule of streams: what is offered stays until it is taken.
+// The stream rule: an offered word stays until it is taken.
 
 `default_nettype none
 
