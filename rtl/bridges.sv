@@ -1,17 +1,17 @@
-// A Bloom filter over character borders: reports where a piece may be cut into parts.
+// Two Bloom filters in one table, over character borders: where a piece may be cut into parts.
 //
 //   previous character --+--> hash of points --> bit --+--> NOR --> cut
-//   this character ------+--> hash of bytes  --> bit --+          one character per cycle, latency 5
+//   this character ------+--> hash of bytes  --> bit --+      one character per cycle, latency 5
 //
-// A piece may be cut before a character if no token bridges the border. One hash covers the two code
-// points (tokens that hold both characters whole), one the bytes left and right of the border
+// A piece may be cut before a character if no token bridges the border. One hash covers the two
+// code points (tokens that hold both characters whole), one the bytes left and right of the border
 // (tokens that hold one of them in part). For example, at the border in "中文" the hashed values are
 // the points 4E2D, 6587 and the bytes AD, E6. Borders between two ASCII characters are never cut.
 //
 // Invariant: a hash collision costs a cut, never an id, because a set bit only forbids cuts.
-// Specification: `for_each_part` in crates/zeton/src/merge/char_bridges.rs, and `parts` of `Lane` in
-// python/zeton/accel/reference.py. Test: tests/rtl/test_classify.py.
-// Stages move with `advance`. Table 3 holds the bits in words of 32; it is written while idle.
+// Specification: `for_each_part` in crates/zeton/src/merge/char_bridges.rs, and `parts` of `Lane`
+// in python/zeton/accel/reference.py. Test: tests/rtl/test_classify.py. Stages move with `advance`.
+// Table 3 holds the bits in words of 32; it is written while idle.
 
 `default_nettype none
 

@@ -4,12 +4,13 @@
 //                                                          one access in about fifteen cycles
 //
 // For example, a write of 2 to CONTROL (address 10): aw 10 and w 00000002 with strobes F become one
-// request {write, 10, 00000002, mask FFFFFFFF}, and b follows 10 cycles after it.
+// request {write, 10, 00000002, mask FFFFFFFF}, and b follows 10 cycles after its
+// response.
 //
 // One access is outstanding at a time. Pending reads and writes alternate. Every arrow begins and
 // ends at a register, because the block may lie far from the pins. The write response waits for
-// SETTLE_CYCLES, so that a write has reached STATUS when the host reads it next. Addresses are those
-// of words: the two lowest bits are ignored. Test: tests/rtl/test_bus.py.
+// SETTLE_CYCLES, so that a write has reached STATUS when the host reads it next. Addresses are
+// those of words: the two lowest bits are ignored. Test: tests/rtl/test_bus.py.
 
 `default_nettype none
 

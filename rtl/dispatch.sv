@@ -1,5 +1,4 @@
-// The dispatcher: gives each part to a free merge unit, a byte a cycle, and the bytes of parts
-// without a unit to the raw words.
+// The dispatcher: loads each part into a free merge unit, or sends its bytes out as raw words.
 //
 //   bytes, records --+--> byte -> id --> load          one byte per cycle, latency 2,
 //                    +--> raw words                    while units and `reorder` are ready
@@ -7,8 +6,8 @@
 // For example, with SLOTS = 16 the part " the" (record {last, MERGE, 4}) becomes
 //
 //   ticket    push {raw 0, last 1, length 4, unit u} with the first byte
-//   load      ids 20, 74, 68, 65 (the last one with load_last) into unit u
-//   load_pair one port for each byte but the first: the pairs (20,74), (74,68), (68,65)
+//   load      the ids 32, 116, 104, 101 into unit u, the last one with load_last
+//   load_pair a port for each byte but the first: pairs (32, 116), (116, 104), (104, 101)
 //
 // A part of more than SLOTS bytes needs a wide unit. If none is free the part leaves raw, because
 // waiting would stall the text; the host merges it. A shorter part takes a wide unit only when no
@@ -55,8 +54,8 @@ module dispatch
     input  wire                  raw_ready,
     output wire  word_t          raw_word,
 
-    // To the units. `load_pair`: the ports of `pairs` for the pair of this byte and the previous one,
-    // which begins at `load_slot`; see `merge`.
+    // To the units. `load_pair`: the ports of `pairs` for the pair of this byte and the previous
+    // one, which begins at `load_slot`; see `merge`.
     input  wire  [ALL-1:0]       released,    // The units that gave their last id.
     output logic [ALL-1:0]       load_valid,
     output wire  [ID_BITS-1:0]   load_id,
@@ -160,7 +159,8 @@ module dispatch
             close_pending <= 1'b0;
         end
         if (push_byte && current.kind == RECORD_RAW || push_word) begin
-            raw_open <= current.kind != RECORD_CLOSE && !current.kind[2];   // NOTHING and MARK have bit 2.
+            // NOTHING and MARK have bit 2.
+            raw_open <= current.kind != RECORD_CLOSE && !current.kind[2];
         end
 
         for (int u = 0; u < ALL; u++) load_valid[u] <= load && ticket_unit == UNIT_BITS'(u);

@@ -1,6 +1,6 @@
 // A first-word-fall-through FIFO in block RAM: 2^DEPTH_LOG words leave in the order they entered.
 //
-//   in  -->  memory  -->  fetched (the memory's register)  -->  out      one word per cycle, latency 3
+//   in --> memory --> fetched (the memory's register)  -->  out    one word per cycle, latency 3
 //
 // `in_ready` and `out_valid` are registers, so no combinational path crosses the FIFO forwards;
 // `out_ready` reaches the memory's read enable and nothing before it. For example, a word pushed in

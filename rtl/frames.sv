@@ -1,4 +1,4 @@
-// The frame parser: deals a packet of frames to the lanes, and gives each lane its bytes one by one.
+// The frame parser: deals a packet of frames to the lanes, and gives each lane its bytes in turn.
 //
 //   64-bit words --> header check --> FIFO per lane --> text_t: bytes, ends of texts, marks
 //                                                        one word in, one byte per lane and cycle;
@@ -16,8 +16,8 @@
 // for a cycle or more, the rest of the packet is dropped, open texts end, and the marks follow.
 //
 // Invariant: a mark is between two texts, and an offer stays until taken. Proof:
-// tests/rtl/formal/frames.sby, by induction. Test: tests/rtl/test_top.py. The host's side: `deal` in
-// python/zeton/accel/words.py.
+// tests/rtl/formal/frames.sby, by induction. Test: tests/rtl/test_top.py. The host's side: `deal`
+// in python/zeton/accel/words.py.
 
 `default_nettype none
 

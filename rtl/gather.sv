@@ -1,6 +1,6 @@
 // The word merger: joins the words of all lanes into one stream, round robin, batch by batch.
 //
-//   word_t of each lane --> arbitration --> FIFO --> { lane, word_t }      one word per cycle, latency 4
+//   word_t of lanes --> arbitration --> FIFO --> { lane, word_t }    one word per cycle, latency 4
 //
 // For example, with two lanes: lane 0 gives {last, ID, 259} and its mark, lane 1 only its mark. The
 // stream is 08000103, then 07000000 with `out_last`, the BATCH word of batch 0 since reset.
@@ -8,8 +8,9 @@
 // A lane's mark is not passed on. Its lane waits until all lanes have given theirs; then one BATCH
 // word ends the packet, so the words of two batches never mix.
 //
-// Invariant: the words of a lane keep their order, and a lane with a word waits for one word of each
-// other lane at most. Proof: tests/rtl/formal/gather.sby, by induction. Test: tests/rtl/test_top.py.
+// Invariant: the words of a lane keep their order, and a lane with a word waits for one word of
+// each other lane at most. Proof: tests/rtl/formal/gather.sby, by induction. Test:
+// tests/rtl/test_top.py.
 
 `default_nettype none
 

@@ -1,4 +1,5 @@
-// The hash functions of all tables, linear over bits: bit i of H_h(x) is the parity of x & row(h, i).
+// The hash functions of all tables, linear over bits: bit i of H_h(x) is the parity of x & row(h,
+// i).
 //
 // Functions 0 to 3 are the banks of `pairs`; 8 and 9 are those of `bridges`. For example, row(0, 0)
 // is 64F0EEB9026E6076. Rows are constants at elaboration, without logic of their own.

@@ -4,8 +4,9 @@
 //                                     |      ^
 //                                     +-> pairs
 //
-// For example, the text "the the" becomes the words {ID, 258}, {last, ID, 259}. A part that no merge
-// unit takes leaves raw, in its place, for the host to merge: its bytes as BYTE words, then CLOSE.
+// For example, the text "the the" becomes the words {ID, 258}, {last, ID, 259}. A part that no
+// merge unit takes leaves raw, in its place, for the host to merge: its bytes as BYTE words, then
+// CLOSE.
 //
 // Invariant: the ids, after the host merged the raw stretches, are those of `encode` in
 // python/zeton/reference.py, the specification. Tests: tests/rtl/test_lane.py, against the engine,
@@ -56,7 +57,7 @@ module lane
     localparam int PART_MAX    = WIDE_UNITS > 0 && WIDE_SLOTS > SLOTS ? WIDE_SLOTS : SLOTS;
     localparam int SLOT_BITS   = $clog2(PART_MAX);
     localparam int SOURCE_BITS = UNIT_BITS + SLOT_BITS;  // Of a lookup: {unit, slot}.
-    localparam int GROUPS      = (ALL + 3) / 4;          // Of four units that share a lookup register.
+    localparam int GROUPS      = (ALL + 3) / 4;          // Of four units with one lookup register.
 
     wire table_entry_t pieces_response, dispatch_response, pairs_response;
     assign table_response = pieces_response | dispatch_response | pairs_response;

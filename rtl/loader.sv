@@ -1,7 +1,7 @@
-// The table loader: writes an image into the tables of all lanes, and reads entries back for the host.
+// The table loader: writes an image into the tables of all lanes, and reads entries back.
 //
-//   packet of 64-bit words --> { select, address, data } --> table_request    one entry per cycle,
-//                                                                              latency 1
+//   packet of 64-bit words --> { select, address, data } --> table_request
+//                                                             one entry per cycle, latency 1
 //
 //   image word   | 63 .. 60 | 59 .. 40 | 39 .. 0 |
 //                |  select  | address  |  data   |

@@ -4,8 +4,8 @@
 //   address_1                     -->       --> read_data_1    per cycle; latency 1
 //
 // `read_data_0` holds while port 0 writes. A read by port 1 of the address that port 0 writes gives
-// either word. A word that was never written is unknown. One process for each port and no `initial`,
-// because synthesis makes block RAM of that form only.
+// either word. A word that was never written is unknown. One process for each port and no
+// `initial`, because synthesis makes block RAM of that form only.
 //
 // Words lie in slices of SLICE bits. For example, 4,096 words of 36 bits in slices of 4 are nine
 // block RAMs of 4,096 x 4: a slice as wide as a block RAM of its depth needs no multiplexer.

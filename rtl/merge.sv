@@ -2,26 +2,26 @@
 //
 //   load  -->  slots  <-- lookups, results -->  pairs
 //                |
-//                +---->  drain                  about 9 cycles a merge, one part at a time
+//                +---->  drain                  about 9 cycles a merge, 10 with large banks
 //
 // A slot holds an id and the rank of the pair that begins there. The rank is the id that the pair
 // would merge to, with a bit that says that the pair is no token. For example, the part " the":
 //
-//   slot       0          1          2          3
-//   ids        20         74 ("t")   68 ("h")   65 ("e")
-//   ranks      no token   256 "th"   257 "he"   no token     join at slot 1: 256 is the lowest
-//   ids        20         256        65
-//   ranks      no token   258 "the"  no token                join at slot 1
-//   ids        20         258
-//   ranks      259 " the" no token                           join at slot 0
-//   ids        259                                           drained: one id
+//   slot       0            1           2           3
+//   ids        32  " "      116 "t"     104 "h"     101 "e"
+//   ranks      no token     256 "th"    257 "he"    no token     join at slot 1: 256 is the lowest
+//   ids        32           256         101
+//   ranks      no token     258 "the"   no token                 join at slot 1
+//   ids        32           258
+//   ranks      259 " the"   no token                             join at slot 0
+//   ids        259                                               drained: one id
 //
 //   LOAD --> JOIN --> TREE --> WAIT --> JOIN ... --> OUT --> LOAD
 //
 // `best` is the lowest rank, the leftmost on a tie. After a join a tournament tree, one level a
 // cycle, finds the lowest of the remaining ranks, while the two new pairs at most are looked up.
-// Their results then lower `best` as they arrive, LEVELS + 2 cycles or more after the join, so they
-// never arrive before the tree is done.
+// Their results then lower `best` as they arrive. The latency of a lookup, log2(SLOTS) + 2 cycles
+// or more, guarantees that they arrive after the tree is done.
 //
 // A slot uses one port of `pairs`: even slots port 0, or port 1 in a unit with ODD set. So the two
 // pairs of a join, which are neighbours, have a port each.
@@ -40,8 +40,8 @@ module merge #(
     input  wire                    clk,
     input  wire                    rst,
 
-    // In: the ids of a part's bytes, the last one with `load_last`; then none until all were drained.
-    // `lane` looks up the pair that each byte makes with the previous one.
+    // In: the ids of a part's bytes, the last one with `load_last`; then none until all were
+    // drained. `lane` looks up the pair that each byte makes with the previous one.
     input  wire                    load_valid,
     input  wire  [ID_BITS-1:0]     load_id,
     input  wire                    load_last,
@@ -150,8 +150,9 @@ module merge #(
             && !(is_better[0] && {result_rank_1[0], result_slot_1[0]} < {result_rank_1[1], result_slot_1[1]});
     end
 
-    // The join. Slots change in the cycle after the decision (`join_active`), by one-hot registers. The
-    // neighbours' ids are read in that cycle too: a request of it is granted in the next, at the earliest.
+    // The join. Slots change in the cycle after the decision (`join_active`), by one-hot registers.
+    // The neighbours' ids are read in that cycle too: a request of it is granted in the next, at
+    // the earliest.
     logic                 join_active;
     logic [SLOTS-1:0]     join_slot;  // One-hot: the slot of the last cycle's best pair.
     logic [SLOTS-1:0]     join_from;  // That slot and all to its right.

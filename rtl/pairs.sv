@@ -1,19 +1,21 @@
 // The pair bank: a cuckoo hash table from two neighbouring ids to the id that they merge to.
 //
-//   lookup --> hash --> 4 banks --> compare --> select --> result    two per cycle, latency 4, no stall
+//   lookup --> hash --> 4 banks --> compare --> select --> result    two per cycle, latency 4
 //
 // A key is a pair (left, right). Bank b holds it at index right_high ^ H_b(tag), with the tag
 // {left, right_low}. Index and tag determine the pair, so an entry whose tag matches is that pair:
 // the tag is short, and a false hit cannot happen.
 //
-//   entry   |  top  | .. | ID_BITS - 1 .. 0 |       for example, with ID_BITS = 10 and BANK_BITS = 8,
-//           | valid | tag |    merged id    |       the pair ("t", "h") = (116, 104) has the
-//                                                   tag {116, 0}; "th" 256 makes the entry 474100
+//   entry   |  top  |  ..  | ID_BITS - 1 .. 0 |
+//           | valid | tag  |    merged id     |
+//
+// For example, with ID_BITS = 10 and BANK_BITS = 8, the pair ("t", "h") = (116, 104) has the tag
+// {116, 104 mod 4} = 1D0, and with the id 256 of "th" the entry 474100 (hex).
 //
 // Banks of more than 4,096 entries (OUTPUT_REGISTER) span many block RAMs, some of them far away: a
 // register behind them makes the latency 5. Synthesis would put eight block RAMs of 2,048 entries
-// behind a multiplexer, so each bit of such a bank is a memory of its own; a simulator is faster with
-// words. A result has no register after `select`, because each merge unit registers it close by.
+// behind a multiplexer, so each bit of such a bank is a memory of its own; a simulator is faster
+// with words. A result has no register after `select`, because each merge unit has one of its own.
 //
 // Invariant: at most one bank hits. Specification: the look-up `vocab[a + b]` in `merge_steps` of
 // python/zeton/reference.py (ids stand for bytes, and the merged id is the rank), and `_look_up` of
@@ -138,8 +140,8 @@ module pairs
                 end
             end
 
-            // A process, and no `assign`, because Icarus 11 does not follow one that reads a word of
-            // an array here.
+            // A process, and no `assign`, because Icarus 11 does not follow one that reads a word
+            // of an array here.
             always_comb entry_0[b] = entry[0];
         end
 

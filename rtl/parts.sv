@@ -5,19 +5,19 @@
 //
 // For example, with PART_MAX = 32:
 //
-//   in   {last, MERGE, 6}, bytes E4 B8 AD E6 96 87 with byte_cut at AD (no token bridges the border)
+//   in   {last, MERGE, 6}, bytes E4 B8 AD E6 96 87, byte_cut at AD: no token bridges the border
 //   out  {MERGE, 3}, {last, MERGE, 3}
 //
 //   in   {last, MERGE, 40}, 40 bytes without byte_cut
 //   out  {RAW, 32}, {RAW, 8}, {last, CLOSE}
 //
 // A part of more than PART_MAX bytes becomes RAW records and a CLOSE. Next to the CLOSE a byte may
-// pass that ends no record. A stretch that `split` spilled passes as RAW records of at most 64 bytes.
+// pass that ends no record. A stretch that `split` spilled passes as RAW records of up to 64 bytes.
 //
 // Invariant: bytes pass in order, and records name every byte once, never before it was offered.
-// Proof: tests/rtl/formal/parts.sby, by induction. Test: tests/rtl/test_parts.py. Specification: the
-// ids of a piece are those of its parts, `parts` of `Lane` in python/zeton/accel/reference.py and
-// `for_each_part` in crates/zeton/src/merge/char_bridges.rs.
+// Proof: tests/rtl/formal/parts.sby, by induction. Test: tests/rtl/test_parts.py. Specification:
+// the ids of a piece are those of its parts, `parts` of `Lane` in python/zeton/accel/reference.py
+// and `for_each_part` in crates/zeton/src/merge/char_bridges.rs.
 
 `default_nettype none
 

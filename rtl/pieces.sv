@@ -4,7 +4,7 @@
 //                                                                 one byte per cycle
 //
 // The output is two streams in the same order: bytes, and records that give them lengths and kinds.
-// For example, the text "the the" leaves as its 7 bytes and the records {MERGE, 3}, {last, MERGE, 4}.
+// For example, the text "the the" leaves as 7 bytes and the records {MERGE, 3}, {last, MERGE, 4}.
 //
 // Invariant: the bytes of a record arrive whether or not records are taken, because `split` ends a
 // piece before 2^BYTES_LOG bytes wait for its record. Specification: `split` in

@@ -15,8 +15,8 @@
 //                   | raw | last | length |
 //
 // Invariant: words leave ticket by ticket, all ids of each, `last` on the text's last word only.
-// Proof: tests/rtl/formal/reorder.sby, by induction. Test: tests/rtl/test_reorder.py. Specification:
-// the order of `ids` in `encode` of python/zeton/reference.py.
+// Proof: tests/rtl/formal/reorder.sby, by induction. Test: tests/rtl/test_reorder.py.
+// Specification: the order of `ids` in `encode` of python/zeton/reference.py.
 
 `default_nettype none
 
@@ -55,7 +55,7 @@ module reorder
 
     output logic                   word_valid,
     input  wire                    word_ready,
-    output wire  word_t            word_data
+    output word_t                  word_data
 );
 
     localparam int TICKETS  = 1 << TICKET_BITS;
@@ -75,8 +75,8 @@ module reorder
     logic [TICKET_BITS-1:0] unit_ticket [ALL];
     logic [RING_BITS-1:0]   unit_start  [ALL];
 
-    // Drain: one unit at a time, an id a cycle. The next unit is chosen ahead. An id is in the ring a
-    // cycle after its drain.
+    // Drain: one unit at a time, an id a cycle. The next unit is chosen ahead. An id is in the ring
+    // a cycle after its drain.
     logic                   drain_valid, next_valid;
     logic                   drain_end;        // This id is the unit's last; known a cycle ahead.
     logic [UNIT_BITS-1:0]   drain_unit, next_unit;
@@ -105,8 +105,8 @@ module reorder
         end
     end
 
-    // Collect: the words of the head ticket, from the ring or from the raw words. Finished tickets are
-    // fetched ahead: the head, and one or two after it.
+    // Collect: the words of the head ticket, from the ring or from the raw words. Finished tickets
+    // are fetched ahead: the head, and one or two after it.
     wire        raw_valid;
     wire word_t raw_head;
     logic [TICKET_BITS-1:0] fetch;                 // The first ticket that is not fetched.
@@ -125,8 +125,6 @@ module reorder
     logic                 read_valid, read_raw, read_last;
     word_t                read_word;
     wire  [ID_BITS-1:0]   ring_id;
-    logic [WORD_BITS-1:0] word_out;
-    assign word_data = word_out;
 
     wire word_free  = !word_valid || word_ready;
     wire read_free  = !read_valid || word_free;
@@ -243,7 +241,7 @@ module reorder
         end
         if (word_free) begin
             word_valid <= read_valid;
-            word_out   <= read_raw ? read_word : {read_last, WORD_ID, 24'(ring_id)};
+            word_data  <= read_raw ? read_word : {read_last, WORD_ID, 24'(ring_id)};
         end
 
         if (rst) begin

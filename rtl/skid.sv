@@ -5,7 +5,8 @@
 //
 // `in_ready` is a register too: it is high while the side register is free. The side register takes
 // the word that entered before the stall of `out` was known. For example, with `out_ready` low,
-// words A and B are accepted (A in the out register, B in the side register), then `in_ready` falls.
+// words A and B are accepted (A in the out register, B in the side register), then `in_ready`
+// falls.
 //
 // Invariant: words are inside exactly while `out_valid`; order, no loss, offers stay until taken.
 // Proof: tests/rtl/formal/skid.sby, by induction. Test: tests/rtl/test_skid.py.

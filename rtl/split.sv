@@ -1,6 +1,6 @@
-// The piece splitter: a finite-state transducer in a table decides at each character what ends where.
+// The piece splitter: a finite-state transducer, a table of steps, that cuts text into pieces.
 //
-//   items --> step --> actions --> decided_skid --> cuts --> bytes      one byte per cycle, latency 5
+//   items --> step --> actions --> decided_skid --> cuts --> bytes    one byte per cycle, latency 5
 //              ^__state                              \---> records    one per cycle
 //
 // A step may cut at mark 0, at mark 1 and before its character; then it may set mark 0 after its
@@ -10,18 +10,18 @@
 //   step at "t": nothing   at " ": cut here   {MERGE, 3}   at the end: cut here   {last, MERGE, 4}
 //
 // Of two cuts in a step, the second is deferred to a step without any; a third takes a cycle more.
-// Stages 1 and 2 stall on `decided_skid`, not on the decision itself, because the path from the
-// decision back to the table's address would be the longest.
+// Stages 1 and 2 stall on the ready register of `decided_skid`, because the path from a mark to the
+// address of the table limited the clock (docs/accelerator-fpga.md).
 //
 // Spilling: when half the bytes that fit behind this block wait for the end of their piece, a raw
 // stretch begins. RAW records release bytes, CUT records give the ends of pieces in bytes from the
 // stretch's first, and CLOSE at the next cut before a character ends the stretch. For example, with
-// BYTES_LOG = 8 a text of 400 letters leaves as RAW records of 400 bytes in total and {last, CLOSE}.
+// BYTES_LOG = 8 a text of 400 letters leaves as RAW records of 400 bytes, then {last, CLOSE}.
 //
 // Invariant: no piece is longer than the FIFO behind this block, and an offer stays until taken.
 // Proof of the offers: tests/rtl/formal/split.sby. Test: tests/rtl/test_split.py. Specification:
-// `split` in python/zeton/reference.py, `_records` of `Lane` in python/zeton/accel/reference.py, and
-// `scan` in crates/zeton/src/split/family/scalar.rs. Table 2 is written while idle.
+// `split` in python/zeton/reference.py, `_records` of `Lane` in python/zeton/accel/reference.py,
+// and `scan` in crates/zeton/src/split/family/scalar.rs. Table 2 is written while idle.
 
 `default_nettype none
 

@@ -5,15 +5,17 @@
 //   control_axil  -->  bus  -->  registers                   one byte per cycle and lane
 //
 // For example, with one lane: the packet F7000000_00010004, 00000000_65687420 (the text " the") on
-// text_axis gives 08000103 (the id 259, last of its text) and 07000000 (end of batch 0) on word_axis.
+// text_axis gives 08000103 (the id 259, last of its text) and 07000000 (end of batch 0) on
+// word_axis.
 //
-// CONTROL.reset resets everything but the tables and the host's registers; until it is done, the text
-// stream is taken and dropped. A load or table read is granted only while the card is idle.
+// CONTROL.reset resets everything but the tables and the host's registers; until it is done, the
+// text stream is taken and dropped. A load or table read is granted only while the card is idle.
 //
 // Invariant: the ids are those of the software, and every batch ends with one BATCH word.
-// Specification: `ReferenceTransport` in python/zeton/accel/reference.py. Tests: tests/rtl/test_top.py
-// (all but the lane), tests/rtl/test_top_reset.py, tests/accelerator. The formats of both streams:
-// zeton_pkg.sv and docs/accelerator.md; the registers: docs/accelerator-registers.md.
+// Specification: `ReferenceTransport` in python/zeton/accel/reference.py. Tests:
+// tests/rtl/test_top.py (all but the lane), tests/rtl/test_top_reset.py, tests/accelerator. The
+// formats of both streams: zeton_pkg.sv and docs/accelerator.md; the registers:
+// docs/accelerator-registers.md.
 
 `default_nettype none
 
@@ -105,8 +107,8 @@ module top #(
         if (rst) reset_left <= '0;
     end
 
-    // The text stream goes to `frames`, or to `loader`. It has two skids, at the pins and behind them;
-    // the word stream has one.
+    // The text stream goes to `frames`, or to `loader`. It has two skids, at the pins and behind
+    // them; the word stream has one.
     wire        load = control_load;
     wire        pin_accepts, frames_ready, loader_ready;
     wire        pin_valid, pin_ready, pin_last;
@@ -195,8 +197,8 @@ module top #(
         .out_valid, .out_ready, .out_data, .out_last
     );
 
-    // The card is idle. An item between two blocks belongs to neither for a cycle, so lanes have to be
-    // idle for QUIET_CYCLES.
+    // The card is idle. An item between two blocks belongs to neither for a cycle, so lanes have to
+    // be idle for QUIET_CYCLES.
     logic [QUIET_CYCLES-1:0] idle_history;
     logic streams_idle;  // In the last cycle. A newer word is still at the pins.
 

@@ -1,9 +1,15 @@
-// Packets out of a stream that does not keep their ends: a header before each says how many words it has.
+// The packetizer: restores the ends of packets in a DMA stream, by a header with a length before
+// each.
 //
-//   in: header, n words, header, ...  -->  out: n words, `out_last` with the last      a word per cycle, latency 0
+//   in: header, n words, header, ... --> out: n words, `out_last` with the last
+//                                            a word per cycle, latency 0
 //
-// A DMA engine ends a stream wherever a transfer ends, so its own end marks are not looked at. Header: [63:32] HEADER, [31:0] n.
-// Between packets, a word that is no header is dropped; `restart` goes back to there, whatever is left of a packet.
+//   header   | 63 .. 32 | 31 .. 0 |       for example 4E545041_00000002, F7000000_00010004,
+//            |  HEADER  |    n    |       00000000_65687420: a packet of two words
+//
+// A DMA engine ends a stream wherever a transfer ends, so its own end marks are ignored. Between
+// packets, a word without HEADER is dropped. `restart` returns to that state in any packet.
+// Invariant: a packet passes unchanged and ends with its n-th word. Test: tests/rtl/test_card.py.
 
 `default_nettype none
 
@@ -24,22 +30,22 @@ module packets #(
     output wire         out_last
 );
 
-    logic [31:0] left;      // Words of this packet.
+    logic [31:0] words_left;  // Words of this packet to come.
     logic        in_packet;
-    wire         gone = out_valid && out_ready;
+    wire         out_moves = out_valid && out_ready;
 
     assign in_ready  = !in_packet || out_ready;
     assign out_valid = in_packet && in_valid;
     assign out_data  = in_data;
-    assign out_last  = left == 32'd1;
+    assign out_last  = words_left == 32'd1;
 
     always_ff @(posedge clk) begin
         if (!in_packet) begin
-            left      <= in_data[31:0];
-            in_packet <= in_valid && in_data[63:32] == HEADER && in_data[31:0] != '0;
-        end else if (gone) begin
-            left      <= left - 32'd1;
-            in_packet <= !out_last;
+            words_left <= in_data[31:0];
+            in_packet  <= in_valid && in_data[63:32] == HEADER && in_data[31:0] != '0;
+        end else if (out_moves) begin
+            words_left <= words_left - 32'd1;
+            in_packet  <= !out_last;
         end
         if (rst || restart) in_packet <= 1'b0;
     end

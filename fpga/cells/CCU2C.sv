@@ -1,7 +1,8 @@
-// ECP5: two bits of a carry chain.
+// The carry cell CCU2C of the ECP5: two bits of a carry chain.
 //
-// Each bit is a LUT of four inputs. It is the sum without its carry; where it is 1 the carry goes on, else the LUT of the
-// two lower inputs is the carry.
+// Each bit is a LUT of four inputs: the sum without its carry. Where it is 1 the carry propagates;
+// otherwise the LUT of the two lower inputs is the carry. For example, INIT 96AA with C = 0 and D =
+// 1 adds A and B.
 
 `default_nettype none
 

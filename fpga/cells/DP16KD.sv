@@ -1,8 +1,13 @@
-// ECP5: block RAM, 18 kb in 2,048 bytes of nine bits, by two ports.
+// The block RAM DP16KD of the ECP5: 18 kb in 2,048 bytes of nine bits, with two ports.
 //
-// Width of a port, and what addresses: 1, 2, 4 (the ninth bits are out of reach), 9, 18 (two bytes; on writes AD1, AD0 enable
-// them), 36 (four bytes, enabled by AD3 to AD0; port A writes {DIB, DIA}, port B reads {DOB, DOA}). Only what synthesis of
-// this design makes of it: rising clocks, no output register, no chip select, no reset, nothing in it at first.
+//   width           |  1  |  2  |  4  |  9  |    18    |     36
+//   lowest address  | AD0 | AD1 | AD2 | AD3 |   AD4    |    AD5
+//   byte enables    |  -  |  -  |  -  |  -  | AD1, AD0 | AD3 to AD0
+//
+// Widths 1 to 4 cannot reach the ninth bits. At width 36 port A writes {DIB, DIA} and port B reads
+// {DOB, DOA}. For example, a bank of 2,048 pairs has width 9: each block RAM holds nine bits of
+// every entry. The model has the modes that synthesis of this design uses: rising clocks, no output
+// register, no chip select, no reset, no initial content. Any other mode is an error.
 
 `default_nettype none
 
@@ -119,7 +124,7 @@ module DP16KD #(
 
     logic [8:0] bytes [0:2047];
 
-    // A port's word, and what a write makes of it.
+    // A port's word.
     function automatic [35:0] word_at(input int width, input [13:0] address);
         logic [8:0] one;
         one = bytes[address[13:3]];

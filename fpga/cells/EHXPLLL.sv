@@ -1,4 +1,4 @@
-// ECP5: the clock generator. For synthesis a black box; for simulation the clock goes through, at no other rate.
+// The PLL EHXPLLL of the ECP5: a black box in synthesis. In simulation the clock passes unchanged.
 
 `default_nettype none
 

@@ -1,4 +1,5 @@
-// ECP5: two LUTs of five bits or more make one with a bit more.
+// The multiplexer L6MUX21 of the ECP5: joins two LUTs of five inputs or more into one with one
+// more.
 
 `default_nettype none
 

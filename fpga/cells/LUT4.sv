@@ -1,4 +1,4 @@
-// ECP5: any function of four bits.
+// The LUT4 of the ECP5: any function of four bits. For example, INIT 8000 is A & B & C & D.
 
 `default_nettype none
 

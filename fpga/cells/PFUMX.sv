@@ -1,4 +1,4 @@
-// ECP5: two LUTs of four bits make one of five.
+// The multiplexer PFUMX of the ECP5: joins two LUTs of four inputs into one of five.
 
 `default_nettype none
 

@@ -1,11 +1,11 @@
-// ECP5: LUTs as a memory of 16 words of four bits: written by the clock, read at once.
+// The LUT RAM of the ECP5: 16 words of four bits, written by the clock, read without one.
 
 `default_nettype none
 
 module TRELLIS_DPR16X4 #(
     parameter WCKMUX = "WCK",
     parameter WREMUX = "WRE",
-    parameter logic [63:0] INITVAL = 64'd0     // Not modelled: no memory of ours starts with anything.
+    parameter logic [63:0] INITVAL = 64'd0     // Not modelled: no memory has initial content.
 ) (
     input  wire       WCK,
     input  wire       WRE,

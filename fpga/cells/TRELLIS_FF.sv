@@ -1,6 +1,6 @@
-// ECP5: a flip-flop with a clock enable and a synchronous set or reset.
+// The flip-flop of the ECP5, with a clock enable and a synchronous set or reset.
 //
-// Only what synthesis of this design makes of it: a rising clock, an LSR that goes before CE.
+// The model has the modes that synthesis of this design uses: a rising clock, LSR before CE.
 
 `default_nettype none
 

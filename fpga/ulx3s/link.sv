@@ -1,20 +1,27 @@
-// A serial line as the way to the card: registers and both streams in one stream of bytes each way.
+// The serial link: registers and both streams of the card in one stream of bytes each way.
 //
-//   receive  -->  commands  -->  AXI4-Lite, queue  -->  text_axis
-//   send     <--  messages  <--  AXI4-Lite, words  <--  word_axis
+//   receive  -->  commands  -->  AXI4-Lite, FIFO   -->  text_axis
+//   send     <--  messages  <--  AXI4-Lite, words  <--  word_axis      10 bits of the line per byte
 //
 // Host to board, numbers lowest byte first:
 //   01 READ   address                  one register; VALUE follows
 //   02 WRITE  address, 4 bytes         one register; WRITTEN follows
 //   03 WORDS  n - 1, n words of 8      for the text stream, 1 to 256 of them
-//   04 LAST   n - 1, n words of 8      the same; the last one ends the packet
+//   04 LAST   n - 1, n words of 8      as WORDS; the last one ends the packet
 // Board to host:
 //   01 VALUE  4 bytes
 //   02 WRITTEN
-//   03 TAKEN  n                        so many words of 8 have left the queue
+//   03 TAKEN  n                        n words of 8 have left the FIFO: a credit
 //   05 WORD   4 bytes                  of the word stream
-// The queue holds 2^QUEUE_LOG words. A host sends no more than there is room for, by TAKEN, and asks for one register at a
-// time. What is no command is passed over. A break of the line empties the link; the card it leaves as it is.
+//
+// For example, the host reads register 00 by 01 00 and gets 01 5A 45 54 4E, the letters ZETN.
+//
+// Flow control is by credits: the FIFO holds 2^QUEUE_LOG words, and a host sends no more than there
+// is room for. One register access is outstanding at a time. An unknown command is skipped. A break
+// of the line resets the link, and leaves the card as it is.
+//
+// Invariant: the FIFO never overflows while the host keeps to its credits. Test:
+// tests/rtl/test_board.py. The host's side: python/zeton/accel/uart.py.
 
 `default_nettype none
 
@@ -52,74 +59,82 @@ module link #(
     input  wire  [31:0] control_axil_rdata
 );
 
-    localparam logic [7:0] READ = 1, WRITE = 2, WORDS = 3, LAST = 4;
-    localparam logic [7:0] VALUE = 1, WRITTEN = 2, TAKEN = 3, WORD = 5;
-    localparam int TAKEN_MANY = 64;     // Told at once; fewer when the queue has run empty.
+    typedef enum logic [7:0] {
+        COMMAND_READ = 8'd1, COMMAND_WRITE = 8'd2, COMMAND_WORDS = 8'd3, COMMAND_LAST = 8'd4
+    } command_t;
+    typedef enum logic [7:0] {
+        MESSAGE_VALUE = 8'd1, MESSAGE_WRITTEN = 8'd2, MESSAGE_TAKEN = 8'd3, MESSAGE_WORD = 8'd5
+    } message_t;
+
+    // Credits of one TAKEN; fewer when the FIFO has run empty. Not measured.
+    localparam int CREDITS_MANY = 64;
 
     // Commands.
-    wire        byte_valid, broken;
+    wire        byte_valid, is_break;
     wire [7:0]  byte_data;
-    wire        reset = rst || broken;
+    wire        reset = rst || is_break;
 
     uart_receive #(.BIT_CYCLES(BIT_CYCLES)) line_receive (
-        .clk, .rst, .line(line_in), .valid(byte_valid), .data(byte_data), .broken
+        .clk, .rst, .line(line_in), .valid(byte_valid), .data(byte_data), .is_break
     );
 
-    localparam logic [2:0] COMMAND = 0, ADDRESS = 1, DATA = 2, COUNT = 3, BODY = 4;
-    logic [2:0]  state;
-    logic        writes, ends;          // WRITE, not READ; LAST, not WORDS.
-    logic [2:0]  at;                    // Bytes of this number.
-    logic [7:0]  left;                  // Words that come after this one.
-    logic [63:0] gathered;
-    wire  [63:0] word = {byte_data, gathered[63:8]};
-    logic        read_now, write_now, queue_put, queue_last;
+    typedef enum logic [2:0] {
+        COMMAND = 3'd0, ADDRESS = 3'd1, DATA = 3'd2, COUNT = 3'd3, BODY = 3'd4
+    } state_t;
+    state_t      state;
+    logic        is_write, is_last;  // WRITE, not READ; LAST, not WORDS.
+    logic [2:0]  byte_count;         // Bytes of the number under way.
+    logic [7:0]  words_left;         // Words after the one under way.
+    logic [63:0] number;
+    wire  [63:0] word = {byte_data, number[63:8]};
+    logic        read_now, write_now, queue_push, queue_last;
 
     always_ff @(posedge clk) begin
-        read_now  <= 1'b0;
-        write_now <= 1'b0;
-        queue_put <= 1'b0;
+        read_now   <= 1'b0;
+        write_now  <= 1'b0;
+        queue_push <= 1'b0;
         if (byte_valid) begin
-            gathered <= word;
-            at       <= at + 3'd1;
+            number     <= word;
+            byte_count <= byte_count + 3'd1;
             case (state)
                 COMMAND: begin
-                    writes <= byte_data == WRITE;
-                    ends   <= byte_data == LAST;
+                    is_write <= byte_data == COMMAND_WRITE;
+                    is_last  <= byte_data == COMMAND_LAST;
                     case (byte_data)
-                        READ, WRITE: state <= ADDRESS;
-                        WORDS, LAST: state <= COUNT;
-                        default:     ;
+                        COMMAND_READ, COMMAND_WRITE: state <= ADDRESS;
+                        COMMAND_WORDS, COMMAND_LAST: state <= COUNT;
+                        default: ;
                     endcase
                 end
                 ADDRESS: begin
                     control_axil_address <= byte_data;
-                    at                   <= '0;
-                    read_now             <= !writes;
-                    state                <= writes ? DATA : COMMAND;
+                    byte_count           <= '0;
+                    read_now             <= !is_write;
+                    state                <= is_write ? DATA : COMMAND;
                 end
-                DATA: if (at == 3'd3) begin
+                DATA: if (byte_count == 3'd3) begin
                     control_axil_wdata <= word[63:32];
                     write_now          <= 1'b1;
                     state              <= COMMAND;
                 end
                 COUNT: begin
-                    left  <= byte_data;
-                    at    <= '0;
-                    state <= BODY;
+                    words_left <= byte_data;
+                    byte_count <= '0;
+                    state      <= BODY;
                 end
-                default: if (at == 3'd7) begin  // BODY
-                    queue_put  <= 1'b1;
-                    queue_last <= ends && left == '0;
-                    left       <= left - 8'd1;
-                    if (left == '0) state <= COMMAND;
+                default: if (byte_count == 3'd7) begin  // BODY
+                    queue_push <= 1'b1;
+                    queue_last <= is_last && words_left == '0;
+                    words_left <= words_left - 8'd1;
+                    if (words_left == '0) state <= COMMAND;
                 end
             endcase
         end
         if (reset) begin
-            state     <= COMMAND;
-            read_now  <= 1'b0;
-            write_now <= 1'b0;
-            queue_put <= 1'b0;
+            state      <= COMMAND;
+            read_now   <= 1'b0;
+            write_now  <= 1'b0;
+            queue_push <= 1'b0;
         end
     end
 
@@ -143,75 +158,76 @@ module link #(
     assign control_axil_bready = 1'b1;
     assign control_axil_rready = 1'b1;
 
-    logic        value_waits, written_waits;
+    logic        value_pending, written_pending;
     logic [31:0] value;
 
     // The text stream.
-    wire               queue_gone = text_axis_tvalid && text_axis_tready;
-    wire [QUEUE_LOG:0] level;
+    wire               queue_pop = text_axis_tvalid && text_axis_tready;
+    wire [QUEUE_LOG:0] occupancy;
 
     fifo #(.WIDTH(65), .DEPTH_LOG(QUEUE_LOG)) queue (
-        .clk, .rst(reset), .level,
-        .in_valid(queue_put), .in_ready(), .in_data({queue_last, gathered}),
+        .clk, .rst(reset), .occupancy,
+        .in_valid(queue_push), .in_ready(), .in_data({queue_last, number}),
         .out_valid(text_axis_tvalid), .out_ready(text_axis_tready),
         .out_data({text_axis_tlast, text_axis_tdata})
     );
 
-    logic [QUEUE_LOG:0] taken;          // Words that the host has not been told of.
-    wire                taken_waits = taken >= (QUEUE_LOG + 1)'(TAKEN_MANY) || (taken != '0 && level == '0);
-    wire  [7:0]         taken_told  = taken > (QUEUE_LOG + 1)'(255) ? 8'd255 : taken[7:0];
+    logic [QUEUE_LOG:0] credits;  // Words that left the FIFO since the last TAKEN.
+    wire                credits_pending = credits >= (QUEUE_LOG + 1)'(CREDITS_MANY)
+        || (credits != '0 && occupancy == '0);
+    wire  [7:0]         credits_sent = credits > (QUEUE_LOG + 1)'(255) ? 8'd255 : credits[7:0];
 
     // Messages: the first byte is lowest.
     logic [39:0] message;
-    logic [2:0]  message_left;          // Bytes.
+    logic [2:0]  message_left;  // Bytes.
     wire         send_ready;
-    wire         free       = message_left == '0;
-    wire         tell_value = free && value_waits;
-    wire         tell_wrote = free && !value_waits && written_waits;
-    wire         tell_taken = free && !value_waits && !written_waits && taken_waits;
+    wire         message_done = message_left == '0;
+    wire         send_value   = message_done && value_pending;
+    wire         send_written = message_done && !value_pending && written_pending;
+    wire         send_credits = message_done && !value_pending && !written_pending && credits_pending;
 
-    assign word_axis_tready = free && !value_waits && !written_waits && !taken_waits && !reset;
+    assign word_axis_tready = message_done && !value_pending && !written_pending && !credits_pending && !reset;
 
     always_ff @(posedge clk) begin
-        if (!free) begin
+        if (!message_done) begin
             if (send_ready) begin
                 message      <= {8'd0, message[39:8]};
                 message_left <= message_left - 3'd1;
             end
-        end else if (tell_value) begin
-            message      <= {value, VALUE};
+        end else if (send_value) begin
+            message      <= {value, MESSAGE_VALUE};
             message_left <= 3'd5;
-        end else if (tell_wrote) begin
-            message      <= {32'd0, WRITTEN};
+        end else if (send_written) begin
+            message      <= {32'd0, MESSAGE_WRITTEN};
             message_left <= 3'd1;
-        end else if (tell_taken) begin
-            message      <= {24'd0, taken_told, TAKEN};
+        end else if (send_credits) begin
+            message      <= {24'd0, credits_sent, MESSAGE_TAKEN};
             message_left <= 3'd2;
         end else if (word_axis_tvalid) begin
-            message      <= {word_axis_tdata, WORD};
+            message      <= {word_axis_tdata, MESSAGE_WORD};
             message_left <= 3'd5;
         end
 
-        taken <= taken + (QUEUE_LOG + 1)'(queue_gone) - (tell_taken ? (QUEUE_LOG + 1)'(taken_told) : '0);
+        credits <= credits + (QUEUE_LOG + 1)'(queue_pop) - (send_credits ? (QUEUE_LOG + 1)'(credits_sent) : '0);
 
-        if (tell_value) value_waits <= 1'b0;
-        if (tell_wrote) written_waits <= 1'b0;
+        if (send_value)   value_pending   <= 1'b0;
+        if (send_written) written_pending <= 1'b0;
         if (control_axil_rvalid) begin
-            value       <= control_axil_rdata;
-            value_waits <= 1'b1;
+            value         <= control_axil_rdata;
+            value_pending <= 1'b1;
         end
-        if (control_axil_bvalid) written_waits <= 1'b1;
+        if (control_axil_bvalid) written_pending <= 1'b1;
 
         if (reset) begin
-            message_left  <= '0;
-            taken         <= '0;
-            value_waits   <= 1'b0;
-            written_waits <= 1'b0;
+            message_left    <= '0;
+            credits         <= '0;
+            value_pending   <= 1'b0;
+            written_pending <= 1'b0;
         end
     end
 
     uart_send #(.BIT_CYCLES(BIT_CYCLES)) line_send (
-        .clk, .rst, .valid(!free), .ready(send_ready), .data(message[7:0]), .line(line_out)
+        .clk, .rst, .valid(!message_done), .ready(send_ready), .data(message[7:0]), .line(line_out)
     );
 
 endmodule

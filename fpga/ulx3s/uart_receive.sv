@@ -1,9 +1,11 @@
-// Bytes from a serial line: 8 bits, lowest first, one stop bit, no parity.
+// A UART receiver: bytes of 8 bits, lowest first, one stop bit, no parity.
 //
-//   line  -->  data, for one cycle      a byte in ten bits of BIT_CYCLES each
+//   line  -->  data, valid for one cycle      a byte in ten bits of BIT_CYCLES each
 //
-// Nothing waits: who takes bytes takes them at once. A byte without its stop bit is dropped; a line that stays low for
-// twice as long as a byte is a break, by which the host says that it starts anew.
+// For example, the byte 41 is the line 0 10000010 1: start bit, eight bits, stop bit. There is no
+// backpressure: the user takes a byte in its cycle. A byte without its stop bit is dropped. A line
+// that stays low for the time of two bytes is a break, the host's reset of the link. Test:
+// tests/rtl/test_board.py.
 
 `default_nettype none
 
@@ -16,61 +18,61 @@ module uart_receive #(
     input  wire        line,
     output logic       valid,
     output logic [7:0] data,
-    output logic       broken      // High during a break.
+    output logic       is_break    // High during a break.
 );
 
     localparam int BREAK_CYCLES = 20 * BIT_CYCLES;
     localparam int LOW_BITS     = $clog2(BREAK_CYCLES + 1);
     localparam int WAIT_BITS    = $clog2(BIT_CYCLES + 1);
 
-    // The line has a clock of its own.
-    logic [2:0] seen;
-    wire        now = seen[2];
+    // A synchronizer, because the line has a clock of its own.
+    logic [2:0] synchronizer;
+    wire        bit_now = synchronizer[2];
 
     always_ff @(posedge clk) begin
-        seen <= {seen[1:0], line};
-        if (rst) seen <= '1;
+        synchronizer <= {synchronizer[1:0], line};
+        if (rst) synchronizer <= '1;
     end
 
-    // A bit is looked at in its middle: the start bit, eight bits, the stop bit.
+    // Bits are sampled in their middle: the start bit, eight bits, the stop bit.
     logic                 busy;
-    logic [WAIT_BITS-1:0] left;     // Cycles to the next look.
-    logic [3:0]           at;
+    logic [WAIT_BITS-1:0] cycles_left;  // Cycles to the next sample.
+    logic [3:0]           bit_index;
 
     always_ff @(posedge clk) begin
         valid <= 1'b0;
         if (!busy) begin
-            busy <= !now;
-            left <= WAIT_BITS'(BIT_CYCLES / 2 - 1);
-            at   <= '0;
-        end else if (left != '0) begin
-            left <= left - 1'b1;
+            busy        <= !bit_now;
+            cycles_left <= WAIT_BITS'(BIT_CYCLES / 2 - 1);
+            bit_index   <= '0;
+        end else if (cycles_left != '0) begin
+            cycles_left <= cycles_left - 1'b1;
         end else begin
-            left <= WAIT_BITS'(BIT_CYCLES - 1);
-            at   <= at + 4'd1;
-            if (at == 4'd0 && now) busy <= 1'b0;          // It was no start bit.
-            if (at == 4'd9) begin
+            cycles_left <= WAIT_BITS'(BIT_CYCLES - 1);
+            bit_index   <= bit_index + 4'd1;
+            if (bit_index == 4'd0 && bit_now) busy <= 1'b0;          // A glitch.
+            if (bit_index == 4'd9) begin
                 busy  <= 1'b0;
-                valid <= now;
+                valid <= bit_now;
             end else begin
-                data <= {now, data[7:1]};
+                data <= {bit_now, data[7:1]};
             end
         end
-        if (rst || broken) begin
+        if (rst || is_break) begin
             busy  <= 1'b0;
             valid <= 1'b0;
         end
     end
 
-    logic [LOW_BITS-1:0] low;       // Cycles that the line has been low for.
+    logic [LOW_BITS-1:0] low_cycles;  // Cycles since the line fell.
 
     always_ff @(posedge clk) begin
-        if (now)          low <= '0;
-        else if (!broken) low <= low + 1'b1;
-        if (rst) low <= '0;
+        if (bit_now)        low_cycles <= '0;
+        else if (!is_break) low_cycles <= low_cycles + 1'b1;
+        if (rst) low_cycles <= '0;
     end
 
-    assign broken = low == LOW_BITS'(BREAK_CYCLES);
+    assign is_break = low_cycles == LOW_BITS'(BREAK_CYCLES);
 
 endmodule
 

@@ -1,9 +1,11 @@
-// The accelerator on a ULX3S board with its LFE5U-85F: 50 MHz from the board's 25, a USB serial port as the link.
+// The board's top: the accelerator on a ULX3S (LFE5U-85F), 50 MHz, with a USB serial port as the
+// link.
 //
 //   ftdi_txd  -->  link  -->  top  -->  link  -->  ftdi_rxd      2 Mbaud
 //
-// FIRE1 resets everything but the tables. Pins: ulx3s.lpf, from the board's public constraints.
-// Not run on a board: simulated over these pins, placed and routed.
+// FIRE1 resets everything but the tables. Pins: ulx3s.lpf, from the board's public constraints. For
+// example, `--card uart:/dev/ttyUSB0` of the command line talks to it.
+// Not run on a board: simulated over these pins (tests/rtl/test_board.py), placed and routed.
 
 `default_nettype none
 
@@ -41,16 +43,16 @@ module ulx3s #(
         .PHASESEL0(1'b0), .PHASESEL1(1'b0), .PHASEDIR(1'b0), .PHASESTEP(1'b0), .PHASELOADREG(1'b0)
     );
 
-    // Reset until the clock stands for a while; registers of an ECP5 are 0 when it starts.
-    logic [2:0] pressed;
-    logic [7:0] settled;
+    // Reset until the clock has been locked for 255 cycles; registers of an ECP5 start as 0.
+    logic [2:0] button_sync;
+    logic [7:0] locked_cycles;
     logic       rst;
 
     always_ff @(posedge clk) begin
-        pressed <= {pressed[1:0], button_fire1 || !locked};
-        if (pressed[2])         settled <= '0;
-        else if (settled != '1) settled <= settled + 8'd1;
-        rst <= settled != '1;
+        button_sync <= {button_sync[1:0], button_fire1 || !locked};
+        if (button_sync[2])         locked_cycles <= '0;
+        else if (locked_cycles != '1) locked_cycles <= locked_cycles + 8'd1;
+        rst <= locked_cycles != '1;
     end
 
     wire        text_valid, text_ready, text_last, word_valid, word_ready;
@@ -91,7 +93,8 @@ module ulx3s #(
         .control_axil_rdata(read_data), .control_axil_rresp()
     );
 
-    // The clock runs; text comes, waits; words come, wait; registers are asked for; reset.
+    // LEDs from 0: clock, text valid, text stalled, word valid, word stalled, 0, register access,
+    // reset.
     logic [24:0] ticks;
 
     always_ff @(posedge clk) begin

@@ -19,15 +19,15 @@ async def grants_in_turn(dut: Any) -> None:
     granted, expected = -1, None
     for _ in range(2000):
         share = rng.choice([0.05, 0.5, 1.0])
-        requests = [requester for requester in range(count) if rng.random() < share]
+        requests = [unit for unit in range(count) if rng.random() < share]
         stall = rng.random() < 0.3
-        dut.request.value, dut.stall.value = sum(1 << requester for requester in requests), int(stall)
+        dut.request.value, dut.stall.value = sum(1 << unit for unit in requests), int(stall)
         await RisingEdge(dut.clk)
         assert int(dut.grant_valid.value) == int(expected is not None)
         assert int(dut.grant.value) == (0 if expected is None else 1 << expected)
         if expected is not None:
             assert int(dut.grant_index.value) == expected
-        picked = min(requests, key=lambda requester: (requester - granted - 1) % count, default=None)
+        picked = min(requests, key=lambda unit: (unit - granted - 1) % count, default=None)
         expected = None if stall else picked
         granted = granted if expected is None else expected
 

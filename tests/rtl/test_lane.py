@@ -49,7 +49,14 @@ async def watch(dut: Any) -> None:
     while True:
         await RisingEdge(dut.clk)
         data = [dut.word_data] if dut.word_valid.value else []
-        for signal in (dut.word_valid, dut.text_ready, dut.idle, dut.table_response, *counts, *data):
+        for signal in (
+            dut.word_valid,
+            dut.text_ready,
+            dut.idle,
+            dut.table_response,
+            *counts,
+            *data,
+        ):
             assert set(str(signal.value)) <= {"0", "1"}, f"{signal._name} is {signal.value}"
 
 

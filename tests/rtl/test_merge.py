@@ -111,7 +111,11 @@ class Pairs:
                     hit = hit & ~(1 << port) | (merged is not None) << port
                 ids |= (merged or 0) << port * ID_BITS
                 slots |= slot << port * slot_bits
-            dut.lookup_grant.value, dut.result_valid.value, dut.result_hit.value = grants, valid, hit
+            dut.lookup_grant.value, dut.result_valid.value, dut.result_hit.value = (
+                grants,
+                valid,
+                hit,
+            )
             dut.result_id.value, dut.result_slot.value = ids, slots
 
 

@@ -1,4 +1,5 @@
-// The environment of `classify`: an offered item stays until it is taken, for any input and any table.
+// The environment of `classify`: an offered item stays until it is taken, for any input and any
+// table.
 
 `default_nettype none
 

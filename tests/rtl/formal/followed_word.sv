@@ -19,7 +19,7 @@ module followed_word #(
     output logic                  past_valid,
     output logic                  followed,   // The word was chosen.
     output logic [WIDTH-1:0]      word,
-    output logic [LEVEL_BITS-1:0] place       // Words that leave until it has left, itself included.
+    output logic [LEVEL_BITS-1:0] place       // Words up to it, itself included.
 );
 
     logic follow;   // Free: the word that enters now is chosen.

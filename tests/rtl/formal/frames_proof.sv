@@ -1,5 +1,5 @@
-// The environment of `frames`: offers to each lane stay until taken, and marks are between texts, for
-// any packets.
+// The environment of `frames`: offers to each lane stay until taken, and marks are between texts,
+// for any packets.
 
 `default_nettype none
 

@@ -1,7 +1,8 @@
-// The environment of `gather`: the words of each lane leave in order, all of them, within their batch,
-// and every lane has its turn.
+// The environment of `gather`: the words of each lane leave in order, all of them, within their
+// batch, and every lane has its turn.
 //
-// A lane numbers its words and its batches: a word is {batch, number}, and both are counted where words leave.
+// A lane numbers its words and its batches: a word is {batch, number}, and both are counted where
+// words leave.
 
 `default_nettype none
 
@@ -65,7 +66,8 @@ module gather_proof
         end
     end
 
-    // One lane at will, always the same: the words of others that it has waited for, and lanes that come before it.
+    // One lane at will, always the same: the words of others that it has waited for, and lanes that
+    // come before it.
     wire  [LANES-1:0] granted_before = ~dut.above_last;
     logic [1:0] lane, ahead;
     logic [2:0] waited;

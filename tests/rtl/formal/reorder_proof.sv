@@ -68,7 +68,7 @@ module reorder_proof
             : !due_second && word[27] == (word[26:24] > 2));
     endfunction
 
-    // ---- Invariants that induction needs. First the number that is due after the words on their way out.
+    // ---- Invariants that induction needs. First, the number due after the words on their way out.
     wire  [27:0] read_word = dut.read_raw ? dut.read_word : {dut.read_last, 3'd0, 24'(dut.ring_id)};
     logic [NUMBER_BITS-1:0] due_1, due_2;
     logic                   second_1, second_2, raw_begun_1, raw_begun_2;
@@ -86,8 +86,8 @@ module reorder_proof
         in_ring = dut.write_valid && dut.write_place == at ? dut.write_id : dut.ring.words[at];
     endfunction
 
-    // Then the open tickets from the head on: the places of their ids, and their units. The first are
-    // fetched.
+    // Then the open tickets from the head on: the places of their ids, and their units. The first
+    // are fetched.
     wire  [1:0] ahead = 2'(dut.head_valid) + 2'(dut.fetched_valid) + 2'(dut.ticket_skid.side_valid);
     wire  [1:0] head  = dut.fetch - ahead;
     logic [TICKETS-1:0] is_finished, is_fetched;

@@ -1,4 +1,5 @@
-// The environment of `split`: offered bytes and records stay until taken, for any input and any table.
+// The environment of `split`: offered bytes and records stay until taken, for any input and any
+// table.
 
 `default_nettype none
 
