@@ -1,8 +1,12 @@
-// The Verilated top behind a C interface: the clock, both streams and the registers.
+// The Verilated `top` behind a C interface: the clock, both streams and the registers.
 //
-// Packets are queued by `model_send` and offered as the clock runs; words are kept until `model_receive` asks for them.
-// The clock runs only inside of `model_read`, `model_write` and `model_receive`, each for a bounded number of cycles.
-// Under a regime, words are offered late and taken late, at random, by a seed.
+//   model_send     -->  packets queue  -->  text_axis  -->  top  -->  word_axis  -->  words buffer
+//   model_read, model_write  <-->  control_axil                       model_receive  <-----+
+//
+// After the reset, the clock runs only inside `model_read`, `model_write`, `model_receive` and
+// `model_run`, each for a bounded number of cycles. Under a regime, offers are delayed and words are
+// stalled at random, by a seed. For example, `model_regime(m, 60, 0, 7)` delays 60 of 100 offers.
+// The caller is python/zeton/accel/sim.py. Test: tests/rtl/test_top.py.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +20,10 @@
 namespace {
 
 constexpr int RESET_CYCLES = 16;
-constexpr int ACCESS_CYCLES_MAX = 1000;             // For one read or write of a register.
-constexpr int QUEUED_CYCLES = 4096;                 // That pass before a register is read while packets wait.
-constexpr std::size_t WORDS_MAX = std::size_t{1} << 22;  // Kept for the host; then the stream waits.
+constexpr int ACCESS_CYCLES_MAX = 1000;             // For one register access; about 15 are needed.
+constexpr int QUEUED_CYCLES = 4096;                 // Before a register read, with packets queued.
+constexpr std::size_t WORDS_MAX = std::size_t{1} << 22;  // In the buffer; then the stream stalls.
+constexpr std::uint32_t WORD_BATCH = 7;             // The kind of the word that ends a batch.
 
 struct Packet {
     std::vector<std::uint64_t> words;
@@ -30,11 +35,11 @@ struct Model {
     Vtop top{&context};
     std::deque<Packet> packets;
     std::vector<std::uint32_t> words;
-    std::size_t words_at = 0;                       // The first that was not given yet.
+    std::size_t words_at = 0;                       // The first word that was not received.
     std::size_t batches = 0;                        // Ends of batches among those words.
-    bool offered = false;                           // A word is offered, and stays until it is taken.
+    bool offered = false;                           // A word is offered; it stays until taken.
     std::uint64_t cycles = 0;
-    std::uint64_t quiet = 0;                        // Cycles of this wait in which no stream moved, up to now.
+    std::uint64_t quiet = 0;                        // Cycles since a stream last moved.
     unsigned gap_percent = 0, stall_percent = 0;
     std::uint32_t random = 1;
 
@@ -46,7 +51,7 @@ struct Model {
         return random % 100 < percent;
     }
 
-    // The first half of a cycle: what the host offers, and what the card answers to it.
+    // The first half of a cycle: the host's inputs, and the card's combinational outputs.
     void settle() {
         if (!offered && !packets.empty() && !chance(gap_percent)) {
             const Packet& packet = packets.front();
@@ -60,7 +65,7 @@ struct Model {
         top.eval();
     }
 
-    // The second half: the clock rises, and what both sides agreed on has moved.
+    // The second half: the clock rises, and every valid and ready pair transfers.
     void rise() {
         ++quiet;
         if (offered && top.text_axis_tready) {
@@ -87,7 +92,9 @@ struct Model {
 
     std::size_t give(std::uint32_t* into, std::size_t count) {
         std::memcpy(into, words.data() + words_at, count * sizeof *into);
-        for (std::size_t at = words_at; at < words_at + count; ++at) batches -= (words[at] >> 24 & 7) == 7;
+        for (std::size_t at = words_at; at < words_at + count; ++at) {
+            batches -= (words[at] >> 24 & 7) == WORD_BATCH;
+        }
         words_at += count;
         if (2 * words_at >= words.size()) {
             words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(words_at));
@@ -130,7 +137,7 @@ void model_regime(Model* model, unsigned gap_percent, unsigned stall_percent, st
     model->random = seed != 0 ? seed : 1;
 }
 
-// Drops what was queued and what was not received.
+// Drops queued packets and received words.
 void model_forget(Model* model) { model->forget(); }
 
 // Queues a packet of at least one word.
@@ -138,8 +145,8 @@ void model_send(Model* model, const std::uint64_t* words, std::size_t count) {
     model->packets.push_back(Packet{std::vector<std::uint64_t>(words, words + count)});
 }
 
-// Gives up to `count` words. Runs until there are so many or a batch has ended, for at most so many cycles; stops early
-// when no stream has moved for `quiet_max` cycles.
+// Gives up to `count` words. Runs until `count` words are there or a batch has ended, for at most
+// `cycles_max` cycles; stops early when no stream has moved for `quiet_max` cycles.
 std::size_t model_receive(
     Model* model, std::uint32_t* into, std::size_t count, std::uint64_t cycles_max, std::uint64_t quiet_max
 ) {
@@ -153,7 +160,7 @@ std::size_t model_receive(
     return model->give(into, here < count ? here : count);
 }
 
-// Runs the clock for so many cycles.
+// Runs the clock for `cycles` cycles.
 void model_run(Model* model, std::uint64_t cycles) {
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {
         model->settle();
@@ -161,10 +168,10 @@ void model_run(Model* model, std::uint64_t cycles) {
     }
 }
 
-// Returns 0, or -1 when the card did not answer.
+// Returns 0, or -1 without a response.
 int model_read(Model* model, std::uint32_t address, std::uint32_t* value) {
     auto& top = model->top;
-    // A bus is slow beside the streams: a host that polls sees them move.
+    // A host that polls sees the streams move, because a bus is slower than they are.
     for (int cycle = 0; cycle < QUEUED_CYCLES && !model->packets.empty(); ++cycle) {
         model->settle();
         model->rise();
@@ -172,20 +179,20 @@ int model_read(Model* model, std::uint32_t address, std::uint32_t* value) {
     top.control_axil_arvalid = 1;
     top.control_axil_araddr = static_cast<std::uint8_t>(address);
     top.control_axil_rready = 1;
-    bool answered = false;
-    for (int cycle = 0; cycle < ACCESS_CYCLES_MAX && !answered; ++cycle) {
+    bool responded = false;
+    for (int cycle = 0; cycle < ACCESS_CYCLES_MAX && !responded; ++cycle) {
         model->settle();
-        const bool asked = top.control_axil_arvalid && top.control_axil_arready;
-        answered = top.control_axil_rvalid;
+        const bool accepted = top.control_axil_arvalid && top.control_axil_arready;
+        responded = top.control_axil_rvalid;
         *value = top.control_axil_rdata;
         model->rise();
-        if (asked) top.control_axil_arvalid = 0;
+        if (accepted) top.control_axil_arvalid = 0;
     }
     top.control_axil_arvalid = top.control_axil_rready = 0;
-    return answered ? 0 : -1;
+    return responded ? 0 : -1;
 }
 
-// Returns 0, or -1 when the card did not answer.
+// Returns 0, or -1 without a response.
 int model_write(Model* model, std::uint32_t address, std::uint32_t value) {
     auto& top = model->top;
     top.control_axil_awvalid = top.control_axil_wvalid = 1;
@@ -193,18 +200,18 @@ int model_write(Model* model, std::uint32_t address, std::uint32_t value) {
     top.control_axil_wdata = value;
     top.control_axil_wstrb = 15;
     top.control_axil_bready = 1;
-    bool answered = false;
-    for (int cycle = 0; cycle < ACCESS_CYCLES_MAX && !answered; ++cycle) {
+    bool responded = false;
+    for (int cycle = 0; cycle < ACCESS_CYCLES_MAX && !responded; ++cycle) {
         model->settle();
-        const bool address_taken = top.control_axil_awvalid && top.control_axil_awready;
-        const bool value_taken = top.control_axil_wvalid && top.control_axil_wready;
-        answered = top.control_axil_bvalid;
+        const bool address_accepted = top.control_axil_awvalid && top.control_axil_awready;
+        const bool value_accepted = top.control_axil_wvalid && top.control_axil_wready;
+        responded = top.control_axil_bvalid;
         model->rise();
-        if (address_taken) top.control_axil_awvalid = 0;
-        if (value_taken) top.control_axil_wvalid = 0;
+        if (address_accepted) top.control_axil_awvalid = 0;
+        if (value_accepted) top.control_axil_wvalid = 0;
     }
     top.control_axil_awvalid = top.control_axil_wvalid = top.control_axil_bready = 0;
-    return answered ? 0 : -1;
+    return responded ? 0 : -1;
 }
 
 }  // extern "C"

@@ -110,7 +110,7 @@ module top #(
     // The text stream goes to `frames`, or to `loader`. It has two skids, at the pins and behind
     // them; the word stream has one.
     wire        load = control_load;
-    wire        pin_accepts, frames_ready, loader_ready;
+    wire        text_skid_ready, frames_ready, loader_ready;
     wire        pin_valid, pin_ready, pin_last;
     wire [63:0] pin_data;
     wire        in_valid, in_last;
@@ -120,7 +120,7 @@ module top #(
 
     skid #(.WIDTH(65)) text_skid (
         .clk, .rst(reset),
-        .in_valid(text_axis_tvalid), .in_ready(pin_accepts), .in_data({text_axis_tlast, text_axis_tdata}),
+        .in_valid(text_axis_tvalid), .in_ready(text_skid_ready), .in_data({text_axis_tlast, text_axis_tdata}),
         .out_valid(pin_valid), .out_ready(pin_ready), .out_data({pin_last, pin_data})
     );
     skid #(.WIDTH(65)) text_input_skid (
@@ -128,7 +128,7 @@ module top #(
         .in_valid(pin_valid), .in_ready(pin_ready), .in_data({pin_last, pin_data}),
         .out_valid(in_valid), .out_ready(load ? loader_ready : frames_ready), .out_data({in_last, in_data})
     );
-    assign text_axis_tready = reset_active || pin_accepts;
+    assign text_axis_tready = reset_active || text_skid_ready;
 
     skid #(.WIDTH(33)) word_skid (
         .clk, .rst(reset),

@@ -1,11 +1,11 @@
-// The accelerator as XDMA wants it: streams of a DMA channel each way, registers behind a BAR. Not run on a card.
+// The card's top for XDMA: a DMA stream each way, and the registers behind a BAR. Not run on a card.
 //
-//   s_axis_h2c  -->  packets  -->  top  -->  m_axis_c2h      words as they are
-//   s_axil      --------------->  top
+//   s_axis_h2c  -->  packets  -->  top  -->  m_axis_c2h      words unchanged
+//   s_axil      ---------------->  top
 //
-// Widths are the accelerator's own; card.tcl puts converters between these ports and the PCIe block, which also take it to a
-// clock of its own. Every packet has a header (packets.sv), and CONTROL.reset is also the end of any packet. In the Verilog of
-// 2001, because Vivado takes nothing newer as a module of a block design.
+// Widths are the accelerator's own; card.tcl puts converters of width and clock between these ports
+// and the PCIe block. Every packet has a header (packets.sv). CONTROL.reset also ends any packet.
+// The language is Verilog 2001, because Vivado allows nothing newer as a module of a block design.
 
 `default_nettype none
 
@@ -55,20 +55,20 @@ module card #(
 );
 
     localparam [7:0] CONTROL = 8'h10;
-    localparam [4:0] RESET_CYCLES = 5'd16;   // As in `top`: so long it drops what it takes.
+    localparam [4:0] RESET_CYCLES = 5'd16;   // As in `top`, which drops text meanwhile.
 
     reg rst;
     always @(posedge clk) rst <= !rst_n;
 
-    // CONTROL.reset, seen from outside: an address and its data, in whichever order they come.
-    reg        at_control, control_bit;
+    // A write of CONTROL.reset, observed at the bus: address and data, in either order.
+    reg        is_control, control_bit;
     reg  [4:0] restart_left;
-    wire       answered = s_axil_bvalid && s_axil_bready;
+    wire       responded = s_axil_bvalid && s_axil_bready;
 
     always @(posedge clk) begin
-        if (s_axil_awvalid && s_axil_awready) at_control  <= s_axil_awaddr[7:0] == CONTROL;
+        if (s_axil_awvalid && s_axil_awready) is_control  <= s_axil_awaddr[7:0] == CONTROL;
         if (s_axil_wvalid && s_axil_wready)   control_bit <= s_axil_wdata[0] && s_axil_wstrb[0];
-        if (answered && at_control && control_bit) restart_left <= RESET_CYCLES;
+        if (responded && is_control && control_bit) restart_left <= RESET_CYCLES;
         else if (restart_left != 5'd0)             restart_left <= restart_left - 5'd1;
         if (rst) restart_left <= 5'd0;
     end

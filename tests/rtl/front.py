@@ -1,4 +1,4 @@
-"""What tests of the front end share: patterns, texts of every sort, tables, what must come out."""
+"""The shared parts of the front end's tests: patterns, drawn texts, tables, expected output."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def text_items(texts: Iterable[Text], rng: random.Random) -> Iterator[dict[str, 
 
 
 class Item(NamedTuple):
-    """What `classify` says of a byte, of the end of a text, of a mark. What has no meaning is 0."""
+    """An item of `classify`: a byte, the end of a text or a mark. A field without meaning is 0."""
 
     kind: int
     byte: int = 0
@@ -338,7 +338,7 @@ def check_stretches(
 ) -> bool:
     """Check that stretches are the parts of a text's pieces; tell whether one was spilled.
 
-    Raw is only what is longer than `part_max`. What is spilled has at least `spill_min` bytes,
+    A raw part is longer than `part_max`. A spilled stretch has at least `spill_min` bytes,
     begins and ends where pieces do, and tells the end of every piece within.
     """
     assert b"".join(stretch.content for stretch in stretches) == b"".join(pieces)

@@ -26,7 +26,7 @@ os.environ["MAKEFLAGS"] = "-j2 CFG_CXXFLAGS_PCH_I=-include"
 
 
 def sources(top: str) -> list[Path]:
-    """List the files that a module needs, what is needed before what needs it."""
+    """List the files that a module needs, in the order of dependency."""
     files = {path.stem: path for path in RTL.rglob("*.sv")}
     found: dict[str, None] = {}
 
@@ -78,7 +78,7 @@ def build(top: str, parameters: Mapping[str, int], simulator: str = "verilator")
         state.update(path.read_bytes())
     folder = BUILDS / f"{top}-{state.hexdigest()[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
-    # Another process may be building the same.
+    # Another process may build this module too.
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "built").is_file():
@@ -114,7 +114,7 @@ def _build(
 
 
 def keep(objects: Iterator[Path], runtime: Path) -> None:
-    """Copy what was compiled to where the next build finds it, each file at once or not at all."""
+    """Copy compiled objects to the place where the next build finds them, each file atomically."""
     runtime.mkdir(exist_ok=True)
     for path in objects:
         part = runtime / f"{path.name}.{os.getpid()}"

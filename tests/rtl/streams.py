@@ -2,8 +2,8 @@
 
 A stream `aw` has `aw_valid`, `aw_ready` and its fields: `aw_data`, … The fields of a stream in
 `LAYOUTS` are those of a packed struct of rtl/zeton_pkg.sv, which is all of `text_data`.
-Signals are read and written right after a rising edge: what is read is what the edge saw,
-what is written is what the next one sees.
+Signals are read and written right after a rising edge: a read gives the value that the edge saw,
+and a write takes effect at the next edge.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LAYOUTS = {
 
 
 def pack(name: str, **fields: int) -> int:
-    """Pack the fields of a struct; those that are not named are 0.
+    """Pack the fields of a struct; fields without a name are 0.
 
     >>> hex(pack("record", last=1, payload=4))
     '0x8000004'
@@ -119,7 +119,7 @@ async def take(
 ) -> list[Any]:
     """Take `count` items (without it: all there ever are), as tuples of fields, or plain if of one.
 
-    A cycle is not ready with probability `stall`. What is offered and not taken must stay as it is.
+    A cycle is not ready with probability `stall`. An offer must stay until it is taken.
     """
     rng = rng or seeded(name)
     taken = [] if into is None else into

@@ -109,7 +109,7 @@ def tokenizer() -> zeton.Tokenizer:
 
 
 def image(own: zeton.Tokenizer) -> bytes:
-    """Make an image of what texts of ASCII and bad bytes need; a serial line takes its time."""
+    """Make an image for texts of ASCII and bad bytes only, because a serial line is slow."""
     tables = tables_of(own, TINY)
     row = int(tables[0][0])
     words = [0 << 60 | 0 << 40 | row]
@@ -183,7 +183,7 @@ def look_at_a_register(pins: Pins) -> None:
     transport = UartTransport(pins, timeout=60.0)
     transport.write32(registers.IMAGE_0, 0x12345678)
     assert transport.read32(registers.IMAGE_0) == 0x12345678
-    pins.write(b"\xee\x00")  # What is no command is passed over.
+    pins.write(b"\xee\x00")  # An unknown command is skipped.
     assert transport.read32(registers.ID) == 0x4E54455A
 
 

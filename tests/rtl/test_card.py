@@ -25,12 +25,12 @@ INPUTS = {"restart": 0, "in_valid": 0, "out_ready": 0}
 
 
 def drawn(rng: Random) -> tuple[list[int], list[tuple[int, int]]]:
-    """Draw a stream, and what comes of it: packets, and between them words that are no header."""
+    """Draw a stream, and its expected packets; words between packets are no header."""
     given, expected = [], []
     for _ in range(60):
         given += [rng.getrandbits(31) for _ in range(rng.choice([0, 0, 1, 3]))]
         length = rng.choice([0, 1, 1, 2, 3, rng.randrange(1, 40)])
-        # What looks like a header inside a packet is none.
+        # A header inside a packet is data.
         words = [rng.choice([rng.getrandbits(64), HEADER | 3]) for _ in range(length)]
         given += [HEADER | length, *words]
         expected += [(word, int(at == length - 1)) for at, word in enumerate(words)]

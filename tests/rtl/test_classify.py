@@ -132,7 +132,7 @@ async def reads_tables_back(dut: Any) -> None:
 
 
 def meaning(fields: tuple[int, ...]) -> Item:
-    """Drop what has no meaning."""
+    """Drop the fields without meaning."""
     item = Item(*fields)
     if item.kind == MARK:
         return Item(MARK)

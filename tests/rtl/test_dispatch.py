@@ -42,7 +42,7 @@ def draw_records(rng: random.Random, count: int) -> list[Record]:
 
 
 class Observer:
-    """Sees what leaves, releases units some time after their last byte, and stalls at will."""
+    """Observes outputs, releases units some time after their last byte, and stalls at random."""
 
     def __init__(self, dut: Any, stall: float) -> None:
         self.dut, self.stall = dut, stall
@@ -98,7 +98,7 @@ class Observer:
 
 
 def words_of(observer: Observer) -> list[tuple[int, ...]]:
-    """Put together what was seen: a part's ids and end, or a word's kind, end and payload."""
+    """Join the observed outputs: a part's ids and end, or a word's kind, end and payload."""
     raw, words = deque(observer.raw), list[tuple[int, ...]]()
     for is_raw, end, length, unit in observer.opened:
         if not is_raw:
@@ -116,7 +116,7 @@ def words_of(observer: Observer) -> list[tuple[int, ...]]:
 
 
 def words_due(records: list[Record], content: bytes, ids: list[int]) -> list[tuple[int, ...]]:
-    """List what records and bytes become when every part has a unit."""
+    """List the words of records and bytes when every part has a unit."""
     at, words = 0, list[tuple[int, ...]]()
     for kind, payload, last in records:
         if kind == PART:

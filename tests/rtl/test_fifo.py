@@ -1,4 +1,4 @@
-"""fifo against a Python list: what enters leaves, in order, once."""
+"""fifo against a Python list: every word leaves, in order, once."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""lane against the engine: texts of every sort in, the ids of the same tokenizer out."""
+"""lane against the engine: texts of every sort in, the ids of its tokenizer out."""
 
 import os
 import random
@@ -36,7 +36,7 @@ INPUTS = dict.fromkeys(["text_valid", "word_ready", "table_request"], 0)
 
 
 def train(pattern: str) -> zeton.Tokenizer:
-    """Train a tokenizer on texts such as the tests draw."""
+    """Train a tokenizer on texts that the tests draw."""
     texts = [text for text in draw_texts(random.Random(0), 400) if text]
     trained = zeton.train(texts, 600, pattern=bytes_only(pattern).pattern)
     assert isinstance(trained, zeton.Tokenizer)
@@ -148,10 +148,10 @@ def test_lane(pattern: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)  # A minute of CPU, more than the usual limit where others are busy.
+@pytest.mark.timeout(1200)  # A minute of CPU, more than the usual limit on a busy machine.
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs Debian's iverilog")
 def test_lane_in_four_states() -> None:
-    """Icarus knows X: what was never written or reset would reach the words and fail."""
+    """Icarus knows X: a register without write or reset would reach the words and fail."""
     environment = {"PATTERN": "gpt2"}
     simulate(__name__, "lane", parameters(), simulator="icarus", environment=environment)
 

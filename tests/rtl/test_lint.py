@@ -16,7 +16,7 @@ CONFIGURATIONS: dict[str, dict[str, int]] = {
     "small": {"ID_BITS": 13, "BANK_BITS": 11, "BRIDGE_BITS": 14, "UNITS": 2, "WIDE_UNITS": 1},
     "square": {"ID_BITS": 12, "BANK_BITS": 12, "SLOTS": 8, "WIDE_UNITS": 0},
 }
-# slang runs in a process of its own, because it prints what it finds.
+# slang runs in a process of its own, because it prints its findings.
 SLANG = """
 import sys
 from pyslang import driver
@@ -55,7 +55,7 @@ def test_both_speak_up_when_there_is_something() -> None:
 
 
 def verilator(*options: str) -> subprocess.CompletedProcess[str]:
-    """Lint the whole; generated.vlt says what is waived, and why."""
+    """Lint the whole; generated.vlt lists the waived warnings, with reasons."""
     command = [f"{os.environ['VERILATOR_ROOT']}/bin/verilator", "--lint-only", "-Wall"]
     command += ["--top-module", "top", *options, str(RTL / "generated.vlt")]
     command += [str(path) for path in sources("top")]

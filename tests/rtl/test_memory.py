@@ -1,4 +1,4 @@
-"""memory and memory_pair against a Python list: what was written is read, one cycle later."""
+"""memory and memory_pair against a Python list: a written word is read, one cycle later."""
 
 from typing import Any
 

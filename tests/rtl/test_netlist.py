@@ -1,4 +1,4 @@
-"""What synthesis makes of the card, in the cells of an ECP5, is the card: same words, same cycles.
+"""The netlist of the card, in the cells of an ECP5, is the card: equal words in equal cycles.
 
 The netlist runs in place of rtl/, with models of ours for the cells (fpga/cells). It is that of the
 smallest card, or of the design that `ZETON_NETLIST` names: `small` takes a while.

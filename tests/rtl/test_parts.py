@@ -1,4 +1,4 @@
-"""parts against a loop over bytes: short parts whole, long ones raw, what spilled as it came."""
+"""parts against a loop over bytes: short parts whole, long ones raw, spilled bytes unchanged."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def bytes_for(records: list[Record], rng: random.Random) -> Iterator[Byte]:
 
 
 def parts_of(records: list[Record], content: list[Byte]) -> Iterator[Record]:
-    """Yield what must come of records."""
+    """Yield the expected records."""
     at = 0
     for kind, payload, last in records:
         if kind == PIECE:

@@ -144,7 +144,7 @@ async def reads_tables_back(dut: Any) -> None:
 
 
 async def begin(dut: Any, name: str, texts: Sequence[Text], bits: list[int]) -> None:
-    """Reset, and load what texts need."""
+    """Reset, and load the tables that texts need."""
     await start(dut, **INPUTS)
     await load(dut, entries_of(name, texts, bits))
 
@@ -180,7 +180,7 @@ def check(
     name: str,
     bits: list[int],
 ) -> int:
-    """Check what came of texts; return how many pieces they have."""
+    """Check the output of texts; return the number of their pieces."""
     total = 0
     for text, got in zip(texts, stretches_of(content, records), strict=True):
         assert (got is None) == (text is None)

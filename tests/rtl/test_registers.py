@@ -1,4 +1,4 @@
-"""What is derived from rtl/registers.rdl is what the script makes of it today."""
+"""The files derived from rtl/registers.rdl are up to date."""
 
 import runpy
 from pathlib import Path

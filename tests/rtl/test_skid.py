@@ -1,4 +1,4 @@
-"""skid against a Python list: what enters leaves, in order, once, a word in every cycle."""
+"""skid against a Python list: every word leaves, in order, once, one in every cycle."""
 
 from typing import Any
 

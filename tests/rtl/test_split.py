@@ -185,7 +185,7 @@ def of_text(content: bytes, table: Transducer) -> Drawn:
 
 
 def items_of(text: Drawn, table: Transducer) -> Iterator[dict[str, int]]:
-    """Yield what `classify` would say."""
+    """Yield the items of `classify`."""
     nothing = dict.fromkeys(("byte", "first", "more", "class", "cut"), 0)
     if text.is_mark:
         yield {**nothing, "kind": MARK}

@@ -1,4 +1,4 @@
-"""What is around the lanes: frames, marks, loads, registers and counters.
+"""The blocks around the lanes: frames, marks, loads, registers and counters.
 
 In place of the lane stands one that gives every byte back (echo/lane.sv), so that all that comes
 out is known. Words are offered late and taken late, by chance.
@@ -54,7 +54,7 @@ def frame(lane: int, content: bytes, *, last: bool = True) -> bytes:
 
 
 class Card(SimTransport):
-    """A card that gives back what it takes."""
+    """A card that echoes its input."""
 
     def __init__(self, lanes: int) -> None:
         sources = [path for path in build.sources() if path.stem in (*AROUND, "top")]
@@ -78,7 +78,7 @@ class Card(SimTransport):
         self.reset()
         self.write32(registers.CONTROL, registers.CONTROL_RESET.put(1))
         self.settle()
-        self.reset()  # What still came meanwhile.
+        self.reset()  # Words that arrived meanwhile.
 
     def get(self, address: int, field: Field) -> int:
         return field.of(self.read32(address))
@@ -133,7 +133,7 @@ def card(powered: Card) -> Card:
 
 
 def drawn(rng: random.Random, lanes: int, count: int) -> tuple[bytes, list[list[bytes]]]:
-    """Draw texts, cut them into frames, and mix those of different lanes: packet and texts."""
+    """Draw texts, cut them into frames, and mix the frames of different lanes: packet and texts."""
     texts: list[list[bytes]] = [[] for _ in range(lanes)]
     frames: list[list[bytes]] = [[] for _ in range(lanes)]
     for _ in range(count):
@@ -178,7 +178,7 @@ def test_a_byte_moves_in_every_cycle(card: Card) -> None:
 
 def test_no_lane_waits_for_another(card: Card) -> None:
     card.regime(0, 80, 7)
-    # The first lane has much to say, but the others get their turns.
+    # The first lane has many words, but every other lane gets its turns.
     card.send(
         b"".join(frame(lane, bytes(2000 if lane == 0 else 200)) for lane in range(card.lanes))
     )
@@ -219,7 +219,7 @@ def test_a_packet_that_is_none_hangs_nothing(card: Card, kind: str, more: bytes)
     card.send(frame(0, b"next"))
     first = [[b"before"], *([] for _ in range(card.lanes - 1))]
     if card.lanes == 1 and kind in LEFT:
-        first[-1] += [b"open" + LEFT[kind][0]]  # It is the same text.
+        first[-1] += [b"open" + LEFT[kind][0]]  # Both are one text.
     else:
         first[0] += LEFT.get(kind, [])
         first[-1] += [b"open"]
@@ -455,7 +455,7 @@ module top #(parameter int LANES = 1) (input wire clk, output logic [7:0] count)
     always_ff @(posedge clk) count <= count + 8'(LANES);
 endmodule
 """
-# In place of a compiler: what is to be made is made, and says by whom.
+# In place of a compiler: it writes the output file, with its own process id.
 COMPILER = """#!/bin/sh
 while [ $# -gt 0 ]; do [ "$1" = -o ] && echo $$ > "$2"; shift; done
 """
@@ -484,17 +484,17 @@ def test_a_model_is_built_once_for_what_it_is_made_of(
     assert made.strip().isdigit()
     assert built(1).read_text() == made
     assert built(2) != first
-    # What somebody else could have written is not loaded.
+    # A library that other users could have written is not loaded.
     first.chmod(0o666)
     assert built(1) == first
     assert first.read_text() != made
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
-    # What is there is used, also where nothing can be built.
+    # An existing library is used, also where nothing can be built.
     with monkeypatch.context() as patch:
         patch.setenv("CXX", "no-compiler")
         assert built(1) == first
         with pytest.raises(BuildError, match="no-compiler cannot be run"):
             built(3)
-    # Without a cache folder it is built all the same.
+    # Without a cache folder it is built too.
     monkeypatch.setenv("ZETON_CACHE", "0")
     assert built(1).read_text().strip().isdigit()
