@@ -112,7 +112,7 @@ module reorder
     logic [TICKET_BITS-1:0] fetch;                 // The first ticket that is not fetched.
     logic       head_valid, head_raw, head_last;
     wire        fetched_valid, fetched_raw, fetched_last, fetched_ready;
-    logic [6:0] head_length, head_ids;
+    logic [6:0] head_length, head_ids;         // `_ids`: the number of ids, less one.
     wire  [6:0] fetched_length, fetched_ids;
     wire        fetch_raw, fetch_last;
     wire  [6:0] fetch_length;
