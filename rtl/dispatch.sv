@@ -143,10 +143,10 @@ module dispatch
             byte_index <= '0;
             first      <= 1'b1;
         end else if (load || push_byte) begin
-            current.payload[6:0] <= current.payload[6:0] - 7'd1;
-            one_left             <= current.payload[6:0] == 7'd2;
-            byte_index           <= byte_index + 6'd1;
-            first                <= 1'b0;
+            current.payload <= {current.payload[23:7], current.payload[6:0] - 7'd1};
+            one_left        <= current.payload[6:0] == 7'd2;
+            byte_index      <= byte_index + 6'd1;
+            first           <= 1'b0;
         end
         if (first) begin
             raw_part_held  <= part_raw;
@@ -159,8 +159,8 @@ module dispatch
             close_pending <= 1'b0;
         end
         if (push_byte && current.kind == RECORD_RAW || push_word) begin
-            // NOTHING and MARK have bit 2.
-            raw_open <= current.kind != RECORD_CLOSE && !current.kind[2];
+            // RAW or CUT. Icarus 11 does not select a bit of an enum in a struct, so a comparison.
+            raw_open <= current.kind != RECORD_CLOSE && current.kind < RECORD_NOTHING;
         end
 
         for (int u = 0; u < ALL; u++) load_valid[u] <= load && ticket_unit == UNIT_BITS'(u);
