@@ -1,7 +1,7 @@
 //! A compiled pattern: the engine that runs it, the rules around it, and the calls that split.
 //!
-//! For example, `Splitter::parse` recognises cl100k's pattern as one of the family, compiles it to a
-//! transducer of 20 states and 12 classes, and reads from its grammar a [`MaskAlgebra`], which
+//! For example, `Splitter::parse` recognises cl100k's pattern as one of the family, compiles it to
+//! a transducer of 20 states and 12 classes, and reads from its grammar a [`MaskAlgebra`], which
 //! splits 64 bytes at a time. `\w+|\W` is no such pattern; it becomes a DFA. `(\w)\1|(?s:.)` refers
 //! back to a group, so it runs by backtracking.
 //!

@@ -17,8 +17,9 @@
 //! needle            a b a b    match at 4
 //! ```
 //!
-//! Before the rules, a filter rejects alignments 64 at a time: the two rarest elements of the needle
-//! must be at their places, and then two more. For example, `cat`, whose rarest element is `c`:
+//! Before the rules, a filter rejects alignments 64 at a time: the two rarest elements of the
+//! needle must be at their places, and then two more. For example, `cat`, whose rarest element is
+//! `c`:
 //!
 //! ```text
 //! text          t h e   b l a c k   c a t
@@ -158,7 +159,7 @@ impl<E: Element, const FOLD: bool> Needle<E, FOLD> {
         self.visit_matches_at::<REVERSE>(SimdLevel::detect(), text, search, visit);
     }
 
-    /// Visits matches with the kernel of a SIMD level. Tests call it with every level of the machine.
+    /// Visits matches with the kernel of a SIMD level. Tests call it with each of the machine's.
     #[inline]
     fn visit_matches_at<const REVERSE: bool>(
         &self,
