@@ -80,13 +80,13 @@ async def takes_a_byte_in_every_cycle(dut: Any) -> None:
     await load(dut, entries_of("gpt2", [text], bits))
     dut.item_ready.value = 1
     dut.text_valid.value = 1
-    seen = []
+    seen: list[int | None] = []
     for cycle in range(len(text) + 20):
         dut.text_data.value = pack("text", byte=text[cycle % len(text)], keep=1)
         await RisingEdge(dut.clk)
         assert dut.text_ready.value
-        item = unpack("item", int(dut.item_data.value)) if dut.item_valid.value else None
-        seen.append(item and item["byte"])
+        has_item = bool(dut.item_valid.value)
+        seen.append(unpack("item", int(dut.item_data.value))["byte"] if has_item else None)
     assert seen[:11] == [None] * 11
     assert bytes(byte for byte in seen[11:] if byte is not None) == (text + text)[: len(text) + 9]
 
