@@ -110,7 +110,8 @@ def pipe(stream: IO[str] | None) -> IO[str]:
 def count_instructions(python: str, cell: str) -> float:
     """Return the instructions of one warm round."""
     counts = []
-    environment = os.environ | {"PYTHONHASHSEED": "0"}  # Start-up would differ by millions.
+    # Random hashes and waiting threads of NumPy would differ by millions.
+    environment = os.environ | {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     for rounds in (FIRST_ROUNDS, FIRST_ROUNDS + COUNTED_ROUNDS):
         valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
         command = [*valgrind, python, __file__, "--rounds", str(rounds), cell]

@@ -32,7 +32,7 @@ def test_a_pattern_outside_the_family_runs_as_an_automaton() -> None:
         (r"(\w)\1|(?s:.)", "it refers back to a group"),
         (r"(?<=a)b|(?s:.)", "it looks behind"),
         (r"a(?=bc)|(?s:.)", "it looks ahead by more than one character"),
-        (r"\b\w+|(?s:.)", "it asks for the edge of a word"),
+        (r"\b\w+|(?s:.)", "it tests for the edge of a word"),
         (r"(?>a|ab)c|(?s:.)", "possessive part that is not proven equal"),
     ],
 )
