@@ -76,7 +76,8 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// Appends the ids of a text. Returns the number of ids of the last piece, 0 behind a special.
+    /// Appends the ids of a text to `ids`. Returns the number of ids of the last piece, 0 behind a
+    /// special, because the caller takes that piece back.
     fn encode_counting_last_piece(
         &self,
         text: &[u8],
@@ -120,7 +121,7 @@ impl Tokenizer {
     }
 
     /// Returns the completions of an end: at each of its positions, every token that covers the
-    /// rest of the end is tried.
+    /// rest of the end is tried. Too many tries are an error.
     fn find_completions(&self, end: &[u8]) -> Result<BTreeSet<Vec<Id>>, Error> {
         if end.is_empty() {
             return Ok(BTreeSet::new());

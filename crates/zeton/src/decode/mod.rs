@@ -131,8 +131,9 @@ impl<'t> DecodeTable<'t> {
         Ok(())
     }
 
-    /// Returns the rows, by id, for a call that decodes `ids` ids; empty before
-    /// [`IDS_BEFORE_TABLE`] have been decoded.
+    /// Returns the table of padded tokens, one row an id, for a call that decodes `ids` ids. It is
+    /// empty until [`IDS_BEFORE_TABLE`] ids have been decoded together; the call that reaches them
+    /// builds it.
     fn rows_after(self, ids: usize) -> &'t [PaddedToken] {
         let PaddedTokenTable { ids_decoded, rows } = self.padded_tokens;
         if let Some(rows) = rows.get() {
@@ -159,7 +160,8 @@ impl<'t> DecodeTable<'t> {
     }
 }
 
-/// Returns the row of a token: all zeros if it has more than [`PADDED_BYTES_MAX`] bytes.
+/// Returns the row of a token in the table of padded tokens: its bytes and its length. A token of
+/// more than [`PADDED_BYTES_MAX`] bytes gets a row of zeros, and is looked up instead.
 fn pad_token(token: &[u8]) -> PaddedToken {
     let mut row = [0; size_of::<PaddedToken>()];
     if token.len() <= PADDED_BYTES_MAX {

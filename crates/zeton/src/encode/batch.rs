@@ -59,13 +59,14 @@ pub struct EncodedBatch {
 }
 
 impl EncodedBatch {
-    /// Returns an empty batch with capacity for texts of `bytes` bytes.
+    /// Allocates an empty batch with room for the ids of texts of `bytes` bytes.
     fn with_bytes(bytes: usize) -> Self {
         // A token has three to five bytes; the smallest of these avoids growing.
         Self { ids: huge_buffer::vec_with_capacity(bytes / 3), ends: Vec::new() }
     }
 
-    /// Concatenates the ids of all threads in the order of the texts.
+    /// Copies the ids of all threads to one list, in the order of the texts. A single thread's list
+    /// becomes the result without a copy.
     fn from_threads(mut threads: Vec<ThreadIds>) -> Self {
         if let [_] = threads[..] {
             return threads.remove(0).batch;
@@ -81,7 +82,7 @@ impl EncodedBatch {
         Self { ids: concatenate(&parts, threads.len()), ends }
     }
 
-    /// Iterates over the ids of each text, in the order of the texts.
+    /// Returns the ids of each text, borrowed, in the order of the texts.
     pub fn iter(&self) -> impl Iterator<Item = &[Id]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| &self.ids[std::mem::replace(&mut start, end)..end])

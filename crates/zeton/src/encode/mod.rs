@@ -103,12 +103,14 @@ impl Tokenizer {
         &self.specials
     }
 
-    /// Borrows scratch memory, the piece cache included, from the pool of this tokenizer.
+    /// Borrows scratch memory, with its piece cache, from the pool of this tokenizer. It returns to
+    /// the pool when the guard is dropped.
     pub(crate) fn borrow_scratch(&self) -> ScratchGuard<'_> {
         self.pool.acquire()
     }
 
-    /// Returns a view of the parts that decoding reads.
+    /// Returns a view of the vocabulary, the specials and the padded tokens, the parts that
+    /// decoding reads.
     #[inline]
     fn decode_table(&self) -> DecodeTable<'_> {
         DecodeTable {

@@ -23,7 +23,8 @@ use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
 
 impl Tokenizer {
-    /// Encodes one text on up to `threads` threads.
+    /// Encodes one text on up to `threads` threads, and returns its ids in a new vector. The ids
+    /// equal the ids of one thread.
     ///
     /// # Errors
     ///
@@ -57,7 +58,8 @@ impl Tokenizer {
         Ok(self.encode_parts::<usize>(text, allowed, threads)?.into_iter().sum())
     }
 
-    /// Cuts a text into independent parts and encodes each into a sink of its own, in text order.
+    /// Cuts a text into independent parts, and encodes each on some thread into a sink of its own.
+    /// Returns the sinks in the order of the text; a short text has one.
     fn encode_parts<T: IdSink + Send>(
         &self,
         text: &[u8],

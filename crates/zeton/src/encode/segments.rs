@@ -40,7 +40,7 @@ pub enum Segment {
 }
 
 impl Segment {
-    /// Returns the range of bytes of the segment.
+    /// Returns the range of the segment in the text, in bytes.
     #[must_use]
     pub fn place(&self) -> &Range<usize> {
         match self {
@@ -99,7 +99,7 @@ impl Tokenizer {
 }
 
 impl Segments<'_> {
-    /// Returns the byte at which the next segment starts.
+    /// Returns the byte of the text at which the next segment starts.
     #[must_use]
     pub fn next_start(&self) -> usize {
         self.next_start
@@ -112,7 +112,8 @@ impl Segments<'_> {
         self.special.is_some()
     }
 
-    /// Moves past `segment`, widens the window, and returns the segment.
+    /// Moves behind `segment`, doubles the bytes that are searched next up to a limit, and returns
+    /// the segment for the iterator to yield.
     fn advance(&mut self, segment: Segment) -> Option<Segment> {
         self.next_start = segment.place().end;
         self.window_bytes = (self.window_bytes * 2).min(WINDOW_BYTES_MAX);

@@ -78,7 +78,8 @@ impl FromStr for Border {
 }
 
 impl Border {
-    /// Returns the border for a unit that is too long: a paragraph is cut between its lines.
+    /// Returns the next finer border, for a unit that is too long: a paragraph is cut between its
+    /// lines. Nothing is finer than a character, which gives `None`.
     #[must_use]
     pub fn next_finer(self) -> Option<Self> {
         match self {
@@ -193,7 +194,8 @@ fn for_each_unit<'t, U, I: Iterator<Item = (usize, U)>>(
     visit(start);
 }
 
-/// Calls `visit` with the start and the end of every line.
+/// Calls `visit` with the start and the end of every line, in bytes of `text`. The end lies behind
+/// the line break.
 fn for_each_line(text: &[u8], mut visit: impl FnMut(usize, usize)) {
     let mut start = 0;
     for (at, &byte) in text.iter().enumerate() {

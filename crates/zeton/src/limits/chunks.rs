@@ -71,7 +71,8 @@ impl Fit<'_> {
         }
     }
 
-    /// Returns the start of the suffix of a chunk that the next chunk repeats.
+    /// Returns the byte at which the suffix of a chunk starts that the next chunk repeats; the
+    /// chunk's length means no overlap. It counts ids, whose errors it returns.
     fn find_overlap_start(&self, chunk: &[u8]) -> Result<usize, Error> {
         let mut fit = *self;
         loop {

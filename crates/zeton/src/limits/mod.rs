@@ -15,7 +15,7 @@
 //! prefix that fits is found in three steps:
 //!
 //! 1. count whole [`Segment`]s, whose ids no other text can change, until the limit is exceeded;
-//! 2. encode behind the last [`CountedCut`], to find the *full* position, where the ids reach the
+//! 2. encode behind the last `CountedCut`, to find the *full* position, where the ids reach the
 //!    limit;
 //! 3. count at the borders near the full position, from the farthest one inwards.
 //!
@@ -108,7 +108,8 @@ impl Fit<'_> {
         self.tokenizer.token_bytes_max().saturating_add(1).saturating_mul(16)
     }
 
-    /// Returns the most bytes that may fit besides `ids` ids: as many longest tokens as remain.
+    /// Returns the most bytes of text that the limit can hold besides `ids` ids: as many of the
+    /// longest tokens as ids remain.
     fn bytes_max(&self, ids: usize) -> usize {
         self.ids_max.saturating_sub(ids).saturating_mul(self.tokenizer.token_bytes_max())
     }

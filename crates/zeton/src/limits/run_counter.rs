@@ -93,7 +93,8 @@ struct RunTable {
 }
 
 impl RunTable {
-    /// Returns the number of ids of the first `length` bytes of a piece.
+    /// Returns the number of ids of the first `length` bytes of a piece. It extends the counter's
+    /// table to that length, so later calls for the piece only read it.
     fn count_prefix(
         &mut self,
         model: &BpeModel,
@@ -119,7 +120,8 @@ impl RunTable {
         self.rows[length].expect("each prefix has its ids").0
     }
 
-    /// Returns the number of ids of a piece from byte `start` on. Rows count from its end.
+    /// Returns the number of ids of a piece from byte `start` on, when these bytes are encoded
+    /// alone. It extends the counter's table to that length; its rows count from the piece's end.
     fn count_suffix(
         &mut self,
         model: &BpeModel,

@@ -54,8 +54,8 @@ impl Fit<'_> {
         }
     }
 
-    /// Moves to the next counted cut: behind ordinary text, or behind a special together with the
-    /// ordinary text before it.
+    /// Returns the next counted cut: behind ordinary text, or behind a special together with the
+    /// ordinary text before it. It takes `segments` past it; `None` means that the text has ended.
     fn find_next_cut(
         &self,
         text: &[u8],

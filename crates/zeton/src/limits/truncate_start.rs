@@ -80,7 +80,8 @@ struct SuffixSearch<'a> {
 }
 
 impl SuffixSearch<'_> {
-    /// Searches the text; if it `is_far`, all of the text is known to be too long.
+    /// Searches the text from its end for the start of the longest suffix that fits. If it
+    /// `is_far`, all of the text is known to be too long.
     fn find_start(&self, is_partial: bool, is_far: bool) -> Result<Option<usize>, Error> {
         let mut specials = Vec::new();
         let mut from = 0;
@@ -114,7 +115,9 @@ impl SuffixSearch<'_> {
         }
     }
 
-    /// Returns a cut before `end`: a safe cut of the pattern, or the start of a special.
+    /// Returns a cut before byte `end`: a safe cut of the pattern, or the start of a special.
+    /// Specials at `end` or behind it are removed from `specials`. `None` means that no cut is
+    /// left.
     fn find_cut_before(
         &self,
         end: usize,

@@ -46,14 +46,16 @@ impl BpeModel {
         }
     }
 
-    /// Appends the vocabulary and its tables to an image.
+    /// Appends the vocabulary, the pairs and the bridges to the sections of an image. The arrays
+    /// are borrowed and copied when the image is written.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         self.vocab.write_image(image);
         self.pairs.write_image(image);
         self.bridges.write_image(image);
     }
 
-    /// Reads a model from an image. Returns `None` if its sections do not fit each other.
+    /// Reads a model from the sections of an image, whose memory it shares. Returns `None` if the
+    /// sections do not fit each other; then the image is not used.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let vocab = Vocab::try_from_image(image)?;
         let (pairs, bridges) =

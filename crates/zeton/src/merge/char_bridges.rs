@@ -65,8 +65,8 @@ const BITS_PER_BORDER: usize = 16;
 const BITS_MAX: usize = 1 << 23;
 
 impl CharBridges {
-    /// Collects the borders within tokens. Until [`CharBridges::with_vocab_properties`] no piece is
-    /// cut.
+    /// Collects the borders between characters within all tokens, in new tables. They are not yet
+    /// of use: no piece is cut before [`CharBridges::with_vocab_properties`] is called.
     pub(crate) fn from_tokens<'t>(tokens: impl Iterator<Item = (Id, &'t [u8])> + Clone) -> Self {
         // ASCII text has no borders.
         let tokens = tokens.filter(|(_, token)| !token.is_ascii());
@@ -123,7 +123,7 @@ impl CharBridges {
         self
     }
 
-    /// Appends the tables to an image.
+    /// Appends the tables to the sections of an image; they are borrowed until it is written.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         image.put_number(self.every_token_reachable.into());
         image.put_array(&self.partial_min_ids);
@@ -238,7 +238,8 @@ impl CharBridges {
         self.partial_min_ids[index_of_bytes(last, first)] != Id::MAX
     }
 
-    /// Returns the word and the bit of two characters in `bridged_pairs`.
+    /// Returns the place of a pair of characters in the filter `bridged_pairs`: the index of a word
+    /// and the number of a bit in it. Other pairs may share the bit.
     #[inline(always)]
     fn bit_position(&self, left: PackedChar, right: PackedChar) -> (usize, u32) {
         let key = u64::from(left.0) << 32 | u64::from(right.0);
@@ -250,7 +251,8 @@ impl CharBridges {
     }
 }
 
-/// Returns the index of two bytes in `partial_min_ids`.
+/// Returns the index in `partial_min_ids` of the byte before a border, `last`, and the byte behind
+/// it, `first`.
 #[inline(always)]
 fn index_of_bytes(last: u8, first: u8) -> usize {
     usize::from(last) << 8 | usize::from(first)
@@ -262,12 +264,12 @@ fn index_of_bytes(last: u8, first: u8) -> usize {
 struct PackedChar(u32);
 
 impl PackedChar {
-    /// Packs up to four bytes.
+    /// Packs a character's UTF-8, one to four bytes, into one integer, the first byte lowest.
     fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte)))
     }
 
-    /// Returns the number of bytes.
+    /// Returns the length of the character in bytes.
     fn len(self) -> usize {
         4 - (self.0 | 1).leading_zeros() as usize / 8
     }
@@ -283,13 +285,15 @@ fn read_three_bytes(bytes: &[u8]) -> Option<PackedChar> {
     (number & 0xC0_C0F0 == 0x80_80E0).then_some(PackedChar(number))
 }
 
-/// Returns the character that begins at `at`.
+/// Returns the character of `bytes` that begins at byte `at`, or `None` if no whole character
+/// begins there.
 fn char_after(bytes: &[u8], at: usize) -> Option<PackedChar> {
     let (_, length) = read_char(&bytes[at..])?;
     Some(PackedChar::from_bytes(&bytes[at..at + length]))
 }
 
-/// Returns the character that ends at `at`, if all of its bytes are there.
+/// Returns the character of `bytes` that ends at byte `at`, or `None` if no whole character ends
+/// there.
 fn char_before(bytes: &[u8], at: usize) -> Option<PackedChar> {
     let start = (at.saturating_sub(4)..at).rev().find(|&start| bytes[start] & 0xC0 != 0x80)?;
     char_after(&bytes[..at], start).filter(|char| start + char.len() == at)

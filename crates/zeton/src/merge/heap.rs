@@ -110,7 +110,8 @@ impl Heap {
         parts.retain(|&part| part != Id::MAX);
     }
 
-    /// Computes the rank of a part with its right neighbour, and queues the pair if it merges.
+    /// Computes the rank of the part at `at` with its right neighbour, keeps it in `ranks`, and
+    /// queues the pair if it merges.
     fn push_pair(&mut self, pairs: &PairTable, parts: &[Id], at: usize) {
         let rank = match parts.get(self.right[at]) {
             Some(&right) => pairs.rank(parts[at], right),

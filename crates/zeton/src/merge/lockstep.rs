@@ -171,13 +171,15 @@ impl<const LANES: usize> LockstepBatch<LANES> {
         true
     }
 
-    /// Adds a piece by its parts to a batch that is not full.
+    /// Copies the parts of a piece from a wider batch to this one, which is not full. `number` is
+    /// returned with the piece's ids.
     fn push_parts(&mut self, number: usize, parts: &[Id]) {
         self.parts[self.len][1..=parts.len()].copy_from_slice(parts);
         self.finish_push(number, parts.len());
     }
 
-    /// Completes a piece whose `count` parts are written.
+    /// Completes a piece whose `count` parts the caller has written: sets the sentinel behind them,
+    /// and counts the piece as queued.
     #[inline]
     fn finish_push(&mut self, number: usize, count: usize) {
         self.parts[self.len][count + 1] = SENTINEL;
@@ -191,7 +193,7 @@ impl<const LANES: usize> LockstepBatch<LANES> {
         &self.parts[self.len - 1][1..=self.counts[self.len - 1]]
     }
 
-    /// Returns whether the batch has no room for another piece.
+    /// Returns whether the batch has no room for another piece, so that it has to be merged first.
     #[inline]
     fn is_full(&self) -> bool {
         self.len == BATCH_PIECES
@@ -214,7 +216,7 @@ impl<const LANES: usize> LockstepBatch<LANES> {
         (self.counts, self.len) = ([0; BATCH_PIECES], 0);
     }
 
-    /// Merges all pieces with the best instructions of this machine.
+    /// Merges all pieces of the batch in place, with the best instructions of this machine.
     fn merge(&mut self, pairs: &U64PairTable) {
         self.merge_with(SimdLevel::detect(), pairs);
     }
@@ -241,7 +243,7 @@ impl<const LANES: usize> LockstepBatch<LANES> {
 
     #[cfg(target_arch = "x86_64")]
     simd_fn! { avx512,
-        /// Merges all pieces with AVX-512.
+        /// Merges all pieces of the batch in place, with AVX-512.
         fn merge_by_avx512(&mut self, pairs: &U64PairTable) {
             self.merge_by(pairs, |lanes| avx512::find_lowest(lanes));
         }
@@ -249,7 +251,7 @@ impl<const LANES: usize> LockstepBatch<LANES> {
 
     #[cfg(target_arch = "x86_64")]
     simd_fn! { avx2,
-        /// Merges all pieces with AVX2.
+        /// Merges all pieces of the batch in place, with AVX2.
         fn merge_by_avx2(&mut self, pairs: &U64PairTable) {
             self.merge_by(pairs, |lanes| avx2::find_lowest(lanes));
         }
@@ -360,7 +362,8 @@ const _: () = assert!(
     "a rank and a position fit a lane"
 );
 
-/// Packs a rank and a position into a lane.
+/// Packs the rank of a pair and its position in the piece into a lane, so that the lowest lane is
+/// the first pair of the lowest rank.
 #[inline(always)]
 fn pack_lane(rank: Id, at: u32) -> u32 {
     rank << POSITION_BITS | at

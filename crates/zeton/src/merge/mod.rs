@@ -154,14 +154,16 @@ pub fn merge_with_steps(model: &BpeModel, piece: &[u8]) -> (Vec<Id>, Vec<MergeSt
 pub(crate) const RETAINED_PARTS: usize = 1 << 14;
 
 impl MergeBuffers {
-    /// Frees the buffers if they have grown beyond [`RETAINED_PARTS`].
+    /// Frees the buffers if they have room for more than [`RETAINED_PARTS`] parts. A thread calls
+    /// it when it returns its scratch memory.
     pub(crate) fn trim(&mut self) {
         if self.parts.capacity() > RETAINED_PARTS {
             (self.parts, self.ranks, self.heap) = Default::default();
         }
     }
 
-    /// Merges the buffered parts and returns the result.
+    /// Merges the parts in the buffer, in place, until no pair merges, and returns the ids. They
+    /// are valid until the buffers are used again.
     fn merge(&mut self, pairs: &PairTable) -> &[Id] {
         let Self { parts, ranks, heap } = self;
         // A long run of one letter takes few passes. A sequence that takes many is left to the

@@ -39,7 +39,8 @@ impl<'r> From<&'r [Id]> for PaddedIds<'r> {
 }
 
 impl<'r> PaddedIds<'r> {
-    /// Returns the first `count` ids of a slice; the rest of it is padding.
+    /// Borrows a slice whose first `count` ids are valid; the rest of it is padding, which copies
+    /// may read.
     #[inline(always)]
     pub(crate) fn new(padded: &'r [Id], count: usize) -> Self {
         debug_assert!(count <= padded.len());
@@ -67,7 +68,8 @@ impl<'r> PaddedIds<'r> {
         }
     }
 
-    /// Appends the valid ids to a list.
+    /// Appends the valid ids to a list. Up to [`COPY_WIDTH`] ids are one copy of fixed size, which
+    /// may reserve room for the padding too.
     #[inline(always)]
     pub(crate) fn append_to(self, to: &mut Vec<Id>) {
         match self.padded.first_chunk::<COPY_WIDTH>() {

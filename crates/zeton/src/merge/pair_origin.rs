@@ -111,7 +111,8 @@ struct TokenBatch<'s> {
 }
 
 impl TokensOfLength {
-    /// Returns the tokens in batches of [`BATCH_TOKENS`].
+    /// Returns the tokens, each of `length` bytes, in batches of at most [`BATCH_TOKENS`], the unit
+    /// that one thread sends to another.
     fn batches(&self, length: usize) -> impl Iterator<Item = TokenBatch<'_>> {
         let (tokens, bytes) =
             (self.tokens.chunks(BATCH_TOKENS), self.bytes.chunks(BATCH_TOKENS * length));
@@ -198,8 +199,8 @@ impl Origins<'_> {
         }
     }
 
-    /// Prefetches the memory that decides about some borders. `border_survives` reads it: the
-    /// origins of both parts, and their pair.
+    /// Prefetches the origins of both parts of some borders, and their pair, because
+    /// `border_survives` reads them soon.
     fn prefetch_borders<'b>(&self, borders: impl Iterator<Item = &'b CandidateBorder>) {
         for border in borders {
             prefetch(&self.origins[border.left as usize]);
@@ -283,7 +284,9 @@ impl Origins<'_> {
         }
     }
 
-    /// Replaces a token by its part that touches the border. Returns the rank of the undone merge.
+    /// Undoes the last merge of a part beside the border: replaces `token` by its own part that
+    /// touches the border, and `parts` by the parts of that one. Returns the rank of the undone
+    /// merge.
     #[inline]
     fn undo(&self, token: &mut u32, parts: &mut Origin, side: usize) -> u32 {
         let undone = *token;
@@ -292,8 +295,8 @@ impl Origins<'_> {
         undone
     }
 
-    /// Returns the pairs with ids in place of indices. Without gaps between ids the table is
-    /// returned as it is.
+    /// Returns the pairs with ids in place of indices, in a new table. Without gaps between ids
+    /// both are equal, and the table is returned as it is.
     fn into_pairs(self) -> PairTable {
         let id = |index: u32| self.vocab.id_at(index as usize);
         if self.vocab.id_max() as usize + 1 == self.origins.len() {
@@ -346,7 +349,8 @@ const HASH_POWERS: [u64; BORDER_BYTES_MAX + 1] = {
 };
 
 impl TokenHashes {
-    /// Builds the filter and the table.
+    /// Builds the filter and the hash table of all `count` tokens. They tell whether a part of a
+    /// token is a token too, and which one.
     fn new(by_length: &[TokensOfLength], count: usize) -> Self {
         let bits = (count * FILTER_BITS_PER_TOKEN).next_power_of_two();
         let slots = (count * 5 / 4).next_power_of_two();
@@ -419,14 +423,16 @@ impl TokenHashes {
         borders
     }
 
-    /// Returns 1 if the filter has the bit of a hash, else 0.
+    /// Returns 1 if the filter may contain a token with this hash, and 0 if there is none. A number
+    /// saves a branch.
     #[inline]
     fn may_contain(&self, hash: u64) -> u32 {
         let bit = hash >> self.filter_shift;
         (self.filter[bit as usize / 64] >> (bit % 64)) as u32 & 1
     }
 
-    /// Returns the index of the first token with the tag of this hash. It can be a false positive.
+    /// Returns the index of the first token with the tag of this hash, or `None` if no token has
+    /// it. The token can be a false positive.
     #[inline]
     fn get(&self, hash: u64) -> Option<u32> {
         let mut at = (hash >> self.slots_shift) as usize;
@@ -443,7 +449,8 @@ impl TokenHashes {
     }
 }
 
-/// Returns the hash of a string extended by one byte.
+/// Extends the hash of a string by one byte, so that the hashes of all prefixes of a token take one
+/// pass.
 #[inline]
 fn extend_hash(hash: u64, byte: &u8) -> u64 {
     hash.wrapping_mul(HASH_FACTOR).wrapping_add(u64::from(*byte) + 1)

@@ -80,7 +80,8 @@ impl PairTable {
         })
     }
 
-    /// Appends the table to an image.
+    /// Appends the table to the sections of an image, borrowed until the image is written: the
+    /// width of its entries, then its buckets.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         match &self.0 {
             PackedPairs::U64(table) => {
@@ -94,7 +95,8 @@ impl PairTable {
         }
     }
 
-    /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
+    /// Reads a table from the sections of an image. Returns `None` if sections are missing or have
+    /// impossible sizes; then the image is not used.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         Some(Self(match image.next_number()? {
             0 => PackedPairs::U64(CuckooTable::try_from_image(image)?),
@@ -102,7 +104,7 @@ impl PairTable {
         }))
     }
 
-    /// Prefetches the two buckets of a pair.
+    /// Prefetches the two buckets where a pair may lie, because it is looked up or inserted soon.
     #[inline]
     pub(crate) fn prefetch_pair(&self, left: Id, right: Id) {
         match &self.0 {
@@ -111,7 +113,8 @@ impl PairTable {
         }
     }
 
-    /// Inserts a pair that is not in the table yet.
+    /// Inserts a pair that is not in the table yet. If its buckets are full, entries move to their
+    /// other bucket; if that takes too long, the table is built anew.
     pub(crate) fn insert(&mut self, left: Id, right: Id, merged_id: Id) {
         match &mut self.0 {
             PackedPairs::U64(table) => table.insert(left, right, merged_id),
@@ -236,9 +239,9 @@ impl U64PairTable {
 /// An integer that holds a pair and its merged id, laid out as the module's header draws it. Zero
 /// is an empty slot.
 pub(crate) trait PackedPair: Pod + Ord + BitXor<Output = Self> {
-    /// Packs a pair and its merged id.
+    /// Packs a pair and its merged id into one integer, an entry of the table.
     fn pack(left: Id, right: Id, merged_id: Id) -> Self;
-    /// Returns the pair and its merged id.
+    /// Returns the pair and the merged id of an entry.
     fn unpack(self) -> ((Id, Id), Id);
     /// Returns the bits that `CuckooTable::query` hashes, of an integer packed with a merged id of
     /// zero: left and right id, in entries of both widths.
@@ -345,7 +348,8 @@ impl<E: PackedPair> CuckooTable<E> {
         Self { buckets: HugeBuffer::zeros(half * 2), byte_pairs, seed, len: 0 }
     }
 
-    /// Appends the table to an image.
+    /// Appends the seed, the number of pairs and the arrays to the sections of an image, borrowed
+    /// until the image is written.
     fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         image.put_number(self.seed);
         image.put_number(self.len as u64);
@@ -353,7 +357,8 @@ impl<E: PackedPair> CuckooTable<E> {
         image.put_array(&self.byte_pairs);
     }
 
-    /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
+    /// Reads the seed, the number of pairs and the arrays from the sections of an image. Returns
+    /// `None` if sections are missing or have impossible sizes; then the image is not used.
     fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let (seed, len) = (image.next_number()?, usize::try_from(image.next_number()?).ok()?);
         let (buckets, byte_pairs) = (image.next_table()?, image.next_table()?);
@@ -404,7 +409,7 @@ impl<E: PackedPair> CuckooTable<E> {
         query
     }
 
-    /// Returns the bucket of each half for a hash.
+    /// Returns the two buckets where a pair with this hash may lie, one in each half of the table.
     #[inline(always)]
     fn buckets(&self, hash: u64) -> [&PairBucket<E>; 2] {
         let (low, high) = self.buckets.split_at(self.buckets.len() / 2);
@@ -412,7 +417,7 @@ impl<E: PackedPair> CuckooTable<E> {
         [&low[hash as usize & (low.len() - 1)], &high[(hash >> 32) as usize & (high.len() - 1)]]
     }
 
-    /// Packs and hashes a pair.
+    /// Packs and hashes a pair once, for a prefetch and the look-up after it.
     #[inline(always)]
     fn query(&self, left: Id, right: Id) -> PairQuery<E> {
         let pair = E::pack(left, right, 0);

@@ -41,7 +41,8 @@ pub(super) fn merge(
     false
 }
 
-/// Returns the position of the lowest rank, the leftmost of equal ones, and the rank.
+/// Returns the position of the lowest rank in `ranks`, the leftmost of equal ones, and the rank. It
+/// is `Id::MAX` if no pair merges.
 fn find_lowest(ranks: &[Id]) -> (usize, Id) {
     let (mut best_at, mut best) = (0, Id::MAX);
     for (at, &rank) in ranks.iter().enumerate() {

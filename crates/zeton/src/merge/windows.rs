@@ -134,8 +134,8 @@ struct MergeWindow {
 }
 
 impl MergeWindow {
-    /// Returns a window of these ids, the first of which begins at `start`. Its ends follow from
-    /// the lengths of the tokens.
+    /// Makes a window of a copy of these ids, the first of which begins at byte `start` of the
+    /// piece. Its ends follow from the lengths of the tokens.
     fn new(model: &BpeModel, start: usize, ids: &[Id]) -> Self {
         let mut end = start;
         let end_after = |&id: &Id| {
@@ -145,17 +145,18 @@ impl MergeWindow {
         Self { start, ids: ids.to_vec(), ends: ids.iter().map(end_after).collect() }
     }
 
-    /// Returns the end of the window.
+    /// Returns the position in the piece where the window ends, in bytes.
     fn end(&self) -> usize {
         self.ends.last().copied().unwrap_or(self.start)
     }
 
-    /// Returns the position where the id of this index begins.
+    /// Returns the position in the piece, in bytes, where id `number` of the window begins.
     fn start_of(&self, number: usize) -> usize {
         if number == 0 { self.start } else { self.ends[number - 1] }
     }
 
-    /// Returns a copy of the window at another position with equal bytes.
+    /// Copies the window to byte `start` of the piece, whose bytes are equal there, so that they
+    /// need not be merged again.
     fn copy_to(&self, start: usize) -> Self {
         let ends = self.ends.iter().map(|end| end - self.start + start).collect();
         Self { start, ids: self.ids.clone(), ends }
@@ -185,7 +186,7 @@ impl MergeWindow {
         }
     }
 
-    /// Returns the window without its first `count` ids.
+    /// Removes the first `count` ids from the window, which then starts behind them.
     fn without_first(mut self, count: usize) -> Self {
         self.start = self.start_of(count);
         self.ids.drain(..count);
@@ -235,7 +236,7 @@ fn merge_windows(
     }
 }
 
-/// Merges bytes on their own and returns their ids.
+/// Merges bytes as if they were a whole piece and returns their ids, borrowed from the buffers.
 fn merge_alone<'s>(model: &BpeModel, bytes: &[u8], buffers: &'s mut MergeBuffers) -> &'s [Id] {
     merge_parts(model.pairs(), bytes.iter().map(|&byte| model.vocab().byte(byte)), buffers)
 }

@@ -56,7 +56,8 @@ const BLOCK_IDS: usize = 16;
 
 /// A number of an array of ids.
 pub trait IdNumber: Copy {
-    /// Returns the id. A negative number becomes an id that no token has.
+    /// Returns the number as an id. A negative number becomes an id that no token has, so it
+    /// matches no phrase.
     fn id(self) -> Id;
 }
 
@@ -129,7 +130,7 @@ impl Phrases {
         self.phrases.len()
     }
 
-    /// Returns the entries of the token with this index.
+    /// Returns the phrases in which the token with this index can contain the anchor, borrowed.
     fn entries_of(&self, index: usize) -> &[PhraseEntry] {
         &self.entries[self.entry_starts[index] as usize..self.entry_starts[index + 1] as usize]
     }
@@ -218,8 +219,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the occurrence at an entry's token if the neighbours of that token spell the rest of
-    /// the phrase.
+    /// Returns the occurrence of a phrase at the token `ids[at]`, if its neighbours spell the rest
+    /// of the phrase. `entry` says where the phrase starts relative to that token.
     fn verify<N: IdNumber>(
         &self,
         phrase: &[u8],
@@ -283,7 +284,8 @@ impl<'v> TokenWeights<'v> {
         Self { vocab, longest, weights, by_start, by_end }
     }
 
-    /// Returns the byte of a phrase over which the tokens have the least weight together.
+    /// Returns the index of the byte of a phrase over which the tokens have the least weight
+    /// together. It becomes the phrase's anchor.
     fn find_rarest_byte(&self, phrase: &[u8]) -> usize {
         let Self { vocab, longest, .. } = *self;
         let first = phrase.len().saturating_sub(ANCHOR_CANDIDATES_MAX) / 2;

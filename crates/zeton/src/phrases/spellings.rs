@@ -160,7 +160,8 @@ impl SpellingGraph {
         Some(Self { nodes, first, next, end })
     }
 
-    /// Returns all paths, sorted by their ids, or `None` if there are more than [`SEQUENCES_MAX`].
+    /// Returns all paths through the graph, sorted by their ids. `None` if there are more than
+    /// [`SEQUENCES_MAX`], which the caller reports as an error.
     fn collect_paths(&self) -> Option<Vec<Vec<Id>>> {
         if self.end == 0 {
             return Some(vec![Vec::new()]);
@@ -194,7 +195,8 @@ impl SpellingGraph {
     }
 }
 
-/// Returns whether two ids are the merge of their own bytes.
+/// Returns whether two ids may stand side by side: the merge of their bytes gives the two ids
+/// again. The buffers are overwritten.
 fn can_be_neighbours(model: &BpeModel, left: Id, right: Id, buffers: &mut MergeBuffers) -> bool {
     let token = |id: Id| model.vocab().token(id).expect("all ids are the vocabulary's");
     let bytes = token(left).iter().chain(token(right)).map(|&byte| model.vocab().byte(byte));

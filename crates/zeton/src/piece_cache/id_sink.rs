@@ -9,11 +9,13 @@ use crate::vocab::Id;
 
 /// Receives the ids of a text in their order, and keeps or counts them.
 pub(crate) trait IdSink {
-    /// Receives some ids.
+    /// Receives the ids of the next pieces of the text; a list appends them, a counter only counts
+    /// them.
     fn push_ids(&mut self, ids: PaddedIds);
-    /// Receives one id.
+    /// Receives one id, such as the id of a special between two pieces.
     fn push_id(&mut self, id: Id);
-    /// Receives the ids that `append` appends to a list.
+    /// Calls `append` with a list, and receives the ids that it appends. A sink that is a list is
+    /// passed itself, so nothing is copied.
     fn append_with(&mut self, append: impl FnOnce(&mut Vec<Id>));
     /// Returns an empty sink with room for the ids of a text of `text_bytes` bytes, as most texts
     /// have.

@@ -74,13 +74,13 @@ impl IndexEntry {
         (self.0 ^ tag(hash)) >> (OFFSET_BITS + 1) == 0
     }
 
-    /// Returns the parity of the generation.
+    /// Returns the parity of the generation in which the entry's record was written: 0 or 1.
     #[inline]
     fn parity(self) -> u32 {
         self.0 >> OFFSET_BITS & 1
     }
 
-    /// Returns the offset of the record.
+    /// Returns the offset of the entry's record from the start of the ring, in words of 32 bits.
     #[inline]
     fn offset(self) -> usize {
         (self.0 as usize & ((1 << OFFSET_BITS) - 1)) * 2
@@ -132,7 +132,8 @@ impl LongRing {
         prefetch(&self.index[self.bucket(hash)]);
     }
 
-    /// Returns the ids of a long piece if it is cached. It compares all bytes of the piece.
+    /// Returns the ids of a long piece, borrowed from the ring, or `None` if it is not cached. It
+    /// compares all bytes of the piece.
     #[inline]
     pub(crate) fn find(&self, piece: &[u8], hash: u64) -> Option<&[Id]> {
         let bucket = self.index[self.bucket(hash)];
@@ -177,14 +178,16 @@ impl LongRing {
         if is_current { offset < self.next } else { offset >= self.next + COPY_WIDTH }
     }
 
-    /// Returns the ids of an ids record, at an offset from [`LongRing::locate`].
+    /// Returns the ids of an ids record, borrowed from the ring. `offset` is in words, and comes
+    /// from [`LongRing::locate`].
     #[inline]
     pub(crate) fn ids_at(&self, offset: usize) -> PaddedIds<'_> {
         // An ids record has no bytes, so its ids begin behind its sizes.
         PaddedIds::new(&self.words[offset + 1..], (self.words[offset] >> 16) as usize)
     }
 
-    /// Appends an ids record, with the ids of a short piece.
+    /// Appends an ids record with the ids of a short piece, over the oldest records. Returns the
+    /// reference that the piece's entry in the short table keeps.
     pub(crate) fn insert_ids(&mut self, ids: PaddedIds) -> RingRef {
         let offset = self.append(&[], ids);
         RingRef { offset: offset as u32, generation: self.generation }
@@ -274,7 +277,8 @@ impl LongRing {
     }
 }
 
-/// Returns the words of a record, an even number: sizes, piece and ids.
+/// Returns the size of a record in words of 32 bits, an even number: its sizes, the piece and the
+/// ids.
 fn record_words(piece: &[u8], ids: &[Id]) -> usize {
     (1 + piece.len().div_ceil(4) + ids.len()).next_multiple_of(2)
 }

@@ -73,8 +73,9 @@ struct PieceCache {
 }
 
 impl PieceCache {
-    /// Appends the ids of a piece if it is cached, and returns whether it is. The piece is not
-    /// empty.
+    /// Appends the ids of a piece to `ids` if it is cached, and returns whether it is; if not, the
+    /// caller merges it and inserts the result. It serves pieces outside of batches. The piece is
+    /// not empty.
     fn append_if_cached(&mut self, piece: &[u8], ids: &mut Vec<Id>) -> bool {
         let hash = hash_piece(piece);
         let cached = if piece.len() > SHORT_MAX {
@@ -90,7 +91,8 @@ impl PieceCache {
         cached.is_some()
     }
 
-    /// Caches the ids of a piece, unless it is too long. `key` and `hash` belong to the piece.
+    /// Copies the ids of a piece to the cache, perhaps over the ids of older pieces, unless the
+    /// piece is too long. `key` and `hash` belong to the piece.
     #[inline]
     fn insert(&mut self, piece: &[u8], key: Key, hash: u64, ids: PaddedIds) {
         if key == Key::TOO_LONG {
@@ -104,7 +106,8 @@ impl PieceCache {
     }
 }
 
-/// Returns the hash under which a piece is cached. The piece is not empty.
+/// Returns the hash under which a piece is cached, by its key up to [`SHORT_MAX`] bytes and by all
+/// bytes otherwise. The piece is not empty.
 #[inline]
 fn hash_piece(piece: &[u8]) -> u64 {
     match piece.len() {

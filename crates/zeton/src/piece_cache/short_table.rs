@@ -90,8 +90,8 @@ const _: () = {
 };
 
 impl ShortEntry {
-    /// Returns a direct entry. There are at most [`ENTRY_IDS`] ids, so the count of a direct entry
-    /// never exceeds it.
+    /// Makes a direct entry, which holds a copy of the ids. There are at most [`ENTRY_IDS`] ids, so
+    /// the count of a direct entry never exceeds it.
     pub(super) fn from_ids(key: Key, ids: PaddedIds) -> Self {
         assert!(ids.len() <= ENTRY_IDS, "more ids lie in the ring");
         Self { key, inline: InlineIds { ids: ids.first_padded(), count: ids.len() as u32 } }
@@ -112,7 +112,8 @@ impl ShortEntry {
 }
 
 impl InlineIds {
-    /// Returns all words in the order of memory: the ids, valid or not, and the count.
+    /// Returns all words in the order of memory, the ids, valid or not, and the count, because a
+    /// batch copies them by one move.
     #[inline(always)]
     pub(crate) fn words(self) -> [Id; INLINE_WORDS] {
         bytemuck::cast(self)
@@ -135,13 +136,15 @@ impl Default for ShortTable {
 }
 
 impl ShortTable {
-    /// Returns all slots; their number is a power of two.
+    /// Returns all slots of the table, for the kernels of a batch to prefetch and compare. Their
+    /// number is a power of two.
     #[inline]
     pub(crate) fn slots(&self) -> &[ShortEntry] {
         &self.slots
     }
 
-    /// Prefetches the cache line of a group that does not hold the slot `home`.
+    /// Prefetches the other cache line of the group of the slot `home`, because the entry was not
+    /// in its home slot and the batch probes the whole group next.
     #[inline]
     pub(crate) fn prefetch_other_line(&self, home: usize) {
         prefetch(&self.slots[(home ^ LINE_SLOTS) & (self.slots.len() - 1)]);
@@ -160,7 +163,8 @@ impl ShortTable {
         Some(&self.slots[to])
     }
 
-    /// Inserts an entry, and grows the table where it is no longer sparse.
+    /// Inserts the entry of a piece with this hash. A table that is no longer sparse grows first;
+    /// an entry may be evicted from a full group.
     pub(super) fn insert(&mut self, entry: ShortEntry, hash: u64) {
         let slots_per_entry = if self.slots.len() * 2 < SHORT_SLOTS_MAX {
             SPARSE_SLOTS_PER_ENTRY
@@ -209,7 +213,8 @@ impl ShortTable {
         (matches != 0).then(|| home ^ matches.trailing_zeros() as usize)
     }
 
-    /// Moves all entries to a larger table. It takes the time of the first writes to its memory.
+    /// Moves all entries to a new, larger table and frees the old one. It takes the time of the
+    /// first writes to its memory.
     #[cold]
     fn grow(&mut self) {
         let count = (self.slots.len() * GROWTH_FACTOR).clamp(SHORT_SLOTS_MIN, SHORT_SLOTS_MAX);

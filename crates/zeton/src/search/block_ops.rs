@@ -68,7 +68,8 @@ pub(super) trait BlockOps {
     /// bytes have a `case_bit` other than 0.
     fn equal<E: Element>(block: &[E; BLOCK], value: E, case_bit: u8) -> u64;
 
-    /// Returns two masks: letters, digits and underscores of ASCII, and bytes beyond ASCII.
+    /// Returns two masks of a block, one bit a byte: letters, digits and underscores of ASCII, and
+    /// bytes beyond ASCII.
     fn word_bytes(block: &[u8; BLOCK]) -> (u64, u64);
 }
 

@@ -9,17 +9,18 @@ pub trait Element: Copy + Ord + Send + Sync + std::fmt::Debug + 'static {
     /// shift.
     const SLOTS: usize;
 
-    /// Returns the slot of this element. Ids share slots; bytes do not.
+    /// Returns the slot of this element in the tables of shifts. Ids share slots; bytes do not.
     fn slot(self) -> usize;
 
     /// Returns how frequent the element is, roughly: the search tests the rarest of a needle first.
     fn frequency_rank(self) -> u32;
 
-    /// Returns the small letter of a capital of ASCII, and any other element unchanged.
+    /// Returns the small letter of a capital of ASCII, and any other element unchanged, to compare
+    /// without case.
     #[must_use]
     fn fold_case(self) -> Self;
 
-    /// Returns the element as a number.
+    /// Returns the element as a number of 32 bits, as the kernels broadcast it to a vector.
     fn to_u32(self) -> u32;
 }
 

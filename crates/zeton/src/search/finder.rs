@@ -86,7 +86,8 @@ impl Finder {
         self.matches(text, from..text.len(), true).next()
     }
 
-    /// Returns the last match that ends at `end` or before.
+    /// Returns the range of the last match that ends at byte `end` or before, or `None` if there is
+    /// none.
     #[must_use]
     pub fn rfind(&self, text: &[u8], end: usize) -> Option<Range<usize>> {
         self.rmatches(text, 0..end, true).next()
@@ -116,7 +117,7 @@ impl Finder {
         Matches::new(self, text, range, overlapping)
     }
 
-    /// Returns the number of matches in a text.
+    /// Returns the number of matches in a text, without a list of them.
     #[must_use]
     pub fn count(&self, text: &[u8], overlapping: bool) -> usize {
         self.matches(text, 0..text.len(), overlapping).count()
@@ -342,7 +343,7 @@ impl<E: Element> Sequence<E> {
         Ok(Self(Needle::new(elements)))
     }
 
-    /// Returns the number of elements of the sequence.
+    /// Returns the number of elements of the sequence, which each match has too.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
@@ -356,7 +357,8 @@ impl<E: Element> Sequence<E> {
         Positions { needle: &self.0, text, overlapping, search: self.0.search() }
     }
 
-    /// Returns the positions where the sequence starts, from the last to the first.
+    /// Returns the positions in `text` where the sequence starts, from the last to the first. Each
+    /// is searched when it is asked for.
     #[must_use]
     pub fn rmatches<'a>(&'a self, text: &'a [E], overlapping: bool) -> Positions<'a, E, true> {
         Positions { needle: &self.0, text, overlapping, search: self.0.search() }
@@ -386,7 +388,8 @@ impl<E: Element, const REVERSE: bool> Iterator for Positions<'_, E, REVERSE> {
         first
     }
 
-    /// Visits all positions within the kernel, which is faster than resuming it for each.
+    /// Calls `visit` with each position that is left, within the kernel, which is faster than
+    /// resuming the kernel for each.
     fn fold<B, F: FnMut(B, usize) -> B>(mut self, init: B, mut visit: F) -> B {
         let then = if self.overlapping { MatchControl::Overlap } else { MatchControl::Skip };
         let mut folded = Some(init);

@@ -34,7 +34,8 @@ pub(super) const FOLD_GROWTH_MAX: usize = 4;
 const ASCII_BLOCK: usize = 64;
 
 impl FoldedText {
-    /// Folds a range of text. Invalid bytes stay unchanged. The buffers are reused.
+    /// Folds the case of a range of a text into this buffer, over its old content. Invalid bytes
+    /// stay unchanged. The memory is reused.
     pub(super) fn fill(&mut self, text: &[u8], range: std::ops::Range<usize>) {
         self.start = range.start;
         self.bytes.clear();
@@ -69,8 +70,8 @@ impl FoldedText {
         }
     }
 
-    /// Folds one character beyond ASCII, and returns its length. The caller records a change of
-    /// length.
+    /// Folds one character beyond ASCII into the buffer, and returns its length in the text, in
+    /// bytes. The caller records a change of length.
     fn push(&mut self, text: &[u8]) -> usize {
         match read_char(text) {
             Some((point, bytes)) => {
@@ -90,8 +91,8 @@ impl FoldedText {
         }
     }
 
-    /// Returns whether the distance of the two positions has changed since the last recorded
-    /// change.
+    /// Returns whether byte `at` of the text has another distance to its folded byte than at the
+    /// last recorded change; then the caller records one.
     fn has_shifted(&self, at: usize) -> bool {
         let &(folded, text) = self.changes.last().unwrap_or(&(0, self.start));
         self.bytes.len() - folded != at - text
@@ -109,7 +110,7 @@ impl FoldedText {
     }
 }
 
-/// Folds a needle.
+/// Folds the case of a needle into new bytes, once when its finder is built.
 pub(super) fn fold_needle(needle: &str) -> Vec<u8> {
     let mut folded = FoldedText::default();
     folded.fill(needle.as_bytes(), 0..needle.len());

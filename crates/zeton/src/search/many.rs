@@ -74,7 +74,8 @@ enum MatchFilter {
 }
 
 impl MatchFilter {
-    /// Returns whether bytes that equal a needle are a match.
+    /// Returns whether a range of the text that equals a needle is a match: all are, whole words
+    /// only, or ranges that start at a multiple of an id's bytes.
     fn accepts(self, text: &[u8], range: &Range<usize>) -> bool {
         match self {
             Self::All => true,
@@ -116,7 +117,7 @@ impl FinderMany {
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::new`].
+    /// The errors of [`Self::try_from_needles`].
     pub fn try_from_ids<N: AsRef<[u32]>>(needles: &[N], bytes: usize) -> Result<Self, Error> {
         let spelled = needles.iter().map(|needle| -> Vec<u8> {
             let ids = needle.as_ref().iter();
@@ -137,6 +138,7 @@ impl FinderMany {
     }
 
     /// Checks the bounds of needles, joins equal ones, and divides them between the two algorithms.
+    /// Both public constructors end in it. A needle out of bounds is an error.
     fn with_filter<'n>(
         needles: impl ExactSizeIterator<Item = &'n [u8]>,
         filter: MatchFilter,
@@ -191,7 +193,8 @@ impl FinderMany {
         Ok(Self { filter, ignore_case, words, automaton, duplicates, bytes_max })
     }
 
-    /// Returns the maximum length of a match in bytes.
+    /// Returns the maximum length of a match in bytes of the text. Without case it is above the
+    /// longest needle's, because folding may shorten a character.
     #[must_use]
     pub fn bytes_max(&self) -> usize {
         if self.ignore_case { self.bytes_max * FOLD_GROWTH_MAX } else { self.bytes_max }
@@ -223,7 +226,8 @@ impl FinderMany {
         })
     }
 
-    /// Returns all matches that start within a range, each behind the one before it.
+    /// Returns all matches that start within the range `starts` of bytes, each behind the one
+    /// before it. Each is searched when it is asked for.
     pub fn matches<'a>(
         &'a self,
         text: &'a [u8],
@@ -387,7 +391,7 @@ impl FinderMany {
     }
 }
 
-/// Returns the range in the text of a range in folded text.
+/// Converts a range of bytes in folded text to the range of the text that was folded.
 fn to_text_range(folded: &FoldedText, range: &Range<usize>) -> Range<usize> {
     folded.text_position(range.start)..folded.text_position(range.end)
 }
@@ -407,7 +411,8 @@ impl AnywhereFinder {
         Self { needles, leftmost: OnceLock::new(), all: OnceLock::new() }
     }
 
-    /// Returns the automaton of a kind, and builds it at the first call.
+    /// Returns the automaton for overlapping or for longest matches. The first call builds it from
+    /// all needles, and later calls share it.
     fn get_or_build(&self, kind: MatchKind) -> &AhoCorasick {
         let made = if kind == MatchKind::Standard { &self.all } else { &self.leftmost };
         made.get_or_init(|| {

@@ -55,7 +55,8 @@ const WORD_LENGTH_MAX: usize = 32;
 const HASHED_BYTES: usize = 8;
 
 impl WordTable {
-    /// Builds the table of needles with their numbers.
+    /// Builds the table of needles, each given with its number, by the hash of the word that it
+    /// begins with. It is built once, with its finder.
     pub(super) fn new<'n>(needles: impl Iterator<Item = (&'n [u8], usize)>) -> Self {
         let mut needles: Vec<(u64, Box<[u8]>, usize)> = needles
             .map(|(needle, number)| {
@@ -186,7 +187,8 @@ impl WordTable {
         }
     }
 
-    /// Returns the needles whose first word has a hash. Most words stop at the filter, one load.
+    /// Returns the range of the needles whose first word has this hash, or `None` if there are
+    /// none. Most words stop at the filter, one load.
     #[inline(always)]
     fn find_needles(&self, hash: u64) -> Option<Range<u32>> {
         let bit = (hash >> self.shift[0]) as usize;
@@ -207,7 +209,8 @@ impl WordTable {
     }
 }
 
-/// Hashes the first bytes of a word and its length. The factor is 2⁶⁴ divided by the golden ratio.
+/// Hashes the first bytes of a word and its length in bytes. The factor is 2⁶⁴ divided by the
+/// golden ratio.
 #[inline(always)]
 fn hash_word(first: u64, length: usize) -> u64 {
     // A word has at least one byte, so the shift is below 64.
@@ -215,7 +218,8 @@ fn hash_word(first: u64, length: usize) -> u64 {
     (kept ^ (length as u64) << 56).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Returns eight bytes as a number; bytes beyond the end are zero.
+/// Returns the eight bytes of the text from byte `start` on as a little-endian number, to be
+/// hashed. Bytes behind the end are zero.
 #[inline(always)]
 fn first_bytes(text: &[u8], start: usize) -> u64 {
     match text[start..].first_chunk() {

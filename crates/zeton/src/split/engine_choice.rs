@@ -38,7 +38,7 @@ pub enum EnginePath {
 }
 
 impl EnginePath {
-    /// Returns the name of the engine.
+    /// Returns the engine's name in one lower-case word, as Python's `info` shows it.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -92,7 +92,8 @@ pub struct FamilyMismatch(String);
 const SHOWN_CHARS: usize = 16;
 
 impl FamilyMismatch {
-    /// Finds the first part of a pattern that no grammar of the family has.
+    /// Finds the first part of a pattern that no grammar of the family has, and keeps a message
+    /// about it. It is built for a pattern outside the family, to report the reason.
     pub(super) fn new(pattern: &str) -> Self {
         Self(match find_unsupported(pattern) {
             Some(rest) => {

@@ -21,7 +21,7 @@ impl Splitter {
         Some(Self { pattern: pattern.to_owned(), grammar: None, engine, layers: None })
     }
 
-    /// Returns whether the split is a function of the caller.
+    /// Returns whether a function of the caller splits, so that no engine of this crate does.
     #[must_use]
     pub fn is_function(&self) -> bool {
         matches!(self.engine, SplitEngine::Function { .. })

@@ -90,7 +90,8 @@ impl RuleNames<'_> {
             .split_with_rules(text, |piece, rule| visit(piece, self.find_name(piece, rule)))
     }
 
-    /// Returns the name of the rule that made a piece.
+    /// Returns the name of the rule that made a piece, borrowed, as `explain` shows it. For the
+    /// pattern of a grammar, the piece's characters tell its alternative.
     fn find_name(&self, piece: &[u8], rule: PieceRule) -> &str {
         match rule {
             PieceRule::Keep => "keep",

@@ -69,7 +69,9 @@ fn cut_between_characters(part: &[u8]) -> Vec<bool> {
     cuts
 }
 
-/// Simulates a transducer from every state. `first..last` are the whole characters of the part.
+/// Simulates a transducer from every state, and returns for each position of the part whether a
+/// piece may end there. `first..last` are the whole characters of the part. It is never `None`,
+/// unlike the simulation of a DFA.
 fn simulate_transducer(
     transducer: &Transducer,
     part: &[u8],

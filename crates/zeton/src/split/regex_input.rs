@@ -33,7 +33,8 @@ pub(super) struct RegexInput<'t> {
 }
 
 impl<'t> RegexInput<'t> {
-    /// Replaces the invalid bytes of a text. A valid text is borrowed, any other is copied.
+    /// Makes valid UTF-8 of a text for the regex engine, with a character in place of each invalid
+    /// byte. A valid text is borrowed, any other is copied.
     pub(super) fn new(text: &'t [u8]) -> Self {
         if let Ok(text) = std::str::from_utf8(text) {
             return Self { text: Cow::Borrowed(text), replaced: Vec::new() };

@@ -67,8 +67,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the first position in `text` where it may be divided for any text before and behind
-    /// it.
+    /// Returns the first position in `text`, in bytes, where it may be divided for any text before
+    /// and behind it; `None` if there is none.
     #[must_use]
     pub fn first_safe_cut(&self, text: &[u8]) -> Option<usize> {
         let mut end = FIRST_WINDOW_BYTES;
@@ -87,8 +87,8 @@ impl Splitter {
         }
     }
 
-    /// Divides a text at safe cuts into parts of about `bytes`. A text without a safe cut is one
-    /// part.
+    /// Divides a text at safe cuts into parts of about `bytes` bytes, borrowed, which may be split
+    /// independently. A text without a safe cut is one part.
     pub fn parts<'t>(&self, text: &'t [u8], bytes: usize) -> Vec<&'t [u8]> {
         let Ok(parts) = self.try_parts(text, bytes, || Ok::<(), Infallible>(()));
         parts
@@ -171,7 +171,8 @@ impl Splitter {
     }
 }
 
-/// Finds the last safe cut of a text by the classes of neighbouring characters.
+/// Returns the last position of a text, in bytes, between two characters whose classes make a safe
+/// cut. It reads backwards from the end; `None` if there is no safe cut.
 fn last_safe_cut<C: Copy>(
     text: &[u8],
     class_of: impl Fn(u32) -> C,

@@ -109,13 +109,15 @@ impl Splitter {
         self.grammar.as_deref().unwrap_or(&self.pattern)
     }
 
-    /// Returns whether the splitter was compiled from rules.
+    /// Returns whether the splitter was compiled from rules; its file then has a version of its
+    /// own.
     #[must_use]
     pub fn has_rules(&self) -> bool {
         self.grammar.is_some()
     }
 
-    /// Returns whether the engine alone splits, without rules around it.
+    /// Returns whether the pattern's engine alone splits, without layers of rules around it, so
+    /// that callers may use the engine directly.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.layers.is_none()
@@ -243,7 +245,8 @@ impl Splitter {
         }
     }
 
-    /// Compiles a splitter that backtracks even where a faster engine could run the pattern.
+    /// Compiles a splitter that backtracks even where a faster engine could run the pattern, for
+    /// tests that compare both. A pattern that does not compile is an error.
     #[cfg(test)]
     pub(super) fn try_new_backtracking(pattern: &str) -> Result<Self, Error> {
         let regex = Box::new(Regex::try_new(pattern)?);
@@ -293,7 +296,8 @@ impl SplitEngine {
         }
     }
 
-    /// Compiles a pattern outside the family: to a DFA if possible, else for backtracking.
+    /// Compiles the engine of a pattern outside the family: a DFA if possible, else a regex that
+    /// backtracks. A pattern that drops text or does not compile is an error.
     fn try_from_other_pattern(pattern: &str) -> Result<Self, Error> {
         match Dfa::try_from_pattern(pattern) {
             Ok(automaton) => Ok(Self::Dfa(Box::new(automaton))),

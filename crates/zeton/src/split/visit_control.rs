@@ -16,7 +16,7 @@
 /// # Ok::<(), zeton::Error>(())
 /// ```
 pub trait VisitControl {
-    /// Returns whether to visit the next piece.
+    /// Returns whether to visit the next piece; if not, the split stops without an error.
     fn is_continue(&self) -> bool;
 }
 

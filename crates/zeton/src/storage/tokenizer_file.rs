@@ -169,7 +169,8 @@ fn read_with(
     reader.finish(BpeModel::new(vocab), splitter)
 }
 
-/// Returns the version of a file with this splitter.
+/// Returns the version that a tokenizer file with this splitter has: a pattern keeps the older
+/// version, which older engines read.
 fn version_of(splitter: &Splitter) -> u16 {
     match splitter.has_rules() || splitter.is_function() {
         true => VERSION,
@@ -282,7 +283,8 @@ impl<'b> FieldReader<'b> {
         TokenArrays::try_from_parts(ids, lengths, bytes.to_vec())
     }
 
-    /// Skips the tokens, which come from the image.
+    /// Skips the tokens of the file, because they come from the image. `vocab` tells their total
+    /// length; a file that is too short is an error.
     fn skip_tokens(&mut self, vocab: &Vocab) -> Result<(), Error> {
         let count = self.read_count("tokens", TOKENS_MAX, 4)?;
         let runs = self.read_count("runs of ids", count, 8)?;
@@ -290,7 +292,8 @@ impl<'b> FieldReader<'b> {
         Ok(())
     }
 
-    /// Reads specials and notes, checks that no bytes follow, and builds the tokenizer.
+    /// Reads specials and notes, the end of the file, and builds the tokenizer from them. Bytes
+    /// behind the end are an error.
     fn finish(&mut self, model: BpeModel, splitter: Splitter) -> Result<(Tokenizer, Notes), Error> {
         let (specials, notes) = (self.read_specials()?, self.read_notes()?);
         if !self.rest.is_empty() {

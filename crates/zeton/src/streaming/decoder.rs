@@ -82,7 +82,7 @@ struct StreamState {
 }
 
 impl Decoder {
-    /// Makes a decoder for a new text.
+    /// Makes a decoder at the start of a text, with nothing decoded yet.
     #[must_use]
     pub fn new(options: DecoderOptions) -> Self {
         Self { options, state: StreamState::default(), snapshots: VecDeque::new() }
@@ -120,7 +120,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Keeps the current state, and drops the oldest one if there are `rewind_max`.
+    /// Copies the current state, for a later rewind, and drops the oldest copy if there are
+    /// `rewind_max`.
     fn save_snapshot(&mut self) {
         if self.snapshots.len() == self.options.rewind_max {
             self.snapshots.pop_front();
@@ -167,7 +168,7 @@ impl Decoder {
         Ok(emitted_chars - self.state.emitted_chars)
     }
 
-    /// Returns the stop that has ended the text.
+    /// Returns the stop string that has ended the text, or `None` while the text goes on.
     #[must_use]
     pub fn found_stop(&self) -> Option<&str> {
         self.state.found_stop.map(|stop| self.options.stops[stop].as_str())
@@ -175,7 +176,8 @@ impl Decoder {
 }
 
 impl StreamState {
-    /// Takes one token and appends the text that is now final.
+    /// Takes the bytes of one token, and appends the characters that are now final to `text`. After
+    /// a stop it does nothing. Bytes that are not UTF-8 are an error under [`Utf8Errors::Strict`].
     fn push_token(
         &mut self,
         token: &[u8],
@@ -204,7 +206,9 @@ impl StreamState {
         Ok(())
     }
 
-    /// Appends the whole characters of a token to the pending text, and keeps an incomplete one.
+    /// Appends the whole characters of a token to the pending text, and keeps the bytes of an
+    /// incomplete one. Bytes that are not UTF-8 are replaced, left out or an error, as
+    /// `utf8_errors` says.
     fn push_bytes(&mut self, token: &[u8], utf8_errors: Utf8Errors) -> Result<(), Error> {
         self.partial_char.extend_from_slice(token);
         let bytes = take(&mut self.partial_char);
@@ -270,7 +274,8 @@ fn find_first_stop(text: &str, before: usize, stops: &[String]) -> Option<(usize
     found.min().map(|(_, start, number)| (start, number))
 }
 
-/// Returns the start of the longest suffix of a text that is a proper prefix of a stop.
+/// Returns the start of the longest suffix of a text that is a proper prefix of a stop, or the
+/// text's length if there is none. The text behind it is held back.
 fn find_partial_stop(text: &str, stops: &[String]) -> usize {
     let partial_lengths = stops.iter().filter_map(|stop| {
         let lengths = (1..stop.len().min(text.len() + 1)).rev();

@@ -45,7 +45,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Makes an encoder that finds the allowed specials in its text.
+    /// Makes an encoder at the start of a text, which finds the `allowed` specials in it.
     #[must_use]
     pub fn new(allowed: AllowedSpecials) -> Self {
         Self { allowed, pending: Vec::new(), searched_specials: 0, no_cut_before: 0 }
@@ -68,7 +68,8 @@ impl Encoder {
         self.emit_final(tokenizer, threads, ids)
     }
 
-    /// Appends the ids of the pending text that are now final, and removes that text.
+    /// Appends the ids of the pending text that are now final to `ids`, and removes that text.
+    /// After an error the pending text is lost, and the next push begins a new one.
     fn emit_final(
         &mut self,
         tokenizer: &Tokenizer,
@@ -125,7 +126,7 @@ impl Encoder {
         tokenizer.encode(&take(&mut self.pending), &self.allowed, ids)
     }
 
-    /// Returns the text whose ids are not emitted yet.
+    /// Returns the bytes of the text whose ids are not emitted yet, borrowed.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
         &self.pending

@@ -107,7 +107,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Returns the group of this error. The bridge chooses the Python exception by it.
+    /// Returns the group of this error. The bridge chooses the class of the Python exception by it.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         use Error::*;

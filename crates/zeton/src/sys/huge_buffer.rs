@@ -99,7 +99,8 @@ impl<T: Pod> HugeBuffer<T> {
         Some(Self { start, length, owner: Owner::External(bytes.clone()) })
     }
 
-    /// Makes the buffer immutable, so that clones share its memory instead of copying it.
+    /// Makes the buffer immutable, so that clones share its memory instead of copying it. A
+    /// vocabulary calls it once its tables are complete.
     pub(crate) fn share(&mut self)
     where
         T: Send + Sync,

@@ -25,13 +25,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns the amount of work done: bytes when counting, merges when learning.
+    /// Returns the amount of work done: bytes when counting, merges when learning. Another thread
+    /// may read it while the worker goes on.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed)
     }
 
-    /// Cancels the work. The worker notices within milliseconds.
+    /// Asks the worker to stop. It notices within milliseconds and returns [`Error::Stopped`].
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
@@ -49,25 +50,28 @@ impl Progress {
         }
     }
 
-    /// Publishes the token that was learned last, for the progress bar.
+    /// Copies the bytes of the token that was learned last, for the progress bar. The learner calls
+    /// it; a short lock guards them.
     pub fn set_latest_token(&self, token: &[u8]) {
         let mut latest = self.lock_latest_token();
         latest.clear();
         latest.extend_from_slice(token);
     }
 
-    /// Returns the token that was learned last; empty before the first.
+    /// Returns a copy of the bytes of the token that was learned last; empty before the first.
     #[must_use]
     pub fn latest_token(&self) -> Vec<u8> {
         self.lock_latest_token().clone()
     }
 
-    /// Records that the validation corpus has `tokens` tokens after `merges` merges.
+    /// Records that the validation corpus has `tokens` tokens after `merges` merges. The learner
+    /// calls it after each measurement.
     pub fn record_validation(&self, merges: usize, tokens: u64) {
         self.lock_validation().push((merges, tokens));
     }
 
-    /// Returns all recorded pairs (merges, tokens of the validation corpus); merges rise.
+    /// Returns a copy of all recorded pairs (merges, tokens of the validation corpus), by rising
+    /// merges.
     #[must_use]
     pub fn validation(&self) -> Vec<(usize, u64)> {
         self.lock_validation().clone()

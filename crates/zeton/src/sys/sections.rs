@@ -38,7 +38,8 @@ pub(crate) struct SectionReader {
 }
 
 impl SectionReader {
-    /// Reads these numbers, and the arrays of `memory` at each `(start, length)` in bytes.
+    /// Makes a reader of these numbers, and of the arrays of `memory` at each `(start, length)` in
+    /// bytes. The memory is shared and stays alive.
     pub(crate) fn new(
         memory: &SharedBytes,
         numbers: Vec<u64>,
@@ -47,12 +48,14 @@ impl SectionReader {
         Self { memory: memory.clone(), numbers: numbers.into_iter(), arrays: arrays.into_iter() }
     }
 
-    /// Returns the next number, or `None` at the end.
+    /// Returns the next number of the image, or `None` if there is no further one; then the caller
+    /// rejects the image.
     pub(crate) fn next_number(&mut self) -> Option<u64> {
         self.numbers.next()
     }
 
-    /// Returns the next array, or `None` at the end, and if its bytes are not whole values.
+    /// Returns the next array of the image, which shares its memory. `None` at the end, or if its
+    /// bytes are not whole values; then the caller rejects the image.
     pub(crate) fn next_array<T: Pod>(&mut self) -> Option<HugeBuffer<T>> {
         let (start, bytes) = self.arrays.next()?;
         let has_whole_values = bytes % size_of::<T>() == 0;

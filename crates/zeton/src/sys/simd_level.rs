@@ -30,7 +30,8 @@ pub(crate) enum SimdKind {
 }
 
 impl SimdLevel {
-    /// Returns the best level of this machine. The first call detects it.
+    /// Returns the best level of this machine. The first call detects it; later calls cost one
+    /// load.
     #[inline]
     pub(crate) fn detect() -> Self {
         static BEST: OnceLock<SimdLevel> = OnceLock::new();
@@ -67,7 +68,8 @@ impl SimdLevel {
         kinds.into_iter().map(|kind| Self { kind }).collect()
     }
 
-    /// Returns the instructions that this machine has been proven to support.
+    /// Returns the instructions that this machine has been proven to support. Callers of kernels
+    /// choose by it, and base their safety on it.
     #[inline(always)]
     pub(crate) fn kind(self) -> SimdKind {
         self.kind

@@ -131,13 +131,13 @@ impl TokenArrays {
         Ok(tokens)
     }
 
-    /// Returns the token of an index.
+    /// Returns the bytes of the token at an index, borrowed.
     #[inline]
     fn token_at(&self, index: usize) -> &[u8] {
         &self.bytes[self.range(index)]
     }
 
-    /// Returns where the token of an index lies in `bytes`.
+    /// Returns the range in `bytes` of the token at an index.
     #[inline]
     fn range(&self, index: usize) -> Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
@@ -225,7 +225,8 @@ impl Vocab {
         self.tokens.bytes.len() - PADDING
     }
 
-    /// Appends the tokens and their index to an image.
+    /// Appends the tokens and their index to the sections of an image, borrowed until the image is
+    /// written.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         image.put_array(&self.tokens.bytes);
         image.put_array(&self.tokens.ends);
@@ -234,7 +235,8 @@ impl Vocab {
         self.index.write_image(image);
     }
 
-    /// Reads a vocabulary from an image. Returns `None` if its sections do not fit each other.
+    /// Reads a vocabulary from the sections of an image, whose memory it shares. Returns `None` if
+    /// the sections do not fit each other; then the image is not used.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let (bytes, ends) = (image.next_array()?, image.next_array()?);
         let tokens =
@@ -283,7 +285,8 @@ impl Vocab {
         Ok(())
     }
 
-    /// Returns the token of an index, which is below the number of tokens.
+    /// Returns the bytes of the token at an index, borrowed. The index is below the number of
+    /// tokens.
     #[inline]
     pub(crate) fn token_at(&self, index: usize) -> &[u8] {
         self.tokens.token_at(index)
@@ -296,7 +299,7 @@ impl Vocab {
         self.tokens.ids[index]
     }
 
-    /// Returns the id of these bytes, if they are a token.
+    /// Returns the id of the token with exactly these bytes, or `None` if they are no token.
     #[must_use]
     #[inline]
     pub fn find(&self, token: &[u8]) -> Option<Id> {
@@ -314,7 +317,8 @@ impl Vocab {
         }
     }
 
-    /// Returns the id of a short token, by its key.
+    /// Returns the id of the token with this key, of at most [`SHORT_MAX`] bytes, or `None` if
+    /// there is none.
     #[inline]
     pub(crate) fn find_short(&self, key: Key) -> Option<Id> {
         let is_token = |index: usize| self.tokens.keys[index] == key;
@@ -337,21 +341,24 @@ impl Vocab {
         prefetch(&self.tokens.ids[index]);
     }
 
-    /// Returns the id of a token that is too long for a key.
+    /// Returns the id of the token with these bytes, which are too many for a key, or `None` if
+    /// there is none.
     pub(crate) fn find_long(&self, token: &[u8]) -> Option<Id> {
         let is_token = |index: usize| self.token_at(index) == token;
         let index = self.index.get(self.index.hash_long(token), is_token)?;
         Some(self.tokens.ids[index])
     }
 
-    /// Returns the bytes of an id, if it has a token.
+    /// Returns the bytes of an id's token, borrowed. An id without a token, such as a special's,
+    /// gives `None`.
     #[must_use]
     #[inline]
     pub fn token(&self, id: Id) -> Option<&[u8]> {
         Some(self.token_at(self.index_of(id)?))
     }
 
-    /// Returns the index of an id, if it has a token.
+    /// Returns the index of an id's token in the arrays, or `None` if the id has no token. Ids
+    /// without gaps take one load, others a binary search.
     #[inline]
     pub(crate) fn index_of(&self, id: Id) -> Option<usize> {
         match self.tokens.ids.get(id as usize) {
@@ -366,14 +373,14 @@ impl Vocab {
         self.index_of(id).map_or(0, |index| self.tokens.range(index).len())
     }
 
-    /// Returns the id of a byte.
+    /// Returns the id of the token of a single byte, which each vocabulary has.
     #[must_use]
     #[inline]
     pub fn byte(&self, byte: u8) -> Id {
         self.byte_ids[usize::from(byte)]
     }
 
-    /// Returns the ids of all bytes.
+    /// Returns the ids of the 256 tokens of single bytes, by the value of the byte.
     #[inline]
     pub(crate) fn byte_ids(&self) -> &[Id; 256] {
         &self.byte_ids
@@ -432,13 +439,15 @@ impl Vocab {
         }
     }
 
-    /// Returns the tokens with this prefix, sorted by bytes.
+    /// Returns the tokens with this prefix, sorted by bytes, each with its id. The first call sorts
+    /// all tokens.
     pub fn starting_with(&self, prefix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
         let token = |&index: &u32| (self.tokens.ids[index as usize], self.token_at(index as usize));
         self.indices_by_bytes()[self.range_starting_with(prefix)].iter().map(token)
     }
 
-    /// Returns the range of the tokens with this prefix within [`Vocab::indices_by_bytes`].
+    /// Returns the range of the tokens with this prefix within [`Vocab::indices_by_bytes`], by two
+    /// binary searches.
     pub(crate) fn range_starting_with(&self, prefix: &[u8]) -> Range<usize> {
         let sorted = self.indices_by_bytes();
         let first = sorted.partition_point(|&index| self.token_at(index as usize) < prefix);
@@ -446,14 +455,15 @@ impl Vocab {
         first..first + sorted[first..].partition_point(has_prefix)
     }
 
-    /// Returns the tokens with this suffix, sorted by their bytes read backwards.
+    /// Returns the tokens with this suffix, sorted by their bytes read backwards, each with its id.
+    /// The first call sorts all tokens.
     pub fn ending_with(&self, suffix: &[u8]) -> impl ExactSizeIterator<Item = (Id, &[u8])> {
         let token = |&index: &u32| (self.tokens.ids[index as usize], self.token_at(index as usize));
         self.indices_by_reversed_bytes()[self.range_ending_with(suffix)].iter().map(token)
     }
 
     /// Returns the range of the tokens with this suffix within
-    /// [`Vocab::indices_by_reversed_bytes`].
+    /// [`Vocab::indices_by_reversed_bytes`], by two binary searches.
     pub(crate) fn range_ending_with(&self, suffix: &[u8]) -> Range<usize> {
         let sorted = self.indices_by_reversed_bytes();
         let is_before =
@@ -463,7 +473,7 @@ impl Vocab {
         first..first + sorted[first..].partition_point(has_suffix)
     }
 
-    /// Returns the highest id. Specials are not tokens and do not count.
+    /// Returns the highest id of a token. Specials are not tokens and do not count.
     #[must_use]
     pub fn id_max(&self) -> Id {
         *self.tokens.ids.last().expect("a vocabulary holds 256 bytes at least")

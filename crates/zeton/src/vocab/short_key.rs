@@ -79,7 +79,8 @@ impl Key {
         Self(self.0 & !INDIRECT_FLAG)
     }
 
-    /// Returns whether the key has the indirect flag, as only keys of entries have.
+    /// Returns whether the key is of an entry of the piece cache whose ids lie in the ring. Keys of
+    /// pieces and tokens never have the flag.
     #[inline]
     pub(crate) fn is_indirect(self) -> bool {
         self.0 & INDIRECT_FLAG != 0
@@ -125,7 +126,8 @@ const INDIRECT_FLAG: u128 = 1 << 127;
 /// known integer hash. They serve the piece cache, where a collision only evicts an entry.
 pub(crate) const SEEDS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
-/// Returns random seeds, so that nobody can craft a vocabulary whose tokens all collide.
+/// Draws two random seeds for the hashes of a new table, so that nobody can craft a vocabulary
+/// whose tokens all collide.
 pub(crate) fn draw_seeds() -> [u64; 2] {
     [1, 2].map(|number: u64| RandomState::default().hash_one(number))
 }

@@ -74,14 +74,14 @@ impl Specials {
         self.ids.get(name).copied().ok_or_else(unknown)
     }
 
-    /// Returns the name of an id, if it belongs to a special.
+    /// Returns the name of the special with an id, or `None` if the id is no special's.
     #[must_use]
     pub fn name(&self, id: Id) -> Option<&str> {
         let at = self.entries.partition_point(|(other, _)| *other < id);
         self.entries.get(at).filter(|(other, _)| *other == id).map(|(_, name)| name.as_str())
     }
 
-    /// Returns all specials, sorted by id.
+    /// Returns the id and the name of each special, sorted by id.
     #[must_use]
     pub fn entries(&self) -> &[(Id, String)] {
         &self.entries
@@ -133,18 +133,18 @@ impl Eq for Specials {}
 pub struct AllowedSpecials(Option<SpecialNames>);
 
 impl AllowedSpecials {
-    /// Returns the empty set: all text is ordinary.
+    /// Returns the set that allows no special, so that all text is ordinary.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Returns whether the set is empty.
+    /// Returns whether the set allows no special, so that texts need no search.
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Returns the allowed names with this prefix.
+    /// Returns the names of allowed specials with this prefix, in the order of their bytes.
     pub(crate) fn starting_with(&self, prefix: &[u8]) -> impl Iterator<Item = &str> {
         let names = self.0.as_ref().map_or(&[][..], |specials| &specials.sorted_names);
         let first = names.partition_point(|name| name.as_bytes() < prefix);
@@ -152,14 +152,15 @@ impl AllowedSpecials {
         names[first..].iter().take_while(has_prefix).map(String::as_str)
     }
 
-    /// Returns the name of the first special in a text, if there is one.
+    /// Returns the name of the first allowed special in a text, borrowed from the text, or `None`
+    /// if there is none.
     #[must_use]
     pub fn first_name<'t>(&self, text: &'t [u8]) -> Option<&'t str> {
         let (range, _) = self.find(text, 0)?;
         Some(std::str::from_utf8(&text[range]).expect("a special's name is UTF-8"))
     }
 
-    /// Returns all specials in a text, as their ranges and ids.
+    /// Returns the range in bytes and the id of each allowed special in a text, in order.
     #[must_use]
     pub fn find_all(&self, text: &[u8]) -> Vec<(std::ops::Range<usize>, Id)> {
         let mut start = 0;
@@ -217,7 +218,7 @@ struct SpecialNames {
 }
 
 impl SpecialNames {
-    /// Builds the finder of some specials.
+    /// Builds the finder of the allowed specials, once for each set of them; texts share it.
     fn new(entries: Vec<(Id, String)>) -> Self {
         let names: Vec<&str> = entries.iter().map(|(_, name)| name.as_str()).collect();
         let literals = Literals::try_from_literals(&names, false);

@@ -48,26 +48,29 @@ const BLOCK: usize = 16;
 const _: () = assert!(TOKENS_MAX < 1 << INDEX_BITS && SHORT_MAX + 1 == BLOCK);
 
 impl TokenIndex {
-    /// Returns an empty table that is at most half full with `tokens` tokens.
+    /// Allocates an empty table that is at most half full with `tokens` tokens, and draws its
+    /// seeds.
     pub(crate) fn with_capacity(tokens: usize) -> Self {
         let slots = (tokens * 2).next_power_of_two().max(2);
         Self { slots: HugeBuffer::zeros(slots), shift: shift_for(slots), seeds: draw_seeds() }
     }
 
-    /// Appends the table to an image.
+    /// Appends the seeds and the slots to the sections of an image, borrowed until the image is
+    /// written.
     pub(crate) fn write_image<'v>(&'v self, image: &mut SectionWriter<'v>) {
         self.seeds.iter().for_each(|&seed| image.put_number(seed));
         image.put_array(&self.slots);
     }
 
-    /// Reads a table from an image. Returns `None` if its sections have impossible sizes.
+    /// Reads a table from the sections of an image. Returns `None` if sections are missing or have
+    /// impossible sizes; then the image is not used.
     pub(crate) fn try_from_image(image: &mut SectionReader) -> Option<Self> {
         let seeds = [image.next_number()?, image.next_number()?];
         let slots = image.next_table().filter(|slots: &HugeBuffer<u32>| slots.len() > 1)?;
         Some(Self { shift: shift_for(slots.len()), slots, seeds })
     }
 
-    /// Returns the hash of a short token, by its key.
+    /// Returns the hash of a short token in this table, by its key and the table's seeds.
     #[inline]
     pub(crate) fn hash_short(&self, key: Key) -> u64 {
         key.hash_with(self.seeds)
@@ -105,15 +108,15 @@ impl TokenIndex {
         if slot & TAG_MASK == tag(hash) { (slot & !TAG_MASK).saturating_sub(1) as usize } else { 0 }
     }
 
-    /// Returns the index of a token by its hash. `is_token` decides whether a candidate index is
-    /// the token.
+    /// Returns the index of the token with this hash that `is_token` accepts, or `None` if there is
+    /// none. `is_token` compares the token itself.
     #[inline]
     pub(crate) fn get(&self, hash: u64, is_token: impl Fn(usize) -> bool) -> Option<usize> {
         self.find(hash, is_token).ok()
     }
 
-    /// Inserts a token that is not in the table yet. Returns the index of an equal token if there
-    /// is one.
+    /// Inserts the index of a token under its hash. If `is_equal` finds an equal token, nothing is
+    /// inserted, and the error is that token's index.
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -148,7 +151,7 @@ impl TokenIndex {
         }
     }
 
-    /// Returns the slot where probing begins.
+    /// Returns the index of the slot where probing for a hash begins.
     #[inline]
     fn home_slot(&self, hash: u64) -> usize {
         (hash >> self.shift) as usize
@@ -158,13 +161,15 @@ impl TokenIndex {
 /// The bits of a slot that hold the tag.
 pub(crate) const TAG_MASK: u32 = u32::MAX << INDEX_BITS;
 
-/// Returns the tag of a hash, in its place within a slot.
+/// Returns the tag of a hash, in its place within a slot: most other hashes are told apart by it,
+/// without reading a token.
 #[inline]
 pub(crate) fn tag(hash: u64) -> u32 {
     (hash as u32) << INDEX_BITS
 }
 
-/// Returns the shift for a number of slots, which is a power of two and at least two.
+/// Returns the number of bits by which a hash is shifted to the index of a slot. `slots` is a power
+/// of two and at least two.
 fn shift_for(slots: usize) -> u32 {
     64 - slots.trailing_zeros()
 }

@@ -24,19 +24,19 @@ impl ClassSet {
     /// Every class.
     pub(crate) const ALL: Self = Self([u64::MAX; CLASSES_MAX / 64]);
 
-    /// Creates the set of one class.
+    /// Makes the set that has one class, by its number.
     pub(crate) fn from_class(class: usize) -> Self {
         let mut set = Self::NONE;
         set.insert(class);
         set
     }
 
-    /// Adds a class.
+    /// Adds a class to this set, by its number.
     pub(crate) fn insert(&mut self, class: usize) {
         self.0[class / 64] |= 1 << (class % 64);
     }
 
-    /// Returns whether the set contains a class.
+    /// Returns whether the set contains a class, by its number.
     pub(crate) fn contains(self, class: usize) -> bool {
         self.0[class / 64] >> (class % 64) & 1 == 1
     }
@@ -51,7 +51,7 @@ impl ClassSet {
         Self(std::array::from_fn(|at| self.0[at] | other.0[at]))
     }
 
-    /// Returns the classes that are not in the set.
+    /// Returns the set of all classes that are not in this one.
     pub(crate) fn complement(self) -> Self {
         Self(self.0.map(|bits| !bits))
     }
@@ -127,7 +127,8 @@ impl CharClasses {
         Some(Self { points, examples, sets: classes })
     }
 
-    /// Returns the class of the end of the text, which is the last.
+    /// Returns the number of the class that stands for the end of the text, which is the last
+    /// class.
     pub(crate) fn end(&self) -> usize {
         self.examples.len()
     }

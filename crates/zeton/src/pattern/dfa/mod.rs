@@ -61,7 +61,8 @@ impl DfaTransition {
     /// from there.
     pub(crate) const RESCAN: Self = Self(3);
 
-    /// Packs a state and the flags.
+    /// Packs the next state, as the start of its row in a table with `stride` columns, and the
+    /// flags.
     fn new(state: u32, stride: usize, flags: u32) -> Self {
         Self((state * stride as u32) << 2 | flags)
     }
@@ -80,7 +81,7 @@ impl DfaTransition {
         self.0 & Self::ACCEPT != 0
     }
 
-    /// Returns the row of the next state.
+    /// Returns the start of the next state's row in the table, for [`Dfa::step`].
     #[inline]
     pub(crate) fn row(self) -> usize {
         (self.0 >> 2) as usize
@@ -182,13 +183,15 @@ impl Dfa {
         Self { points, table, columns, safe, stride2 }
     }
 
-    /// Returns the transition of the state of a row on a class.
+    /// Returns the transition of a state on a class of characters. `row` is the start of the
+    /// state's row in the table.
     #[inline]
     pub(crate) fn step(&self, row: usize, class: u8) -> DfaTransition {
         self.table[row + usize::from(class)]
     }
 
-    /// Returns the table that reads two bytes at once, unless it would be too large.
+    /// Returns the table that reads two bytes at once, or `None` if it would be too large; then the
+    /// text is read one character at a time.
     #[inline]
     pub(crate) fn stride2(&self) -> Option<&Stride2Table> {
         self.stride2.as_ref()
@@ -201,25 +204,25 @@ impl Dfa {
         [None, with_slots(0), with_slots(1)].map(|stride2| Self { stride2, ..self.clone() })
     }
 
-    /// Returns the class of an ASCII character.
+    /// Returns the class of an ASCII character, by one load.
     #[inline]
     pub(crate) fn class_of_ascii(&self, byte: u8) -> u8 {
         self.points.class_of_ascii(byte)
     }
 
-    /// Returns the classes of all ASCII characters.
+    /// Returns the class of each ASCII character, as the SIMD kernels look them up.
     #[inline]
     pub(crate) fn ascii_classes(&self) -> &[u8; 128] {
         self.points.ascii()
     }
 
-    /// Returns the class of a code point.
+    /// Returns the class of a code point, ASCII or not.
     #[inline]
     pub(crate) fn class_of(&self, point: u32) -> u8 {
         self.points.class_of(point)
     }
 
-    /// Returns the class of the end of the text.
+    /// Returns the class that the scanner reads at the end of the text.
     pub(crate) fn class_of_end(&self) -> u8 {
         (self.columns - 1) as u8
     }
@@ -230,7 +233,7 @@ impl Dfa {
         self.safe[usize::from(before)].contains(usize::from(after))
     }
 
-    /// Returns the number of the state of a row.
+    /// Returns the number of the state whose row starts at `row`.
     pub(crate) fn state_of(&self, row: usize) -> usize {
         row / self.columns
     }
@@ -260,7 +263,9 @@ struct TransitionTable {
 }
 
 impl TransitionTable {
-    /// Determinizes an NFA: explores the ordered lists of threads, breadth first.
+    /// Determinizes an NFA when a pattern is compiled: each state is an ordered list of threads,
+    /// and the lists are explored breadth first. The error is the reason why the pattern gets no
+    /// DFA, such as too many states.
     fn try_from_nfa(nfa: &Nfa) -> Result<Self, &'static str> {
         let columns = nfa.classes.end() + 1;
         let mut determinizer = Determinizer {
@@ -303,7 +308,8 @@ impl TransitionTable {
         self.cells.len() / self.columns
     }
 
-    /// Returns the transition of a state on a class.
+    /// Returns the transition of a state on a class, as the next state and whether a match ends
+    /// before the character.
     fn get(&self, state: usize, class: usize) -> (u32, bool) {
         self.cells[state * self.columns + class]
     }
@@ -387,7 +393,8 @@ struct Determinizer<'n> {
 }
 
 impl Determinizer<'_> {
-    /// Returns the threads behind a character of this class, and whether a match ends before it.
+    /// Returns the threads behind a character of this class, in the order of preference, and
+    /// whether a match ends before the character. It marks the states that it visits.
     fn next_threads(&mut self, threads: &[u32], class: usize) -> (Vec<u32>, bool) {
         self.round += 1;
         let mut next = Vec::new();

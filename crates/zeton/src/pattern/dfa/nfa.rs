@@ -81,7 +81,8 @@ impl Nfa {
     }
 }
 
-/// Returns whether the compiler supports this kind of node.
+/// Returns whether the compiler supports this kind of node of a regex; its children are not looked
+/// at.
 fn is_supported(expr: &Expr) -> bool {
     use LookAround::{LookAhead, LookAheadNeg};
     matches!(
@@ -100,7 +101,7 @@ fn is_supported(expr: &Expr) -> bool {
     )
 }
 
-/// Returns the reason for the refusal of a node.
+/// Returns the reason why a node of a regex is refused, which `info` shows for the pattern.
 fn unsupported_reason(expr: &Expr) -> UnsupportedReason {
     match expr {
         Expr::LookAround(..) => "it looks behind",
@@ -165,7 +166,7 @@ fn refuse_rewritten(tree: &Expr) -> Result<(), UnsupportedReason> {
     }
 }
 
-/// Returns the child of a repetition; `None` for any other node.
+/// Returns the node that a repetition repeats; `None` for a node of any other kind.
 fn repeated_child(expr: &Expr) -> Option<&Expr> {
     match expr {
         Expr::Repeat { child, .. } => Some(child),
@@ -193,7 +194,8 @@ fn fragments(expr: &Expr) -> Vec<String> {
     }
 }
 
-/// Parses a fragment to its set, by the parser to which `fancy_regex` delegates it.
+/// Parses a fragment of a regex to its set of characters, by the parser to which `fancy_regex`
+/// delegates it. Returns `None` if it is more than one character or does not parse.
 fn parse_set(fragment: &str) -> Option<ClassUnicode> {
     match regex_syntax::parse(fragment).ok()?.into_kind() {
         HirKind::Class(Class::Unicode(set)) => Some(set),
@@ -219,7 +221,8 @@ struct NfaCompiler {
 }
 
 impl NfaCompiler {
-    /// Adds a state and returns its index.
+    /// Adds a state to the NFA and returns its index. At [`STATES_MAX`] states it returns the
+    /// reason that ends the compilation.
     fn add_state(&mut self, state: NfaState) -> Result<u32, UnsupportedReason> {
         if self.states.len() == STATES_MAX {
             return Err("it has too many repetitions and alternatives");
@@ -228,7 +231,8 @@ impl NfaCompiler {
         Ok(self.states.len() as u32 - 1)
     }
 
-    /// Returns the classes of a node that reads exactly one character; `None` for any other node.
+    /// Returns the classes that a node of a regex reads, if it reads exactly one character; `None`
+    /// for any other node.
     fn set_of(&self, expr: &Expr) -> Option<ClassSet> {
         match expr {
             Expr::Group(child) => self.set_of(child),
@@ -493,8 +497,8 @@ fn is_certain(expr: &Expr) -> bool {
     }
 }
 
-/// Returns the number of characters that a node reads; `None` if that depends on the way to match
-/// it.
+/// Returns the number of characters that a node of a regex reads; `None` if that depends on the way
+/// to match it.
 fn fixed_length(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Empty | Expr::LookAround(..) | Expr::Assertion(_) => Some(0),

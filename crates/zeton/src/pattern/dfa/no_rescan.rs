@@ -88,8 +88,9 @@ struct ChainBuilder<'a> {
 }
 
 impl ChainBuilder<'_> {
-    /// Explores all reachable chains, breadth first. Chain 0 is the start of a text; `None` if
-    /// there are more than `chains_max`.
+    /// Explores all reachable chains, breadth first; chain 0 is the start of a text. Returns the
+    /// action and the next chain of each chain and class, or `None` if there are more than
+    /// `chains_max` chains.
     fn build(&self, chains_max: usize) -> Option<Vec<(u8, usize)>> {
         let mut chains = vec![self.new_chain(0)];
         let mut numbers = HashMap::from([(chains[0].clone(), 0)]);
@@ -127,7 +128,8 @@ impl ChainBuilder<'_> {
         self.table[state * self.columns + class]
     }
 
-    /// Returns the state after the first character of a piece.
+    /// Returns the number of the state after the first character of a piece, whose class is
+    /// `class`.
     fn first_state(&self, class: usize) -> usize {
         self.step(0, class).row() / self.columns
     }

@@ -37,19 +37,20 @@ impl Stride2Entry {
     /// below [`ENTRIES_MAX`], but can hold a 64th of it.
     const ROW_UNIT: usize = 64;
 
-    /// Packs the actions of two bytes and a row.
+    /// Packs the actions of two bytes and the start of the next row into an entry.
     fn new(first: u8, second: u8, row: usize) -> Self {
         let bits = u16::from_le_bytes([first, second]);
         Self(((row / Self::ROW_UNIT) as u32) << Self::ROW_BIT | u32::from(bits))
     }
 
-    /// Returns the actions of the two bytes.
+    /// Returns the actions of the two bytes that the entry reads, in their order.
     #[inline(always)]
     pub(crate) fn actions(self) -> [u8; 2] {
         (self.0 as u16).to_le_bytes()
     }
 
-    /// Returns the row of the next chain; it has no meaning if a byte causes a rescan.
+    /// Returns the start of the next chain's row in the table; it has no meaning if a byte causes a
+    /// rescan.
     #[inline(always)]
     fn row(self) -> usize {
         (self.0 >> Self::ROW_BIT) as usize * Self::ROW_UNIT
@@ -89,7 +90,8 @@ impl Stride2Table {
         (0..=ACCEPT_SLOTS).rev().find_map(|slots| Self::try_with_slots(table, columns, slots))
     }
 
-    /// Builds the table with this number of accept slots; `None` if it is too large.
+    /// Builds the table with this number of accept slots, in new memory. Returns `None` if it is
+    /// too large; then fewer slots are tried.
     pub(crate) fn try_with_slots(
         table: &[DfaTransition],
         columns: usize,
@@ -118,7 +120,8 @@ impl Stride2Table {
         Some(Self { table, columns })
     }
 
-    /// Returns the padding class. It is the largest class of the table.
+    /// Returns the class that is read as padding behind the text. It is the largest class of the
+    /// table.
     pub(crate) fn padding_class(&self) -> u8 {
         (self.columns - 1) as u8
     }

@@ -60,13 +60,16 @@ impl CharSet {
     /// `\p{L}`.
     pub const LETTER: Self = Self(Self::UPPER.0 | Self::LL.0 | Self::CASELESS.0);
 
-    /// Returns whether the two sets have a character in common.
+    /// Returns whether the two sets have a character in common, by their bit masks of atoms.
+    /// Patterns are recognised and their tables are built with it, and `explain` names rules by it;
+    /// no split calls it.
     #[must_use]
     pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Returns whether every character of `other` is in this set.
+    /// Returns whether every character of `other` is in this set. It compares two bit masks of
+    /// atoms.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

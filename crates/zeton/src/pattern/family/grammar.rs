@@ -161,8 +161,9 @@ impl Grammar {
 }
 
 impl ContractionRule {
-    /// Builds the rule; `None` if the endings treat case differently, are too many, or if one is a
-    /// prefix of another.
+    /// Builds the rule of contractions from endings, each with whether it ignores case. Returns
+    /// `None` if the endings treat case differently, are too many, or if one is a prefix of
+    /// another; then the pattern is outside the family.
     fn try_from_endings(place: ContractionPlace, endings: Vec<(String, bool)>) -> Option<Self> {
         let ignore_case = endings.first().is_some_and(|(_, ignore_case)| *ignore_case);
         if endings.len() > ENDINGS_MAX || endings.iter().any(|(_, ignore)| *ignore != ignore_case) {
@@ -181,12 +182,13 @@ impl ContractionRule {
     }
 }
 
-/// Returns the tree of `[set]{min,}`, as the parser builds it.
+/// Makes the syntax tree of `[set]{min,}`, as the parser builds it, to compare a pattern's tree
+/// with.
 fn repeat(set: CharSet, min: u32, possessive: bool) -> Ast {
     Ast::Repetition { child: Box::new(Ast::Set(set)), min, max: UNBOUNDED, possessive }
 }
 
-/// Returns the parts of a concatenation; any other node is its own only part.
+/// Returns the nodes of a concatenation, borrowed; any other node is its own only part.
 fn parts(node: &Ast) -> &[Ast] {
     match node {
         Ast::Concat(parts) => parts,
@@ -194,7 +196,8 @@ fn parts(node: &Ast) -> &[Ast] {
     }
 }
 
-/// Returns the set of `[set]?`, and whether it is possessive.
+/// Returns the set of a node `[set]?`, and whether the repetition is possessive. `None` if the node
+/// is anything else.
 fn optional_set(node: &Ast) -> Option<(CharSet, bool)> {
     match node {
         Ast::Repetition { child, min: 0, max: 1, possessive } => match **child {
@@ -205,7 +208,8 @@ fn optional_set(node: &Ast) -> Option<(CharSet, bool)> {
     }
 }
 
-/// Consumes ` ?` from the front; returns whether it was there, and the remaining parts.
+/// Splits ` ?` off the front of a concatenation; returns whether it was there, and the remaining
+/// parts.
 fn optional_blank(parts: &[Ast]) -> (bool, &[Ast]) {
     match parts.first().and_then(optional_set) {
         Some((CharSet::BLANK, _)) => (true, &parts[1..]),
@@ -230,7 +234,8 @@ struct WordRule {
 }
 
 impl WordRule {
-    /// Recognises the rule at the start of the alternatives; returns it and the remaining ones.
+    /// Recognises the rule of words at the start of the alternatives; returns it and the
+    /// alternatives behind it. `None` means that the pattern is outside the family.
     fn recognise(alternatives: &[Ast]) -> Option<(Self, &[Ast])> {
         let (first, rest) = alternatives.split_first()?;
         for marks in [CharSet::NONE, CharSet::MARK] {
@@ -298,6 +303,7 @@ impl WordRule {
 }
 
 /// Recognises ` ?\p{N}{1,n}`; returns whether the space is there, and `n`, or `None` for `\p{N}+`.
+/// If it is neither, the pattern is outside the family.
 fn recognise_number(node: &Ast) -> Option<(bool, Option<u32>)> {
     let (blank, parts) = optional_blank(parts(node));
     let max = match parts {

@@ -112,12 +112,13 @@ impl Meaning<'_> {
         Symbol::Char(atom, letter.filter(is_in_ending))
     }
 
-    /// Returns the characters of words.
+    /// Returns the set of characters that the grammar's words consist of: letters, and marks if it
+    /// says so.
     pub(crate) fn word_set(&self) -> CharSet {
         CharSet::LETTER | if self.grammar.word_marks { CharSet::MARK } else { CharSet::NONE }
     }
 
-    /// Returns the characters of punctuation.
+    /// Returns the set of characters that the grammar's punctuation consists of.
     pub(crate) fn punctuation_set(&self) -> CharSet {
         let marks = if self.grammar.punctuation_marks { CharSet::MARK } else { CharSet::NONE };
         CharSet::APOSTROPHE | CharSet::SLASH | CharSet::OTHER | marks
@@ -164,7 +165,8 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads the first character of a piece. No piece precedes it, so that nothing is cut.
+    /// Returns the transition on the first character of a piece. No piece precedes it, so that
+    /// nothing is cut.
     fn begin_piece(&self, symbol: Symbol) -> PieceTransition {
         let Symbol::Char(atom, _) = symbol else { return (PieceState::Start, Actions::NONE) };
         let state = match atom {
@@ -182,18 +184,21 @@ impl Meaning<'_> {
         (state, Actions::NONE)
     }
 
-    /// Ends the piece before this character, which begins the next piece.
+    /// Returns the transition that ends the piece before this character, and begins the next piece
+    /// with it.
     fn cut_before(&self, symbol: Symbol) -> PieceTransition {
         let (state, actions) = self.begin_piece(symbol);
         (state, actions.union(Actions::CUT_HERE))
     }
 
-    /// Returns the state after the first digit.
+    /// Returns the state after the first digit of a number, which counts digits if numbers are
+    /// limited.
     fn begin_number(&self) -> PieceState {
         PieceState::Number(u32::from(self.grammar.number_digits_max.is_some()))
     }
 
-    /// Returns the state after a first character of punctuation.
+    /// Returns the state after a first character of punctuation, which may also be the prefix of a
+    /// word.
     fn begin_sign(&self, atom: CharSet) -> PieceState {
         PieceState::Sign { prefix: self.grammar.word_prefix.intersects(atom) }
     }
@@ -204,7 +209,7 @@ impl Meaning<'_> {
         (PieceState::Space { newline: true, after: 0, last: CharSet::NEWLINE }, Actions::SET_MARK_0)
     }
 
-    /// Reads the first letter of a word, behind its prefix if it has one.
+    /// Returns the transition on the first letter of a word, behind its prefix if it has one.
     fn begin_word(&self, atom: CharSet) -> PieceTransition {
         match self.grammar.word_case {
             WordCase::Splits if atom == CharSet::UPPER => {
@@ -217,7 +222,8 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind letters. `tail` is the end of the word so far.
+    /// Returns the transition on a character behind the letters of a word. `tail` is the end of the
+    /// word so far.
     fn step_word(&self, tail: WordTail, symbol: Symbol) -> PieceTransition {
         let release_capitals = match tail {
             WordTail::CaselessUpper => Actions::CUT_MARK_0,
@@ -255,7 +261,8 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind punctuation. The state is `Sign` or `Punctuation`.
+    /// Returns the transition on a character behind punctuation. The state is `Sign` or
+    /// `Punctuation`.
     fn step_punctuation(&self, symbol: Symbol) -> PieceTransition {
         match symbol {
             Symbol::Char(atom, _) if self.punctuation_set().intersects(atom) => {
@@ -268,7 +275,8 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind white space. The arguments are the fields of [`PieceState::Space`].
+    /// Returns the transition on a character behind white space. The other arguments are the fields
+    /// of [`PieceState::Space`].
     fn step_space(
         &self,
         newline: bool,
@@ -320,8 +328,8 @@ impl Meaning<'_> {
         (state, actions.union(before_last))
     }
 
-    /// Appends a letter behind an apostrophe. Returns the letters if they begin an ending, and
-    /// whether they are an ending.
+    /// Appends a letter to the `letters` behind an apostrophe. Returns them if they begin an
+    /// ending, and whether they are a whole ending; `None` if no contraction begins so.
     fn extend_contraction(
         &self,
         letters: &[Symbol],
@@ -336,7 +344,8 @@ impl Meaning<'_> {
         is_prefix.then_some((longer, is_complete))
     }
 
-    /// Reads a character behind an apostrophe that begins a piece, and `letters`.
+    /// Returns the transition on a character behind an apostrophe that begins a piece, and
+    /// `letters`, which may become a contraction. `None` means that two marks cannot express it.
     fn step_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<PieceTransition> {
         let prefix = self.grammar.word_prefix.intersects(CharSet::APOSTROPHE);
         match self.extend_contraction(letters, symbol) {
@@ -354,7 +363,8 @@ impl Meaning<'_> {
         }
     }
 
-    /// Reads a character behind a word, an apostrophe and `letters`.
+    /// Returns the transition on a character behind a word, an apostrophe and `letters`, which may
+    /// become a contraction. `None` means that two marks cannot express it.
     fn step_word_apostrophe(&self, letters: &[Symbol], symbol: Symbol) -> Option<PieceTransition> {
         match self.extend_contraction(letters, symbol) {
             Some((_, true)) => Some((PieceState::Complete, Actions::NONE)),
@@ -390,7 +400,8 @@ impl Meaning<'_> {
 }
 
 impl Symbol {
-    /// Returns the letter that the symbol spells in a contraction.
+    /// Returns the letter that the symbol spells in a contraction, as an ASCII byte; `None` if it
+    /// spells none.
     fn letter(&self) -> Option<u8> {
         match self {
             Self::Char(_, letter) => *letter,
@@ -399,7 +410,8 @@ impl Symbol {
     }
 }
 
-/// Returns the atom of a Unicode class. `Meaning::symbol` divides the classes of ASCII further.
+/// Returns the atom of character sets that holds a Unicode class. `Meaning::symbol` divides the
+/// classes of ASCII further.
 pub(crate) fn atom_of(class: Class) -> CharSet {
     match class {
         Class::Upper => CharSet::UPPER,

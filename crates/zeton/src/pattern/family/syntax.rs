@@ -39,7 +39,8 @@ pub(crate) const UNBOUNDED: u32 = u32::MAX;
 /// family nest two deep.
 const DEPTH_MAX: u32 = 16;
 
-/// Parses a pattern into its top-level alternatives; `None` if it has any other syntax.
+/// Parses a pattern into its top-level alternatives; `None` if it has syntax that no pattern of the
+/// family has.
 pub(crate) fn parse(pattern: &str) -> Option<Vec<Ast>> {
     PatternParser::new(pattern).parse_pattern()
 }
@@ -68,13 +69,15 @@ impl<'p> PatternParser<'p> {
         Self { rest: pattern, last: pattern, depth: 0 }
     }
 
-    /// Parses the whole pattern.
+    /// Parses the whole pattern to its alternatives. Returns `None` at syntax that no pattern of
+    /// the family has.
     fn parse_pattern(&mut self) -> Option<Vec<Ast>> {
         let alternatives = self.parse_alternatives(false)?;
         self.rest.is_empty().then_some(alternatives)
     }
 
-    /// Consumes `text` if it is next; returns whether it was. Otherwise nothing is consumed.
+    /// Consumes `text` if the pattern continues with it, and returns whether it does. Otherwise
+    /// nothing is consumed.
     fn take(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -85,14 +88,15 @@ impl<'p> PatternParser<'p> {
         }
     }
 
-    /// Consumes and returns the next character.
+    /// Consumes and returns the next character of the pattern; `None` at its end.
     fn take_char(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
         Some(c)
     }
 
-    /// Parses `a|b|c`, up to a closing parenthesis or the end.
+    /// Parses `a|b|c`, up to a closing parenthesis or the end of the pattern. Returns `None` at
+    /// syntax that no pattern of the family has.
     fn parse_alternatives(&mut self, ignore_case: bool) -> Option<Vec<Ast>> {
         let mut all = vec![self.parse_concat(ignore_case)?];
         while self.take("|") {
@@ -101,7 +105,8 @@ impl<'p> PatternParser<'p> {
         Some(all)
     }
 
-    /// Parses a sequence of repeated atoms; a sequence of one is that atom.
+    /// Parses a sequence of repeated atoms to one node; a sequence of one is that atom. Returns
+    /// `None` at syntax that no pattern of the family has.
     fn parse_concat(&mut self, ignore_case: bool) -> Option<Ast> {
         let mut parts = Vec::new();
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
@@ -111,7 +116,8 @@ impl<'p> PatternParser<'p> {
         Some(if parts.len() == 1 { parts.remove(0) } else { Ast::Concat(parts) })
     }
 
-    /// Parses a group, a bracketed class, an assertion or a single character.
+    /// Parses a group, a bracketed class, an assertion or a single character to a node. Returns
+    /// `None` at any other syntax.
     fn parse_atom(&mut self, ignore_case: bool) -> Option<Ast> {
         self.last = self.rest;
         if self.take(r"(?!\S)") {
@@ -135,7 +141,8 @@ impl<'p> PatternParser<'p> {
         self.parse_member(ignore_case)
     }
 
-    /// Parses the inside of a group and its closing parenthesis.
+    /// Parses the inside of a group and its closing parenthesis to a node. Returns `None` at an
+    /// unknown syntax, or below [`DEPTH_MAX`] groups.
     fn parse_group(&mut self, ignore_case: bool) -> Option<Ast> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -147,8 +154,8 @@ impl<'p> PatternParser<'p> {
         closed.then(|| if all.len() == 1 { all.remove(0) } else { Ast::Alternation(all) })
     }
 
-    /// Parses the inside of `[…]`: properties and single characters, no ranges and no set
-    /// operators.
+    /// Parses the inside of `[…]` to a set: properties and single characters. Ranges and set
+    /// operators give `None`.
     fn parse_class(&mut self, ignore_case: bool) -> Option<Ast> {
         let negated = self.take("^");
         let (mut set, mut letters) = (CharSet::NONE, Vec::new());
@@ -173,7 +180,8 @@ impl<'p> PatternParser<'p> {
         }
     }
 
-    /// Parses one character or property, alone or inside a class.
+    /// Parses one character or property, alone or inside a class, to a node. Returns `None` at a
+    /// character that the family does not name.
     fn parse_member(&mut self, ignore_case: bool) -> Option<Ast> {
         self.last = self.rest;
         let set = match self.take_char()? {
@@ -189,7 +197,8 @@ impl<'p> PatternParser<'p> {
         Some(Ast::Set(set))
     }
 
-    /// Parses the part of an escape behind its backslash: `s` of `\s`, `p{L}` of `\p{L}`.
+    /// Parses the part of an escape behind its backslash to a set: `s` of `\s`, `p{L}` of `\p{L}`.
+    /// `None` for any other escape.
     fn parse_escape(&mut self, ignore_case: bool) -> Option<Ast> {
         Some(Ast::Set(match self.take_char()? {
             // Where case is ignored, a property also contains each character that folds to one of
@@ -208,7 +217,8 @@ impl<'p> PatternParser<'p> {
         }))
     }
 
-    /// Parses the name of a property: `{Lu}`, or one letter without braces.
+    /// Parses the name of a property to its set: `{Lu}`, or one letter without braces. Returns
+    /// `None` for a property that no pattern of the family has.
     fn parse_property(&mut self) -> Option<CharSet> {
         let name = if self.take("{") {
             let (name, rest) = self.rest.split_once('}')?;
@@ -232,7 +242,8 @@ impl<'p> PatternParser<'p> {
         })
     }
 
-    /// Parses the quantifier behind an atom, if there is one.
+    /// Parses the quantifier behind an atom, if there is one, and returns the repetition, otherwise
+    /// the atom. Returns `None` at a quantifier that no pattern of the family has.
     fn parse_repetition(&mut self, node: Ast) -> Option<Ast> {
         let (min, max) = if self.take("?") {
             (0, 1)

@@ -47,7 +47,7 @@ impl Actions {
     /// The three bits of cuts.
     const CUTS: Self = Self(7);
 
-    /// Returns whether these actions include all of `other`.
+    /// Returns whether these actions include all actions of `other`.
     #[must_use]
     #[inline]
     pub fn contains(self, other: Self) -> bool {
@@ -60,17 +60,17 @@ impl Actions {
         self.0
     }
 
-    /// Returns the actions of both.
+    /// Returns the actions that are in either set, for a transition that takes both.
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the cuts alone.
+    /// Returns the cuts among the actions, without the setting of marks.
     fn cuts(self) -> Self {
         Self(self.0 & Self::CUTS.0)
     }
 
-    /// Returns the setting of marks alone.
+    /// Returns the setting of marks among the actions, without the cuts.
     fn sets(self) -> Self {
         Self(self.0 & !Self::CUTS.0)
     }
@@ -112,27 +112,30 @@ impl Transducer {
     /// The state at the start of every text.
     pub const START: u8 = 0;
 
-    /// Compiles a grammar; `None` if two marks cannot express it, or if its table is too large.
+    /// Compiles a grammar to a table, when a pattern is compiled. Returns `None` if two marks
+    /// cannot express it, or if its table is too large; then the pattern gets another engine.
     #[must_use]
     pub fn try_from_grammar(grammar: &Grammar) -> Option<Self> {
         build(&Meaning { grammar })
     }
 
-    /// Returns the transition of a state on a class.
+    /// Returns the transition of the state with this number on a class of characters: the next
+    /// state and the actions.
     #[must_use]
     #[inline]
     pub fn step(&self, state: u8, class: u8) -> Transition {
         self.steps[state as usize * self.columns + class as usize]
     }
 
-    /// Returns the class of an ASCII character.
+    /// Returns the class of an ASCII character, by one load.
     #[must_use]
     #[inline]
     pub fn class_of_ascii(&self, byte: u8) -> u8 {
         self.ascii[byte as usize]
     }
 
-    /// Returns the class of any code point.
+    /// Returns the class of any code point, by a search of the few letters that fold to ASCII and a
+    /// table.
     #[must_use]
     #[inline]
     pub fn class_of(&self, point: u32) -> u8 {
@@ -150,7 +153,7 @@ impl Transducer {
         self.classes[Class::Other as usize]
     }
 
-    /// Returns the class of the end of the text.
+    /// Returns the class that the scanner reads at the end of the text.
     #[must_use]
     pub fn class_of_end(&self) -> u8 {
         self.end

@@ -64,7 +64,8 @@ impl Rules {
         self.check_runs()
     }
 
-    /// Refuses knobs without a grammar to change, and limits on digits out of range.
+    /// Refuses knobs that have no grammar to change, and limits on digits out of range. The rules
+    /// are only read; the error names the knob.
     fn check_knobs(&self) -> Result<(), Error> {
         if self.pattern.is_some() && !BaseGrammar::is_default(&self.base) {
             return Err(rules_error("pattern", "a base is given too; give one of them"));
@@ -102,7 +103,9 @@ impl Rules {
         }
     }
 
-    /// Refuses literals that are empty, too long, too many, or in both lists.
+    /// Refuses literals of `keep` and `keep_words` that are empty, longer than
+    /// [`LITERAL_BYTES_MAX`], or in both lists. Both lists and the words of all lexicons have at
+    /// most [`LITERALS_MAX`] entries together.
     fn check_literals(&self) -> Result<(), Error> {
         let words = self.lexicon.iter().map(|lexicon| lexicon.words.len());
         let count = self.keep.len() + self.keep_words.len() + words.sum::<usize>();
@@ -193,7 +196,8 @@ impl Rules {
     }
 }
 
-/// Refuses an empty or too long literal.
+/// Refuses a literal that is empty or longer than [`LITERAL_BYTES_MAX`] bytes. `place` is its path
+/// in the rules, which the error names.
 fn check_literal(place: &str, literal: &str) -> Result<(), Error> {
     match literal.len() {
         0 => Err(rules_error(place, "it is empty; a literal has at least one character")),
@@ -204,7 +208,7 @@ fn check_literal(place: &str, literal: &str) -> Result<(), Error> {
     }
 }
 
-/// Returns whether a set contains a character, by binary search.
+/// Returns whether a set of characters contains `c`, by binary search.
 fn contains(set: &ClassUnicode, c: char) -> bool {
     let at = set.ranges().partition_point(|range| range.end() < c);
     set.ranges().get(at).is_some_and(|range| range.start() <= c)

@@ -52,7 +52,7 @@ struct BaseParts {
 }
 
 impl BaseGrammar {
-    /// Returns the published pattern. Rules without knobs use it byte for byte.
+    /// Returns the published pattern of the base. Rules without knobs use it byte for byte.
     fn pattern(self) -> &'static str {
         match self {
             Self::Nanochat => NANOCHAT,
@@ -128,7 +128,8 @@ impl Rules {
             || self.underscores == Some(UnderscoreStyle::Letter)
     }
 
-    /// Composes the pattern of a base with the knobs that are set.
+    /// Composes a pattern from the parts of a base and the knobs that are set, as a new string to
+    /// compile.
     fn compose_pattern(&self, base: &BaseParts) -> String {
         let marks = if self.marks.unwrap_or(base.marks) { r"\p{M}" } else { "" };
         let underscore = if self.underscores == Some(UnderscoreStyle::Letter) { "_" } else { "" };

@@ -185,7 +185,7 @@ simd_fn! { avx512,
 }
 
 simd_fn! { avx512,
-    /// Loads 64 bytes.
+    /// Loads 64 bytes into a vector; they need no alignment.
     #[inline]
     fn load(bytes: &[u8; 64]) -> __m512i {
         // SAFETY: the reference is to 64 bytes, and the load needs no alignment.

@@ -123,7 +123,7 @@ pub(super) struct UniqueMiss {
 }
 
 impl UniqueMiss {
-    /// Returns the bytes of the piece; `text` is the text that is being encoded.
+    /// Returns the bytes of the missed piece, borrowed from `text`, the text that is being encoded.
     #[inline]
     pub(super) fn piece<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         &text[self.start as usize..self.end as usize]
@@ -224,7 +224,8 @@ pub(super) fn append_entry(miss_ids: &mut Vec<Id>, entry: &ShortEntry) -> IdSpan
     span
 }
 
-/// Appends some ids, and returns their range.
+/// Copies the ids of a missed piece to the end of `miss_ids`, and returns their place in it, until
+/// the batch is emitted.
 #[inline]
 pub(super) fn append(miss_ids: &mut Vec<Id>, ids: PaddedIds) -> IdSpan {
     let span = IdSpan { first: miss_ids.len() as u32, count: ids.len() as u32 };

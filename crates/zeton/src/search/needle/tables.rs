@@ -102,7 +102,8 @@ pub(super) fn good_suffixes(needle: &[impl Element]) -> Vec<u32> {
 }
 
 impl<E: Element> RareFilter<E> {
-    /// Chooses the rarest elements, distinct ones as far as there are.
+    /// Builds the tables of a needle, and chooses up to four of its rarest elements, distinct as
+    /// far as possible, for the kernel to test first.
     pub(super) fn new<const FOLD: bool>(needle: &[E]) -> Self {
         let rarity = |place: usize| {
             let capital = if FOLD { needle[place].frequency_rank() / 2 } else { 0 };
@@ -132,7 +133,7 @@ impl<E: Element> Probe<E> {
     }
 }
 
-/// Returns an element as it is compared.
+/// Returns an element as it is compared: with its case folded if `FOLD` is set, else unchanged.
 #[inline(always)]
 pub(super) fn fold_element<E: Element, const FOLD: bool>(element: E) -> E {
     if FOLD { element.fold_case() } else { element }

@@ -87,7 +87,8 @@ pub(crate) struct BlockCuts {
 }
 
 impl MaskAlgebra {
-    /// Reads a grammar; `None` if it makes a choice that the algebra does not cover.
+    /// Reads the mask algebra of a grammar, when a pattern is compiled. Returns `None` if the
+    /// grammar makes a choice that the algebra does not cover; then the scalar transducer splits.
     pub(crate) fn recognise(grammar: &Grammar) -> Option<Self> {
         let signs = [CharSet::APOSTROPHE, CharSet::SLASH, CharSet::OTHER];
         let takes = |set: CharSet| signs.map(|sign| set.intersects(sign));
@@ -276,8 +277,8 @@ impl MaskAlgebra {
         signs & !signs.wrapping_add(starts) | starts
     }
 
-    /// Returns the bytes whose cut neighbours cannot decide. Contractions and capitals at the end
-    /// of a block add theirs in `find_cuts`.
+    /// Returns a mask of the bytes whose cut neighbours cannot decide. Contractions and capitals at
+    /// the end of a block add more in `find_cuts`.
     #[inline(always)]
     fn find_unknown(&self, block: &AsciiMasks, wide: &UnicodeMasks) -> u64 {
         let mut unknown = 0;

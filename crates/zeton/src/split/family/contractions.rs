@@ -47,7 +47,8 @@ enum ContractionEnding {
 }
 
 impl ContractionTable {
-    /// Builds the table of a grammar's contractions; `None` if it has none.
+    /// Builds the table of a grammar's contractions, once when the pattern is compiled. Returns
+    /// `None` if the grammar has no contractions.
     pub(crate) fn recognise(contractions: &pattern::ContractionRule) -> Option<Self> {
         let mut endings = Box::new([ContractionEnding::None; 256]);
         let ignore_case = contractions.ignore_case;
@@ -78,7 +79,8 @@ impl ContractionTable {
         })
     }
 
-    /// Returns whether a contraction is the suffix of the word before it.
+    /// Returns whether a contraction belongs to the piece of the word before it, as `'s` does in
+    /// o200k, and is no piece of its own.
     pub(crate) fn is_suffix(&self) -> bool {
         self.is_suffix
     }

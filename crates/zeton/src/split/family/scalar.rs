@@ -21,7 +21,8 @@
 use crate::pattern::{Actions, Transducer};
 use crate::sys::unicode::read_char;
 
-/// Calls `visit` with every piece of `text`.
+/// Calls `visit` with every piece of `text`, in order, by the transducer one character at a time.
+/// Pieces are borrowed; nothing is allocated.
 pub(crate) fn split<'t>(transducer: &Transducer, text: &'t [u8], mut visit: impl FnMut(&'t [u8])) {
     let mut start = 0;
     scan(transducer, text, 0, |end| {

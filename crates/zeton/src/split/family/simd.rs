@@ -40,16 +40,17 @@ pub(crate) trait BoundarySink {
     /// `cuts` is set. Bit i of `triggers` is set if byte i is a trigger of the rules. A block that
     /// is not `wide` is ASCII.
     fn push_cuts(&mut self, first: usize, cuts: u64, triggers: u64, wide: bool);
-    /// Receives one end of a piece.
+    /// Receives the end of the next piece, in bytes from the start of the text.
     fn push_end(&mut self, end: usize);
-    /// Returns whether the sink accepts more ends.
+    /// Returns whether the sink accepts more ends; if not, the scan of the text stops.
     #[inline(always)]
     fn is_open(&self) -> bool {
         true
     }
 }
 
-/// Reports the end of every piece of `text` to `sink`.
+/// Reports the end of every piece of `text` to `sink`, in order, until the sink is closed. It
+/// classifies 64 bytes at a time with the instructions of `level`.
 pub(crate) fn split(
     level: SimdLevel,
     algebra: &MaskAlgebra,

@@ -41,7 +41,8 @@ pub(crate) struct MatchAdjacency {
 }
 
 impl MatchAdjacency {
-    /// Reads the literals of rules, and their parsed regexes.
+    /// Collects the pairs of neighbouring characters of the literals of rules, and builds the
+    /// position automaton of each parsed regex. It runs once, when rules are compiled.
     pub(crate) fn new(rules: &Rules, regexes: &[Hir]) -> Self {
         let mut adjacency = Self::default();
         for literal in rules.keep.iter().chain(&rules.keep_words) {
@@ -79,7 +80,7 @@ impl MatchAdjacency {
     }
 }
 
-/// Returns whether a regex counts a character as part of a word, for its word edges.
+/// Returns whether a regex counts the character `point` as part of a word, for its word edges.
 fn is_word_char(point: u32) -> bool {
     char::from_u32(point).is_some_and(regex_syntax::is_word_character)
 }
@@ -113,19 +114,22 @@ struct PositionSets {
 }
 
 impl PositionAutomaton {
-    /// Reads a parsed regex.
+    /// Builds the position automaton of a parsed regex. It cannot fail: a regex with too many
+    /// positions gets one that allows no cut.
     fn from_hir(hir: &Hir) -> Self {
         let mut automaton = Self::default();
         automaton.ends = automaton.add_hir(hir);
         automaton
     }
 
-    /// Returns whether a match may begin with a character.
+    /// Returns whether a match of the regex may begin with the character `point`; true if the regex
+    /// is too large to know.
     fn can_begin_with(&self, point: u32) -> bool {
         self.is_too_large || self.ends.first.iter().any(|&position| self.contains(position, point))
     }
 
-    /// Returns whether a match may end with a character.
+    /// Returns whether a match of the regex may end with the character `point`; true if the regex
+    /// is too large to know.
     fn can_end_with(&self, point: u32) -> bool {
         self.is_too_large || self.ends.last.iter().any(|&position| self.contains(position, point))
     }
@@ -145,14 +149,17 @@ impl PositionAutomaton {
             || checks_before && self.can_begin_with(after))
     }
 
-    /// Returns whether the set of a position contains a character.
+    /// Returns whether the character set of a position contains the character `point`, by binary
+    /// search.
     fn contains(&self, position: usize, point: u32) -> bool {
         let ranges = self.positions[position].ranges();
         let at = ranges.partition_point(|range| (range.end() as u32) < point);
         ranges.get(at).is_some_and(|range| range.start() as u32 <= point)
     }
 
-    /// Adds a position, and returns it as a part of a regex. Nothing follows it until it is linked.
+    /// Adds a position for a set of characters to this automaton, and returns it as a part of a
+    /// regex. Nothing follows it until it is linked. At [`POSITIONS_MAX`] it only sets
+    /// `is_too_large`.
     fn add_position(&mut self, set: ClassUnicode) -> PositionSets {
         if self.positions.len() == POSITIONS_MAX {
             self.is_too_large = true;
@@ -164,12 +171,14 @@ impl PositionAutomaton {
         PositionSets { is_nullable: false, first: position.clone(), last: position }
     }
 
-    /// Adds a position for one character.
+    /// Adds a position for one character of the regex to this automaton, and returns the position
+    /// as a part of the regex, not yet linked to its neighbours. It runs for each character of a
+    /// literal, once when the rules are compiled.
     fn add_char(&mut self, c: char) -> PositionSets {
         self.add_position(ClassUnicode::new([ClassUnicodeRange::new(c, c)]))
     }
 
-    /// Adds `first` to the positions that follow each of `last`.
+    /// Adds the positions `first` to the positions that may follow each position in `last`.
     fn link(&mut self, last: &PositionSet, first: &PositionSet) {
         for &position in last {
             self.follow[position].extend(first);
@@ -194,8 +203,8 @@ impl PositionAutomaton {
         all
     }
 
-    /// Adds the positions of a part of a regex. Beyond [`POSITIONS_MAX`] positions it only sets
-    /// `is_too_large`.
+    /// Adds the positions of a part of a regex to this automaton, and returns where its matches
+    /// begin and end. Beyond [`POSITIONS_MAX`] positions it only sets `is_too_large`.
     fn add_hir(&mut self, hir: &Hir) -> PositionSets {
         let empty = PositionSets { is_nullable: true, ..PositionSets::default() };
         match hir.kind() {

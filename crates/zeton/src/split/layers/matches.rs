@@ -66,7 +66,8 @@ struct IsolateRegexes {
 pub(crate) const MATCH_BYTES_MAX: usize = 1 << 12;
 
 impl MatchRules {
-    /// Reads rules; `None` if they have no literals and no regexes.
+    /// Compiles the literals and regexes of rules for their search. Returns `None` if rules have
+    /// neither, so that texts are not searched. A regex that cannot be compiled is an error.
     pub(crate) fn try_from_rules(rules: &Rules) -> Result<Option<Self>, Error> {
         if rules.keep.is_empty() && rules.keep_words.is_empty() && rules.isolate.is_empty() {
             return Ok(None);
@@ -98,7 +99,8 @@ impl MatchRules {
         self.adjacency.is_safe_cut(before, after)
     }
 
-    /// Starts a search through a text.
+    /// Makes a search through a text for the matches of all literals and regexes, in order. Nothing
+    /// is searched before the first match is asked for.
     pub(crate) fn search<'m, 't>(&'m self, text: &'t [u8]) -> MatchSearch<'m, 't> {
         MatchSearch {
             text,
@@ -161,8 +163,8 @@ impl MatchSearch<'_, '_> {
 }
 
 impl IsolateRegexes {
-    /// Compiles the regexes together; `None` if there are none. `edged` are the regexes of `plain`
-    /// with word edges.
+    /// Compiles the regexes of `isolate` together; `None` if there are none. `edged` are the
+    /// regexes of `plain` with word edges. A regex that is too large is an error.
     fn try_new(plain: &[Hir], edged: &[Hir]) -> Result<Option<Self>, Error> {
         if plain.is_empty() {
             return Ok(None);
@@ -185,7 +187,8 @@ impl IsolateRegexes {
         Some((input.text_range(&range), PieceRule::Isolate(number)))
     }
 
-    /// Returns the first match in the regex's text, with the number of its regex.
+    /// Returns the first match at byte `from` of the regex's text or behind it, with the number of
+    /// its regex; `None` if no match is left.
     fn find_in(&self, text: &str, mut from: usize) -> Option<(Range<usize>, usize)> {
         let regex = self.without_edges.as_ref().unwrap_or(&self.regex);
         while from < text.len() {

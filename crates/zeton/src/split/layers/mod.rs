@@ -135,7 +135,8 @@ impl RuleLayers {
         }
     }
 
-    /// Splits text without matches; returns whether to continue.
+    /// Splits a stretch of text without matches: cuts its runs by their rules, and the text between
+    /// them by the pattern. Returns false if `visit` has refused a piece; then the caller stops.
     fn split_runs<'t>(
         &self,
         engine: &SplitEngine,
@@ -161,7 +162,8 @@ impl RuleLayers {
         }
     }
 
-    /// Splits text without matches and runs; returns whether to continue.
+    /// Splits a stretch of text without matches and runs by the pattern, with its finer cuts.
+    /// Returns false if `visit` has refused a piece; then the caller stops.
     fn split_rest<'t>(
         &self,
         engine: &SplitEngine,

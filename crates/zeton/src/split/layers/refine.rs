@@ -31,7 +31,8 @@ pub(crate) struct PieceRefiner {
 }
 
 impl PieceRefiner {
-    /// Reads rules; `None` if they have no finer cuts.
+    /// Reads the finer cuts within pieces from rules. Returns `None` if they have no such cuts, so
+    /// that pieces stay whole.
     pub(crate) fn recognise(rules: &Rules) -> Option<Self> {
         let digits = match (rules.digits_from, rules.digits) {
             (DigitsFrom::Right, Some(Digits::Max(digits))) => Some(digits as usize),
@@ -136,7 +137,7 @@ struct PieceContext {
 }
 
 impl PieceContext {
-    /// Adds a character.
+    /// Adds the character `point` of a piece to the state of the characters before a possible cut.
     fn push(&mut self, point: u32) {
         (self.has_chars, self.is_underscore) = (true, point == u32::from(b'_'));
         let class = class_letter(point);
@@ -150,7 +151,8 @@ impl PieceContext {
     }
 }
 
-/// Returns the character at the start and its length. An invalid byte counts as U+FFFD.
+/// Returns the character at the start of some bytes and its length in bytes. An invalid byte counts
+/// as U+FFFD.
 fn read_or_replace(bytes: &[u8]) -> (u32, usize) {
     read_char(bytes).unwrap_or((char::REPLACEMENT_CHARACTER as u32, 1))
 }
@@ -161,7 +163,8 @@ fn is_letter(point: u32) -> bool {
     matches!(class_letter(point), UPPER_LETTER | LOWER_LETTER | OTHER_LETTER)
 }
 
-/// Returns the class of the first character that is no mark, if it is a letter.
+/// Returns the letter class of the first character that is no mark; `None` if it is no letter, or
+/// if the bytes end.
 fn find_next_letter(mut bytes: &[u8]) -> Option<u8> {
     while !bytes.is_empty() {
         let (point, length) = read_or_replace(bytes);
@@ -173,7 +176,7 @@ fn find_next_letter(mut bytes: &[u8]) -> Option<u8> {
     None
 }
 
-/// Returns whether a piece is a number, with or without a blank before it.
+/// Returns whether a piece is a number: its first character is one, after at most one blank.
 fn is_number(piece: &[u8]) -> bool {
     let digits = piece.strip_prefix(b" ").unwrap_or(piece);
     read_char(digits).is_some_and(|(point, _)| class_letter(point) == Class::Number as u8)

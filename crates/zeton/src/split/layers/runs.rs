@@ -42,7 +42,8 @@ enum RunRule {
 }
 
 impl RunRules {
-    /// Reads rules; `None` if they have neither lexicons nor groups.
+    /// Builds the rules of runs from lexicons and groups, with the table that gives each character
+    /// its rule. Returns `None` if there are neither, so that text has no runs.
     pub(crate) fn recognise(rules: &Rules) -> Option<Self> {
         let sets: Vec<_> = rules.run_sets().into_iter().map(|(_, set)| set).collect();
         if sets.is_empty() {
@@ -72,7 +73,8 @@ impl RunRules {
         })
     }
 
-    /// Returns the number of the rule that a character belongs to.
+    /// Returns the number of the rule of runs that a character belongs to; `None` if it is in no
+    /// run.
     pub(crate) fn rule_of(&self, point: u32) -> Option<usize> {
         usize::from(self.rule_numbers.class_of(point)).checked_sub(1)
     }
@@ -112,14 +114,16 @@ impl RunRules {
         Some(ascii + rest)
     }
 
-    /// Returns the number of the rule of the first character, and the character's length.
+    /// Reads the first character of a text: returns the number of its rule of runs, and its length
+    /// in bytes. `None` if it is in no run, or is not UTF-8.
     #[inline]
     fn read_rule(&self, text: &[u8]) -> Option<(usize, usize)> {
         let (point, length) = read_char(text)?;
         Some((self.rule_of(point)?, length))
     }
 
-    /// Cuts a run by its rule; returns whether to continue.
+    /// Cuts a run into pieces by its rule, and calls `visit` with each. Returns false if `visit`
+    /// has refused a piece; then the caller stops.
     pub(crate) fn cut_run<'t>(
         &self,
         rule: usize,
@@ -141,7 +145,7 @@ impl RunRules {
     }
 }
 
-/// Returns the first byte of a character in UTF-8.
+/// Returns the first byte of a character in UTF-8, for the table of bytes that may begin a run.
 fn first_byte(c: char) -> u8 {
     let mut bytes = [0; 4];
     c.encode_utf8(&mut bytes);
@@ -149,7 +153,7 @@ fn first_byte(c: char) -> u8 {
 }
 
 /// Cuts a run into groups of `size` characters, after a first group of `start` characters if
-/// `start` is not 0.
+/// `start` is not 0, and calls `visit` with each. Returns false if `visit` has refused one.
 fn cut_groups<'t>(
     run: &'t [u8],
     size: usize,
@@ -224,7 +228,8 @@ impl LexiconTrie {
         Self { steps }
     }
 
-    /// Calls `visit` with the lengths of the words at the start of a text, shortest first.
+    /// Calls `visit` with the length in bytes of each word of the lexicon at the start of a text,
+    /// shortest first.
     #[inline]
     fn visit_words(&self, text: &[u8], mut visit: impl FnMut(usize)) {
         let (mut node, mut at) = (0, 0);
@@ -239,7 +244,8 @@ impl LexiconTrie {
         }
     }
 
-    /// Returns the length of the longest word at the start of a text; 0 if there is none.
+    /// Returns the length in bytes of the longest word of the lexicon at the start of a text; 0 if
+    /// there is none.
     fn find_longest(&self, text: &[u8]) -> usize {
         let mut longest = 0;
         self.visit_words(text, |length| longest = length);

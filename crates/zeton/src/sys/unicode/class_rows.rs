@@ -45,37 +45,39 @@ pub(crate) fn class_row(number: u32) -> Option<&'static ClassRow> {
 }
 
 impl ClassRow {
-    /// Returns the mask of [`Class::Upper`], [`Class::Lower`] and [`Class::Letter`].
+    /// Returns the mask of the characters of the row that are letters of [`Class::Upper`],
+    /// [`Class::Lower`] or [`Class::Letter`].
     pub(crate) fn letters(&self) -> u64 {
         let [word, a, b] = self.0;
         word & !(a & b)
     }
 
-    /// Returns the mask of [`Class::Upper`].
+    /// Returns the mask of the characters of the row in [`Class::Upper`].
     pub(crate) fn capitals(&self) -> u64 {
         let [word, a, b] = self.0;
         word & a & !b
     }
 
-    /// Returns the mask of [`Class::Letter`], the letters without case.
+    /// Returns the mask of the characters of the row in [`Class::Letter`], the letters without
+    /// case.
     pub(crate) fn caseless(&self) -> u64 {
         let [word, a, b] = self.0;
         word & !a & b
     }
 
-    /// Returns the mask of [`Class::Mark`].
+    /// Returns the mask of the characters of the row in [`Class::Mark`].
     pub(crate) fn marks(&self) -> u64 {
         let [word, a, b] = self.0;
         word & a & b
     }
 
-    /// Returns the mask of [`Class::Number`].
+    /// Returns the mask of the characters of the row in [`Class::Number`].
     pub(crate) fn numbers(&self) -> u64 {
         let [word, a, _] = self.0;
         !word & a
     }
 
-    /// Returns the mask of [`Class::White`].
+    /// Returns the mask of the characters of the row in [`Class::White`].
     pub(crate) fn white(&self) -> u64 {
         let [word, _, b] = self.0;
         !word & b

@@ -23,26 +23,28 @@ pub(crate) struct CodePointMap {
 }
 
 impl CodePointMap {
-    /// Returns the number of an ASCII character. The highest bit of `byte` is ignored.
+    /// Returns the number that the map has for an ASCII character. The highest bit of `byte` is
+    /// ignored, so every index is in bounds.
     #[inline]
     pub(crate) fn class_of_ascii(&self, byte: u8) -> u8 {
         self.ascii[usize::from(byte & 127)]
     }
 
-    /// Returns the numbers of all ASCII characters.
+    /// Returns the numbers that the map has for the 128 ASCII characters.
     #[inline]
     pub(crate) fn ascii(&self) -> &[u8; 128] {
         &self.ascii
     }
 
-    /// Returns the number of a code point.
+    /// Returns the number that the map has for a code point, by two loads.
     #[inline]
     pub(crate) fn class_of(&self, point: u32) -> u8 {
         let block = self.index[(point >> 7) as usize];
         self.blocks[usize::from(block)][(point & 127) as usize]
     }
 
-    /// Replaces every number by `name(number)`.
+    /// Replaces every number in the map by `name(number)`, in place. A DFA renumbers its classes
+    /// with it when it merges equal ones.
     pub(crate) fn rename(&mut self, name: impl Fn(u8) -> u8) {
         let classes = self.ascii.iter_mut().chain(self.blocks.iter_mut().flatten());
         classes.for_each(|class| *class = name(*class));

@@ -27,7 +27,8 @@ pub trait CodeUnit: Copy + Into<u32> {
     /// The most UTF-8 bytes of a code point that fits this unit.
     const UTF8_BYTES_MAX: usize;
 
-    /// Converts a code point that fits this unit; higher bits would be cut off.
+    /// Converts a code point to a unit. The caller has made sure that it fits; higher bits would be
+    /// cut off.
     fn from_point(point: u32) -> Self;
 }
 
@@ -108,7 +109,8 @@ fn transcode_scalar<U: CodeUnit>(units: &[U], text: &mut Vec<u8>) -> Option<()> 
     transcode_blocks(units, text, |units, buffer| write(units, buffer, encode))
 }
 
-/// Transcodes block by block; `write` fills the buffer from one block and returns its end.
+/// Transcodes units block by block, and appends the UTF-8 to `text`. `write` fills the buffer from
+/// one block and returns its end, or `None` at a unit that is no character, which ends the work.
 #[inline(always)]
 fn transcode_blocks<U: CodeUnit>(
     units: &[U],
@@ -146,7 +148,8 @@ fn write<U: CodeUnit>(
     encode_each(rest, buffer, end)
 }
 
-/// Writes units in a scalar loop from `end` on; returns the new end, or `None` if one is invalid.
+/// Writes the UTF-8 of units to the buffer from `end` on, in a scalar loop. Returns the new end, or
+/// `None` if some unit is no character; then nothing is written.
 #[inline(always)]
 fn encode_each<U: CodeUnit>(units: &[U], buffer: &mut BlockBuffer, end: usize) -> Option<usize> {
     let is_invalid = |point: u32| (point & !0x7ff == 0xd800) | (point > 0x10_ffff);

@@ -95,8 +95,9 @@ const STEP: usize = size_of::<u64>();
 /// The highest bit of each byte of a word.
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Widens without SIMD, from byte `at` on; returns the number of characters written. It finishes
-/// the text behind the SIMD kernel, or does all of it.
+/// Widens UTF-8 from byte `at` of `text` on to code points of type `U`, without SIMD. The first one
+/// is written to `units[0]`. Returns the number of units that this call wrote. [`widen`] calls it
+/// for the bytes that the SIMD kernel leaves, or for the whole text.
 fn widen_scalar<U: CodeUnit>(mut at: usize, text: &[u8], units: &mut [MaybeUninit<U>]) -> usize {
     let mut count = 0;
     while let Some(step) = text[at..].first_chunk::<{ STEP + 3 }>() {
@@ -128,7 +129,7 @@ fn widen_scalar<U: CodeUnit>(mut at: usize, text: &[u8], units: &mut [MaybeUnini
     count
 }
 
-/// Widens `N` ASCII bytes to the first `N` units.
+/// Writes `N` bytes of ASCII to the first `N` of `units`, one unit a byte.
 #[inline(always)]
 fn put_ascii<U: CodeUnit, const N: usize>(bytes: &[u8; N], units: &mut [MaybeUninit<U>]) {
     for (place, &byte) in units[..N].iter_mut().zip(bytes) {

@@ -75,7 +75,8 @@ pub(crate) fn is_word_before(text: &[u8], place: usize) -> bool {
     })
 }
 
-/// Returns whether a word character starts at byte `place`.
+/// Returns whether a character of words starts at byte `place` of a text; false at its end.
+/// Searches of whole words call it at the end of a match.
 #[inline]
 pub(crate) fn is_word_after(text: &[u8], place: usize) -> bool {
     match text.get(place) {

@@ -81,7 +81,8 @@ impl Counts {
         Ok(Self { pattern: pattern.to_owned(), totals, store })
     }
 
-    /// Makes counts of tables that hold all pieces.
+    /// Makes the counts of a corpus whose pieces all stayed in memory, and takes the tables over.
+    /// The counter calls it at its end; no file is written.
     pub(super) fn from_tables(pattern: String, totals: CorpusTotals, tables: CountTables) -> Self {
         Self { pattern, totals, store: Mutex::new(CountStore::Tables(Box::new(tables))) }
     }
@@ -104,7 +105,7 @@ impl Counts {
         self.totals.pieces as usize
     }
 
-    /// Returns whether there is no piece.
+    /// Returns whether the corpus has no piece.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.totals.pieces == 0

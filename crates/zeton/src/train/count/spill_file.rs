@@ -108,7 +108,8 @@ pub(super) struct SpillWriter<W: Write> {
 }
 
 impl<W: Write> SpillWriter<W> {
-    /// Begins a file of pieces that `pattern` split; the header is only buffered yet.
+    /// Begins a file of pieces that `pattern` split. The header is only buffered: nothing is
+    /// written to `out` yet, so this cannot fail.
     pub(super) fn new(out: W, pattern: &str) -> Self {
         let mut buffer = Vec::with_capacity(BUFFER_BYTES);
         buffer.extend_from_slice(MAGIC);
@@ -118,7 +119,8 @@ impl<W: Write> SpillWriter<W> {
         Self { out, buffer, sha: Sha256::new(), totals: CorpusTotals::default() }
     }
 
-    /// Adds a piece, which must be greater than the piece before it in the order of bytes.
+    /// Adds a piece with its count to the file's buffer, which is written when it is full. The
+    /// piece must be greater than the piece before it in the order of bytes.
     pub(super) fn add(&mut self, piece: &[u8], count: u64) -> Result<(), Error> {
         self.totals.add(piece, count)?;
         write_number(piece.len() as u64, &mut self.buffer);
@@ -130,7 +132,8 @@ impl<W: Write> SpillWriter<W> {
         Ok(())
     }
 
-    /// Hashes and writes the buffer.
+    /// Adds the buffer to the checksum, writes it to the output and empties it. The error is the
+    /// output's, as an [`Error`].
     fn flush(&mut self) -> Result<(), Error> {
         self.sha.update(&self.buffer);
         self.out.write_all(&self.buffer).map_err(|error| io_error("written", &error))?;
@@ -138,7 +141,8 @@ impl<W: Write> SpillWriter<W> {
         Ok(())
     }
 
-    /// Writes totals and checksum; returns the output and the totals.
+    /// Writes the end of the file: the totals and the checksum. Returns the output, flushed, and
+    /// the totals of pieces, bytes and `texts`.
     pub(super) fn finish(mut self, texts: u64) -> Result<(W, CorpusTotals), Error> {
         self.totals.texts = texts;
         write_number(0, &mut self.buffer);
@@ -208,12 +212,13 @@ impl<R: Read> SpillReader<R> {
         self.totals
     }
 
-    /// Returns the current piece.
+    /// Returns the bytes of the piece that the last [`SpillReader::advance`] read; the next one
+    /// overwrites them.
     pub(super) fn piece(&self) -> &[u8] {
         &self.piece
     }
 
-    /// Returns the count of the current piece.
+    /// Returns how often the piece of the last [`SpillReader::advance`] occurs in the corpus.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -237,7 +242,9 @@ impl<R: Read> SpillReader<R> {
         Ok(true)
     }
 
-    /// Checks totals and checksum after the last piece, and that the file ends there.
+    /// Reads the totals and the checksum behind the last piece, compares both with the file as it
+    /// was read, and checks that the file ends there. A difference is an error, because the file is
+    /// damaged.
     fn check_end(&mut self) -> Result<(), Error> {
         let mut read_total = || -> Result<u64, Error> {
             let bytes = self.read_bytes(8)?;
@@ -259,7 +266,8 @@ impl<R: Read> SpillReader<R> {
         }
     }
 
-    /// Consumes a LEB128 number.
+    /// Reads a LEB128 number from the buffer, which is refilled from the file first. A file that
+    /// ends within the number is an error.
     fn read_number(&mut self) -> Result<u64, Error> {
         self.fill(NUMBER_BYTES_MAX)?;
         let bytes = &self.buffer[self.start..];
@@ -283,7 +291,8 @@ impl<R: Read> SpillReader<R> {
         Ok(&self.buffer[self.start - length..self.start])
     }
 
-    /// Reads until `length` unread bytes are buffered or the file ends; returns how many are.
+    /// Reads from the file until `length` unread bytes are buffered or the file ends; returns how
+    /// many bytes are.
     fn fill(&mut self, length: usize) -> Result<usize, Error> {
         while self.buffer.len() - self.start < length {
             self.hash_consumed();
@@ -296,7 +305,7 @@ impl<R: Read> SpillReader<R> {
         Ok(self.buffer.len() - self.start)
     }
 
-    /// Adds the consumed bytes to the checksum and drops them.
+    /// Adds the consumed bytes of the buffer to the checksum and removes them from the buffer.
     fn hash_consumed(&mut self) {
         self.sha.update(&self.buffer[..self.start]);
         self.buffer.drain(..self.start);
@@ -396,17 +405,18 @@ pub(super) const FILES_MAX: usize = 16;
 pub(super) struct SpillFiles(pub(super) Vec<(usize, File)>);
 
 impl SpillFiles {
-    /// Returns whether there is no file.
+    /// Returns whether there is no file, because nothing was spilled.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the files.
+    /// Returns the open files, for the caller to merge their pieces.
     pub(super) fn into_files(self) -> Vec<File> {
         self.0.into_iter().map(|(_, file)| file).collect()
     }
 
-    /// Writes tables to a new file and empties them, even if writing fails.
+    /// Writes the pieces of tables, sorted, to a new temporary file, and adds it to these files.
+    /// The tables are empty afterwards, even if writing fails.
     pub(super) fn spill(
         &mut self,
         tables: &mut CountTables,
@@ -422,7 +432,8 @@ impl SpillFiles {
         self.add(written?, pattern, temp_file, progress)
     }
 
-    /// Adds a file of level 0, and merges files of one level while there are [`FILES_MAX`].
+    /// Takes over a file of level 0, and merges the files of one level to a file of the next while
+    /// there are [`FILES_MAX`]. The error is of reading, writing or a stop.
     pub(super) fn add(
         &mut self,
         file: File,
@@ -443,7 +454,8 @@ impl SpillFiles {
     }
 }
 
-/// Makes a temporary file.
+/// Creates a temporary file through the caller's factory. Its failure becomes the error of a file
+/// that cannot be written.
 fn create(temp_file: &TempFileFactory) -> Result<File, Error> {
     temp_file().map_err(|error| io_error("written", &error))
 }
@@ -452,7 +464,8 @@ fn malformed(reason: &str) -> Error {
     Error::CountsMalformed { reason: reason.to_owned() }
 }
 
-/// Makes the error of a counts file that cannot be `doing`: "read" or "written".
+/// Makes the error of a counts file from an I/O error. `doing` completes the message "cannot be …":
+/// "read" or "written".
 pub(super) fn io_error(doing: &'static str, error: &io::Error) -> Error {
     Error::CountsUnusable { doing, reason: error.to_string() }
 }

@@ -72,7 +72,8 @@ impl CountTables {
         }
     }
 
-    /// Removes the bounds on memory.
+    /// Removes the bounds on memory, so that no insertion reports full tables. The counter calls it
+    /// before it adds the tables of all threads together.
     pub(crate) fn remove_bounds(&mut self) {
         (self.slots_bytes_max, self.arena_bytes_max) = (usize::MAX, usize::MAX);
     }
@@ -82,7 +83,7 @@ impl CountTables {
         self.short.used + self.middle.used + self.long.used
     }
 
-    /// Returns the allocated memory in bytes.
+    /// Returns the allocated memory of slots and arena in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.slot_bytes() + self.arena.capacity()
     }
@@ -104,7 +105,8 @@ impl CountTables {
         }
     }
 
-    /// Adds to the count of a piece of up to 7 bytes; returns whether more pieces fit.
+    /// Adds `count` to the count of a piece of up to 7 bytes. Returns false if the table has
+    /// reached its bound; the piece is counted in either case.
     #[inline]
     fn add_short(&mut self, [key]: [u64; 1], hash: u64, count: u64) -> bool {
         let slot = self.short.find(hash, |slot| slot[0] == key);
@@ -117,7 +119,8 @@ impl CountTables {
         self.short.note_insertion(bytes_left, |slot| hash_one(slot[0], seeds))
     }
 
-    /// Adds to the count of a piece of 8 to 15 bytes; returns whether more pieces fit.
+    /// Adds `count` to the count of a piece of 8 to 15 bytes. Returns false if the table has
+    /// reached its bound; the piece is counted in either case.
     #[inline]
     fn add_middle(&mut self, key: [u64; 2], hash: u64, count: u64) -> bool {
         let slot = self.middle.find(hash, |slot| slot[..2] == key);
@@ -130,7 +133,9 @@ impl CountTables {
         self.middle.note_insertion(bytes_left, |slot| hash_two([slot[0], slot[1]], seeds))
     }
 
-    /// Adds to the count of a longer piece; returns whether more pieces fit.
+    /// Adds `count` to the count of a piece of 16 bytes or more. A new piece is copied to the
+    /// arena. Returns false if the tables have reached their bound; the piece is counted in either
+    /// case.
     fn add_long(&mut self, piece: &[u8], hash: u64, count: u64) -> bool {
         let arena = &self.arena;
         let has_piece = |slot: &[u64; 3]| slot[0] == hash && read_piece(arena, slot[1]) == piece;
@@ -148,7 +153,8 @@ impl CountTables {
             && self.arena.len() <= self.arena_bytes_max
     }
 
-    /// Returns how many more bytes the slots may take.
+    /// Returns how many bytes the slots of all three tables may grow by before they reach their
+    /// bound.
     fn slot_bytes_left(&self) -> usize {
         self.slots_bytes_max.saturating_sub(self.slot_bytes())
     }
@@ -191,7 +197,7 @@ impl CountTables {
         Ok(())
     }
 
-    /// Returns all pieces with their counts, in an unspecified order.
+    /// Returns all pieces with their counts, in the order of the slots, which is unspecified.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (PieceBytes<'_>, u64)> {
         let short = self.short.occupied_slots().map(unpack_short);
         let middle = self.middle.occupied_slots().map(unpack_middle);
@@ -277,7 +283,8 @@ impl PieceInserter<'_, '_> {
         }
     }
 
-    /// Counts all queued pieces; returns whether more pieces fit.
+    /// Counts all queued pieces at the end of the text. Returns false if the tables have reached
+    /// their bound; then the caller spills and empties them.
     pub(crate) fn finish(mut self) -> bool {
         let mut has_room = true;
         for at in 0..PREFETCH_DISTANCE {
@@ -288,7 +295,8 @@ impl PieceInserter<'_, '_> {
         has_room
     }
 
-    /// Returns the tables, which lack the queued pieces.
+    /// Returns the tables while the inserter exists, for the caller to spill and empty them when
+    /// they are full. The queued pieces are not in them yet.
     pub(crate) fn tables(&mut self) -> &mut CountTables {
         self.tables
     }
@@ -327,7 +335,8 @@ impl<const N: usize> PrefetchQueue<N> {
         Self { pieces: [([0; N], 0); PREFETCH_DISTANCE], oldest: 0 }
     }
 
-    /// Puts a piece in the place of the oldest one, and returns the oldest one.
+    /// Puts a piece with its hash in the place of the oldest one in the queue, and returns the
+    /// oldest one, whose slot is in the CPU's cache by now.
     #[inline]
     fn replace_oldest(&mut self, key: [u64; N], hash: u64) -> ([u64; N], u64) {
         let oldest = self.oldest;
@@ -353,24 +362,29 @@ impl PieceBytes<'_> {
     }
 }
 
-/// Unpacks a slot of [`CountTables::short`].
+/// Returns the piece and the count of a slot of [`CountTables::short`], whose key holds the bytes
+/// and their number.
 fn unpack_short<'a>(&[key, count]: &[u64; 2]) -> (PieceBytes<'a>, u64) {
     let length = key & 0xFF;
     unpack_middle(&[key - length, length, count])
 }
 
-/// Unpacks a slot of [`CountTables::middle`].
+/// Returns the piece and the count of a slot of [`CountTables::middle`], whose two integers hold
+/// the bytes and their number.
 fn unpack_middle<'a>(&[first, second, count]: &[u64; 3]) -> (PieceBytes<'a>, u64) {
     let bytes = (u128::from(first) << 64 | u128::from(second)).to_be_bytes();
     (PieceBytes::Packed(bytes), count)
 }
 
-/// Unpacks a slot of [`CountTables::long`].
+/// Returns the piece and the count of a slot of [`CountTables::long`]. The piece is borrowed from
+/// the arena.
 fn unpack_long<'a>(arena: &'a [u8], &[_, offset, count]: &[u64; 3]) -> (PieceBytes<'a>, u64) {
     (PieceBytes::Borrowed(read_piece(arena, offset)), count)
 }
 
-/// Returns the piece at an offset of the arena, where its length is.
+/// Returns the piece that begins at byte `offset` of the arena with its length in LEB128. The bytes
+/// are borrowed. The offset comes from a slot, so a number without an end would be a bug and
+/// panics.
 fn read_piece(arena: &[u8], offset: u64) -> &[u8] {
     let (length, rest) =
         read_number(&arena[offset as usize..]).expect("every piece follows its length");
@@ -420,24 +434,26 @@ where
         size_of_val(&*self.slots)
     }
 
-    /// Returns all occupied slots.
+    /// Returns the slots that hold a piece: all with a count, in the order of the table.
     fn occupied_slots(&self) -> impl Iterator<Item = &[u64; N]> {
         self.slots.iter().filter(|slot| slot[N - 1] != 0)
     }
 
-    /// Returns the first slot to probe for a hash.
+    /// Returns the index of the slot where probing for a hash begins: the highest bits of the hash.
     #[inline]
     fn first_slot(&self, hash: u64) -> usize {
         (hash >> (self.slots.len() as u64 - 1).leading_zeros()) as usize
     }
 
-    /// Prefetches the first slot to probe for a hash.
+    /// Prefetches the slot where probing for a hash begins, because a piece with this hash is
+    /// counted soon.
     #[inline]
     fn prefetch(&self, hash: u64) {
         prefetch(&self.slots[self.first_slot(hash)]);
     }
 
-    /// Returns the slot with this hash that `is_match` accepts, or the empty slot where it belongs.
+    /// Returns the slot with this hash that `is_match` accepts, or the empty slot where its piece
+    /// belongs, for the caller to fill.
     #[inline]
     fn find(&mut self, hash: u64, is_match: impl Fn(&[u64; N]) -> bool) -> &mut [u64; N] {
         let last = self.slots.len() - 1;
@@ -492,9 +508,12 @@ where
     }
 }
 
-/// Reads eight bytes of a text as a big-endian integer; bytes after the end of the text are zero.
+/// Reads eight bytes of a text from byte `at` on as a big-endian integer, so that integers compare
+/// as the bytes do. Bytes after the end of the text are zero. For example, `low` at offset 0 is
+/// 0x6c6f_7700_0000_0000.
 ///
-/// For example, `low` at offset 0 is 0x6c6f_7700_0000_0000.
+/// Each counted piece is read by it, to make its key or its hash. For a key, the caller masks the
+/// bytes of the text behind the piece.
 #[inline]
 fn read_word(text: &[u8], at: usize) -> u64 {
     match text.get(at..at + 8).and_then(|bytes| bytes.first_chunk()) {
@@ -513,19 +532,20 @@ fn leading_bytes_mask(count: usize) -> u64 {
     !(u64::MAX >> (8 * count))
 }
 
-/// Hashes one integer.
+/// Hashes the key of a short piece with the seeds of its tables.
 #[inline]
 fn hash_one(key: u64, seeds: [u64; 2]) -> u64 {
     mix(u128::from(key) << 64 | u128::from(key.rotate_left(32)), seeds)
 }
 
-/// Hashes two integers.
+/// Hashes two integers, such as the key of a middle piece, with the seeds of its tables.
 #[inline]
 fn hash_two([first, second]: [u64; 2], seeds: [u64; 2]) -> u64 {
     mix(u128::from(first) << 64 | u128::from(second), seeds)
 }
 
-/// Hashes a piece of any length, eight bytes at a time.
+/// Hashes a piece of any length with the seeds of its tables, eight bytes at a time. The length is
+/// part of the hash, because the last bytes are padded with zeros.
 fn hash_long(piece: &[u8], seeds: [u64; 2]) -> u64 {
     let mut hash = piece.len() as u64;
     for at in (0..piece.len()).step_by(8) {

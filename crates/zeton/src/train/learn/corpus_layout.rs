@@ -108,8 +108,8 @@ impl LayoutPlan {
         runs
     }
 
-    /// Reserves the cells of a piece and returns the first, or `None` if nothing is learned from
-    /// it.
+    /// Reserves the cells of a piece in the corpus and returns the index of the first. `None` means
+    /// that nothing is learned from the piece: it is too rare or a single token.
     fn reserve(&mut self, piece: &[u8], count: u64, tokens: &TrainingTokens<'_>) -> Option<usize> {
         if count < self.piece_count_min || tokens.is_single_token(piece) {
             return None;
@@ -141,7 +141,8 @@ struct CountBuckets {
 const COUNT_RARE_MAX: usize = if cfg!(test) { 3 } else { 1 << 16 };
 
 impl CountBuckets {
-    /// Returns the number that belongs to a count.
+    /// Returns the number that is kept for pieces of this count, for the caller to change; it is 0
+    /// at first.
     fn bucket_mut(&mut self, count: u64) -> &mut u64 {
         match count < COUNT_RARE_MAX as u64 {
             true => &mut self.rare[count as usize],
@@ -149,7 +150,8 @@ impl CountBuckets {
         }
     }
 
-    /// Returns all counts whose number is not 0, by falling count.
+    /// Returns each count whose number is not 0 with that number, by falling count, because
+    /// frequent pieces come first in the corpus.
     fn iter_falling(&mut self) -> impl Iterator<Item = (u64, &mut u64)> {
         let common = self.common.iter_mut().rev().map(|(&count, number)| (count, number));
         let rare = self.rare.iter_mut().enumerate().rev();
@@ -241,7 +243,8 @@ impl<C: TokenCell> CorpusLayout<C> {
         Ok(Self { cells, counts, lefts: Vec::new(), rights: Vec::new() })
     }
 
-    /// Returns the memory of the cells and counts in bytes.
+    /// Returns the memory of the cells and of the counts in bytes, which training subtracts from
+    /// its limit.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.cells[..]) + self.counts.bytes()
     }
@@ -356,7 +359,8 @@ impl<C: TokenCell> CorpusLayout<C> {
         }
     }
 
-    /// Returns a cursor that finds the counts of pieces at rising positions.
+    /// Returns a cursor, borrowed from this layout, that finds the counts of pieces at rising
+    /// positions.
     pub(super) fn count_cursor(&self) -> CountCursor<'_> {
         self.counts.cursor()
     }

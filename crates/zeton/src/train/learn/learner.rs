@@ -118,7 +118,8 @@ impl<'l, C: TokenCell> Learner<'l, C> {
         Ok(learned)
     }
 
-    /// Counts the tokens of the held-out corpus, unless it was measured after this many merges.
+    /// Counts the tokens of the held-out corpus and records the result as progress, unless it was
+    /// measured after this many merges.
     fn measure(&mut self, held_out: &mut HeldOutCorpus, merges: usize) -> Result<(), Error> {
         if self.progress.validation().last().is_some_and(|&(last, _)| last == merges) {
             return Ok(());
@@ -164,7 +165,8 @@ impl<'l, C: TokenCell> Learner<'l, C> {
         self.index.reclaim(&mut self.stop_check)
     }
 
-    /// Builds the index anew with rarer pairs, because no listed pair is left.
+    /// Builds the index of pairs anew from the corpus with a lower least count, because no listed
+    /// pair is left. An error of the build is returned, for example a stop.
     fn rebuild_index(&mut self) -> Result<(), Error> {
         let Self { corpus, tokens, min_count, index_bytes_max, stop_check, .. } = self;
         min_count.lower(self.index.count_min());

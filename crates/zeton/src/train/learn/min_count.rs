@@ -31,13 +31,14 @@ impl MinCount {
         Self::from_count(mean_count, merges_max)
     }
 
-    /// Starts with `count`, or with 1 if it is 0.
+    /// Makes a guess of `count`, or of 1 if it is 0, for training that learns at most `merges_max`
+    /// merges.
     pub(super) fn from_count(count: u64, merges_max: usize) -> Self {
         let refine_at = (merges_max / 64).max(MERGES_MIN);
         Self { count: count.max(1), merges_max, refine_at }
     }
 
-    /// Returns the least count for which a pair gets a list.
+    /// Returns the least count of a pair for which the index of pairs keeps a list of positions.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

@@ -87,7 +87,8 @@ impl NewPairs {
         Self { sums: vec![NeighbourSum::default(); tokens + 1], touched: Vec::new() }
     }
 
-    /// Allocates the sum of one more token.
+    /// Allocates the sum of a token that training has just added, so that sums can be indexed by
+    /// token.
     pub(super) fn add_token(&mut self) {
         self.sums.push(NeighbourSum::default());
     }

@@ -42,7 +42,7 @@ impl TokenPair {
         self.0 as u32
     }
 
-    /// Returns both tokens in one number, to hash them.
+    /// Returns both tokens in one number, as they are hashed: the left one in the upper 32 bits.
     #[inline]
     pub(super) fn bits(self) -> u64 {
         self.0
@@ -70,7 +70,9 @@ struct InitialVocab<'v> {
 }
 
 impl<'v> TrainingTokens<'v> {
-    /// Starts with the 256 bytes, or with the tokens of the initial vocabulary.
+    /// Makes the tokens with which training starts: the 256 bytes, or the tokens of the vocabulary
+    /// in [`LearnOptions::initial`], which is borrowed. That option also names the id of the first
+    /// new token. The learner calls it once, before the first merge.
     ///
     /// # Errors
     ///
@@ -100,7 +102,7 @@ impl<'v> TrainingTokens<'v> {
         &self.merged_pairs
     }
 
-    /// Returns the number of bytes of each token, by index.
+    /// Returns the length of each token in bytes, by the token's index.
     #[inline]
     pub(super) fn lengths(&self) -> &[u32] {
         &self.lengths
@@ -155,7 +157,8 @@ impl<'v> TrainingTokens<'v> {
                 .is_some_and(|initial| initial.model.vocab().find(piece).is_some())
     }
 
-    /// Returns whether a pair's token would have at most `token_bytes_max` bytes.
+    /// Returns whether the token that a pair would become has at most `token_bytes_max` bytes. A
+    /// longer one is never learned, so its pair gets no list.
     #[inline]
     pub(super) fn is_short_enough(&self, pair: TokenPair) -> bool {
         let [left, right] = [pair.left(), pair.right()].map(|token| self.lengths[token as usize]);
@@ -204,7 +207,8 @@ impl<'v> TrainingTokens<'v> {
         Ok(index as u32)
     }
 
-    /// Returns the bytes of a pair; of a longer pair, the first `bytes_min` or a few more.
+    /// Returns the bytes of the token that a pair becomes, in a new vector; of a longer one, the
+    /// first `bytes_min` or a few more.
     pub(super) fn spell(&self, pair: TokenPair, bytes_min: usize) -> Vec<u8> {
         let first_new = self.len() - self.merged_pairs.len();
         let (mut bytes, mut stack) = (Vec::new(), vec![pair.right(), pair.left()]);

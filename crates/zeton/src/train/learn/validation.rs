@@ -71,12 +71,13 @@ impl HeldOutCorpus {
         Ok(corpus)
     }
 
-    /// Returns the memory of the corpus in bytes.
+    /// Returns the memory of the held-out corpus in bytes, which training subtracts from its limit.
     pub(super) fn bytes(&self) -> usize {
         self.pieces.capacity() * size_of::<(u64, usize)>() + self.tokens.capacity() * 4
     }
 
-    /// Applies all merges since the last measurement; returns the number of tokens of the corpus.
+    /// Applies all merges since the last measurement to the held-out corpus, in place; returns the
+    /// number of tokens of the corpus.
     ///
     /// # Errors
     ///

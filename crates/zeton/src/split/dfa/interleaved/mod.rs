@@ -91,7 +91,8 @@ struct Stream {
 }
 
 impl ScanWindow {
-    /// Calls `work` with this thread's buffers, or new ones.
+    /// Calls `work` with the spare buffers of this thread, which keeps them for its next text. New
+    /// buffers are allocated at a thread's first text, and for a call within `work`.
     pub(super) fn with<R>(work: impl FnOnce(&mut Self) -> R) -> R {
         let mut window = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let result = work(&mut window);
@@ -147,7 +148,8 @@ impl ScanWindow {
         Some(start + end)
     }
 
-    /// Finds the class and the pair of each of the first `bytes` bytes of `text`.
+    /// Finds the class and the pair of each of the first `bytes` bytes of `text`, and writes them
+    /// to the window, with the best instructions of this machine.
     fn classify(&mut self, dfa: &Dfa, table: &Stride2Table, text: &[u8], bytes: usize) {
         match self.level.kind() {
             // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.
@@ -180,7 +182,8 @@ impl ScanWindow {
         }
     }
 
-    /// Classifies by a kernel of `block`: ASCII in vectors, each other character by itself.
+    /// Classifies the characters of a window by a kernel of `block`, and writes their classes to
+    /// the buffer: ASCII in vectors, each other character by itself.
     #[inline(always)]
     fn classify_by(
         &mut self,
@@ -358,8 +361,8 @@ impl ScanWindow {
         }
     }
 
-    /// Turns the actions of the bytes before `end` into masks of cuts. It reads `actions` and
-    /// writes `cuts`.
+    /// Turns the actions of the bytes before `end` into masks of cuts, one bit a byte. It reads the
+    /// window's `actions` and overwrites its `cuts`.
     fn collect_cuts(&mut self, end: usize) {
         match self.level.kind() {
             // SAFETY: a `SimdLevel` of this kind exists only where detection found its features.

@@ -63,7 +63,7 @@ simd_fn! { avx2,
 }
 
 simd_fn! { avx2,
-    /// Returns the bytes from `first` to `first + count - 1`.
+    /// Returns a mask of the bytes of a block from `first` to `first + count - 1`, one bit a byte.
     #[inline]
     fn in_range(halves: [__m256i; 2], first: u8, count: u8) -> u64 {
         mask(halves.map(|half| {

@@ -50,7 +50,7 @@ simd_fn! { avx512,
 }
 
 simd_fn! { avx512,
-    /// Returns the bytes from `first` to `first + count - 1`.
+    /// Returns a mask of the bytes of a block from `first` to `first + count - 1`, one bit a byte.
     #[inline]
     fn in_range(bytes: __m512i, first: u8, count: u8) -> u64 {
         let moved = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first as i8));

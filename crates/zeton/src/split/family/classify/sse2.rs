@@ -47,7 +47,7 @@ simd_fn! { sse2,
 }
 
 simd_fn! { sse2,
-    /// Returns the bytes from `first` to `first + count - 1`.
+    /// Returns a mask of the bytes of a block from `first` to `first + count - 1`, one bit a byte.
     #[inline]
     fn in_range(quarters: [__m128i; 4], first: u8, count: u8) -> u64 {
         mask(quarters.map(|quarter| {

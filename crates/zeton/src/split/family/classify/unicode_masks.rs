@@ -170,7 +170,8 @@ pub(crate) fn look_up(row: &ClassRow, bytes: &[u8; 64], mut selected: u64) -> Cl
     found
 }
 
-/// Returns all bytes of the characters with these first bytes.
+/// Extends a mask of the first bytes of characters to all bytes of these characters.
+/// `continuations` is the mask of the block's continuation bytes.
 #[inline(always)]
 pub(crate) fn extend_to_characters(firsts: u64, continuations: u64) -> u64 {
     // A carry ripples through the continuations behind each first byte.

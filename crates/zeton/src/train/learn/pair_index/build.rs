@@ -45,7 +45,8 @@ pub(in crate::train::learn) fn build<C: TokenCell>(
     }
 }
 
-/// Builds the index with one kind of tallies.
+/// Builds the index with one kind of tallies: an array for pairs of bytes, a hash table otherwise.
+/// It reads the corpus to count the pairs, then again to write their lists.
 fn build_with<C: TokenCell, T: PairTallies>(
     corpus: &CorpusLayout<C>,
     tokens: &TrainingTokens<'_>,
@@ -175,7 +176,8 @@ impl PairPartition {
         self.bits == 0 || hash >> (64 - self.bits) == self.prefix
     }
 
-    /// Splits off a half and returns it; `None` at [`PARTITION_BITS_MAX`] bits.
+    /// Halves this partition of the pairs and returns the other half, because the tallies of all
+    /// its pairs do not fit. Returns `None` at [`PARTITION_BITS_MAX`] bits; then nothing changes.
     fn halve(&mut self) -> Option<Self> {
         if self.bits == PARTITION_BITS_MAX {
             return None;
@@ -196,17 +198,19 @@ struct PairTally {
 
 /// A table of tallies by pair.
 trait PairTallies: Default {
-    /// Returns the tally of a pair, which is zero at first.
+    /// Returns the tally of a pair, for the caller to count an occurrence. A missing one is
+    /// inserted as zero.
     fn entry(&mut self, pair: TokenPair) -> &mut PairTally;
 
     /// Returns the tally of a pair, if it has one. The second pass looks up pairs without a list
     /// too.
     fn find(&mut self, pair: TokenPair) -> Option<&mut PairTally>;
 
-    /// Returns all tallies in an unspecified order.
+    /// Returns each pair with its tally, in an unspecified order.
     fn iter(&self) -> impl Iterator<Item = (TokenPair, PairTally)>;
 
-    /// Returns the number of pairs in a table that grows; 0 for a table of fixed size.
+    /// Returns the number of pairs in a hash table of tallies, which grows; 0 for an array, whose
+    /// size is fixed.
     fn len(&self) -> usize;
 
     /// Removes the tallies of all pairs but the ones that `is_kept` accepts.

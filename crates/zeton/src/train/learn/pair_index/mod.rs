@@ -69,13 +69,13 @@ impl PartialOrd for PairEntry {
 }
 
 impl PairEntry {
-    /// Returns the places of its list in the array of positions.
+    /// Returns the range of the pair's list in [`PairIndex::positions`].
     pub(super) fn range(&self) -> Range<usize> {
         let start = self.start as usize;
         start..start + self.len as usize
     }
 
-    /// Returns the memory of the pair in bytes, its list included.
+    /// Returns the memory of the pair in the index in bytes, its list of positions included.
     fn bytes(&self) -> usize {
         PAIR_BYTES + self.len as usize * size_of::<u32>()
     }
@@ -129,7 +129,7 @@ impl PairIndex {
         Ok(Self { heap: entries.into(), counts, positions, live, count_min, bytes_max })
     }
 
-    /// Returns the count from which on all allowed pairs have a list.
+    /// Returns the least count from which on each pair that may merge has a list of positions.
     pub(super) fn count_min(&self) -> u64 {
         self.count_min
     }
@@ -181,7 +181,8 @@ impl PairIndex {
         Ok(false)
     }
 
-    /// Returns the current count of a pair in the heap.
+    /// Returns the current count of a pair in the heap, because its entry there may be outdated. A
+    /// pair without a list has 0.
     fn count_of(&self, pair: TokenPair) -> u64 {
         self.counts.get(&pair).copied().unwrap_or(0)
     }
@@ -192,12 +193,14 @@ impl PairIndex {
         self.counts.remove(&entry.pair);
     }
 
-    /// Returns the positions of a pair that was just popped.
+    /// Returns the list of positions of a pair that was just popped. The learner replaces the pair
+    /// there, and overwrites the list.
     pub(super) fn positions_mut(&mut self, entry: &PairEntry) -> &mut [u32] {
         &mut self.positions[entry.range()]
     }
 
-    /// Lowers the count of a pair, if it has a list. Its entry in the heap becomes outdated.
+    /// Subtracts `by` from the count of a pair that a merge has broken, if the pair has a list. Its
+    /// entry in the heap becomes outdated, and is corrected when it is popped.
     #[inline]
     pub(super) fn lower_count(&mut self, pair: TokenPair, by: u64) {
         if let Some(count) = self.counts.get_mut(&pair) {
@@ -205,7 +208,7 @@ impl PairIndex {
         }
     }
 
-    /// Returns the start of the next list.
+    /// Returns the index in [`PairIndex::positions`] where the next list will begin.
     pub(super) fn positions_end(&self) -> usize {
         self.positions.len() - 1
     }
