@@ -25,6 +25,9 @@ pub(crate) fn compile_splitter(pattern: &str, by_function: bool) -> Result<Split
 }
 
 /// Make a tokenizer from tokens and their ids.
+///
+/// `ranks` maps the bytes of each token to its id; the tokens are copied. A vocabulary, pattern or
+/// special that is refused raises an exception of `zeton.errors`.
 #[pyfunction]
 #[pyo3(signature = (ranks, pattern, specials, notes, by_function=false))]
 pub(crate) fn from_ranks(
@@ -53,6 +56,8 @@ pub(crate) fn from_ranks(
 }
 
 /// Make a tokenizer from the first `count` merges; the first merge makes id 256.
+///
+/// Training calls it for its result; `merges` is only read.
 #[pyfunction]
 #[pyo3(signature = (merges, count, pattern, specials, notes, by_function=false))]
 pub(crate) fn from_merges(
@@ -79,6 +84,8 @@ pub(crate) fn from_merges(
 }
 
 /// Make a tokenizer from the bytes of a `.zeton` file.
+///
+/// The file is read and checked without the GIL. Damage raises `FormatError`.
 #[pyfunction]
 #[pyo3(signature = (file, by_function=false))]
 pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyResult<TokenizerCore> {
@@ -91,6 +98,8 @@ pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyRes
 }
 
 /// Make a tokenizer with the tokens and the pattern of another one, and new specials.
+///
+/// The other tokenizer is only read. Specials that are refused raise `SpecialError`.
 #[pyfunction]
 pub(crate) fn with_specials(
     py: Python<'_>,
@@ -105,6 +114,9 @@ pub(crate) fn with_specials(
 }
 
 /// Check rules in their text form, and return the equivalent pattern if there is one.
+///
+/// None means that no pattern alone splits as the rules do. Rules that are refused raise an
+/// exception.
 #[pyfunction]
 pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<String>> {
     let splitter = py.detach(|| Splitter::parse(spelled)).map_err(|error| raise(py, &error))?;
@@ -112,12 +124,15 @@ pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<Stri
 }
 
 /// Return the Unicode script of each character, by name.
+///
+/// `zeton.rules` calls it, for example to check groups.
 #[pyfunction]
 pub(crate) fn scripts_of(text: &str) -> Vec<&'static str> {
     text.chars().map(zeton::sys::unicode::script_name).collect()
 }
 
-/// Reads an id; the engine refuses one that is out of range.
+/// Reads an id of a token or special from Python. An int that no id can hold raises the engine's
+/// exception for an id out of range; any other object raises `TypeError`.
 fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
     let number = match id.extract::<i128>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => i128::MAX,
@@ -126,7 +141,8 @@ fn read_id(id: &Bound<'_, PyAny>) -> PyResult<Id> {
     Id::try_from(number).map_err(|_| raise(id.py(), &Error::IdOutOfRange { id: number }))
 }
 
-/// Reads names and ids of specials.
+/// Reads the names and ids of specials from Python, and returns them as the engine takes them: the
+/// id before the name. An id that cannot be read raises, as in [`read_id`].
 fn read_specials(specials: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Vec<(Id, String)>> {
     specials.into_iter().map(|(name, id)| Ok((read_id(&id)?, name))).collect()
 }

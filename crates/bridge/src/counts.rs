@@ -78,6 +78,8 @@ impl Counter {
     }
 
     /// Count more texts, each `weight` times.
+    ///
+    /// The engine counts on threads without the GIL. After an exception the counter has finished.
     fn add(&self, py: Python<'_>, texts: &Bound<'_, Texts>, weight: u64) -> PyResult<()> {
         let texts = &texts.get().0;
         let mut counters = self.take_counters()?;
@@ -93,6 +95,9 @@ impl Counter {
     }
 
     /// Count more texts that Python has split, given with the lengths of their pieces.
+    ///
+    /// Lengths are in bytes. If they do not add up to a text's length, `ValueError` is raised and
+    /// nothing is counted.
     fn add_pieces(
         &self,
         py: Python<'_>,
@@ -138,14 +143,18 @@ impl Counter {
 }
 
 impl Counter {
-    /// Takes the counters for a batch; a batch that succeeds puts them back.
+    /// Takes the counters out of this object for a batch of texts, or for the end; a batch that
+    /// succeeds puts them back. Raises `RuntimeError` if they are gone: after the end, after a
+    /// failed batch, or while another thread counts.
     fn take_counters(&self) -> PyResult<[zeton::Counter; 2]> {
         let counters = self.counters.lock().expect("no holder panics").take();
         counters.ok_or_else(|| PyRuntimeError::new_err("this counter has finished"))
     }
 }
 
-/// Returns the ends of pieces with these lengths; `None` if their sum is not `bytes`.
+/// Returns the end of each piece in its text, in bytes, from the lengths of the pieces; empty
+/// pieces are left out. `None` means that the lengths do not add up to `bytes`, so
+/// [`Counter::add_pieces`] raises.
 fn piece_ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
     let mut end = 0_usize;
     let ends = lengths.iter().filter(|length| **length > 0).map(|length| {
@@ -156,7 +165,8 @@ fn piece_ends(lengths: &[usize], bytes: usize) -> Option<Vec<usize>> {
     (end == bytes).then_some(ends)
 }
 
-/// Makes files without a name, which the system removes when they are closed.
+/// Returns a function that creates temporary files in `folder`. The files have no name, and the
+/// system removes each when it is closed.
 fn temp_files_in(folder: PathBuf) -> TempFileFactory {
     Box::new(move || tempfile::tempfile_in(&folder))
 }
@@ -212,6 +222,8 @@ impl Counts {
     }
 
     /// The number of distinct pieces, of bytes and of texts.
+    ///
+    /// They were added up while the corpus was counted, so no piece is read.
     #[getter]
     fn totals(&self) -> (u64, u64, u64) {
         let CorpusTotals { pieces, bytes, texts } = self.0.totals();
@@ -219,11 +231,15 @@ impl Counts {
     }
 
     /// Return the `count` most frequent pieces with their counts.
+    ///
+    /// All pieces are read, on a thread without the GIL.
     fn most_common(&self, py: Python<'_>, count: usize) -> PyResult<Vec<(Vec<u8>, u64)>> {
         run_with_progress(py, None, |progress| self.0.most_common(count, progress))
     }
 
     /// Return the number of tokens of the corpus by a tokenizer.
+    ///
+    /// Each distinct piece is encoded once, without the GIL.
     fn tokens(&self, py: Python<'_>, engine: &Bound<'_, TokenizerCore>) -> PyResult<u64> {
         let model = engine.get().tokenizer.model();
         run_with_progress(py, None, |progress| self.0.tokens(model, progress))

@@ -48,7 +48,9 @@ impl TokenizerCore {
         py.detach(|| self.tokenizer.decode(&ids)).map_err(|error| raise(py, &error))
     }
 
-    /// Returns the bytes of each of many lists of ids, decoded on threads.
+    /// Returns the bytes of each list of ids of a batch, for the methods that decode many lists.
+    /// The lists are read with the GIL into vectors, which threads decode without it. An unknown id
+    /// in any list raises `IdError`.
     pub(crate) fn decode_lists(
         &self,
         py: Python<'_>,

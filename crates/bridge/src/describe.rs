@@ -17,7 +17,8 @@ use zeton::Splitter;
 use zeton::pattern::{ContractionPlace, WordCase};
 use zeton::split::EnginePath;
 
-/// Returns the engine of a pattern, and the reason for it.
+/// Makes a dict of plain Python values that names the engine of a pattern and the reason for it.
+/// Python asks for it by `read_path`.
 pub(crate) fn describe_path<'py>(
     py: Python<'py>,
     splitter: &Splitter,
@@ -42,7 +43,8 @@ pub(crate) fn describe_path<'py>(
 /// Code points of Unicode: 0 to 0x10FFFF.
 const CODE_POINTS: u32 = 0x11_0000;
 
-/// Returns the choices of a grammar and its transducer, if the pattern has one.
+/// Makes a dict with the choices of a pattern's grammar and the tables of its transducer. `None`
+/// means that the pattern is outside the family, so it has no grammar.
 pub(crate) fn describe_grammar<'py>(
     py: Python<'py>,
     splitter: &Splitter,

@@ -71,7 +71,8 @@ impl TokenizerCore {
         specials.allow(names.iter().map(String::as_str)).map_err(|error| raise(py, &error))
     }
 
-    /// Reads the arguments `prepend` and `append`: an id, or the name of a special.
+    /// Reads the argument `prepend` or `append` of a call that encodes: an id, or the name of a
+    /// special. No argument gives `None`. An unknown id or name raises an exception.
     #[inline(always)]
     pub(crate) fn read_end_id(&self, end: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Id>> {
         match end {
@@ -91,7 +92,9 @@ impl TokenizerCore {
         id.map_err(|error| raise(end.py(), &error))
     }
 
-    /// Appends the ids of a text; `source` is the same text, extracted.
+    /// Appends the ids of a text to `ids`. `source` is the same text, already extracted; `text` is
+    /// the Python object, which is read again only for lone surrogates. The caller holds the GIL,
+    /// and it is released for code points.
     #[inline]
     pub(crate) fn encode_into(
         &self,
@@ -128,7 +131,8 @@ impl TokenizerCore {
         encoded.map_err(|error| raise(py, &error))
     }
 
-    /// Encodes many texts on threads.
+    /// Encodes a batch of Python texts on threads without the GIL, and returns the ids of all texts
+    /// in one list with the end of each text.
     pub(crate) fn encode_texts(
         &self,
         py: Python<'_>,

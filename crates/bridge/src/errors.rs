@@ -6,7 +6,8 @@
 use pyo3::prelude::*;
 use zeton::{Error, ErrorKind};
 
-/// Makes the exception of an error, or the exception that prevented that.
+/// Makes the Python exception for an error of the engine, for the caller to return. Its class comes
+/// from `zeton.errors`; if the import fails, the exception of that import is returned instead.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Vocab => "VocabError",

@@ -25,6 +25,8 @@ type TraceTuple = (Vec<Id>, bool, Vec<MergeTuple>);
 type PieceTuple<'py> = (Bound<'py, PyBytes>, usize, usize, String, TraceTuple);
 
 /// Return the pieces of a text with their rules and merges; positions in characters or in bytes.
+///
+/// The engine explains them without the GIL. A lone surrogate is refused.
 #[pyfunction]
 pub(crate) fn explain<'py>(
     py: Python<'py>,
@@ -52,6 +54,8 @@ pub(crate) fn explain<'py>(
 }
 
 /// Return the ids of one piece with its merges.
+///
+/// The piece is merged step by step without the GIL and without the piece cache.
 #[pyfunction]
 pub(crate) fn explain_piece(
     py: Python<'_>,
@@ -63,7 +67,8 @@ pub(crate) fn explain_piece(
     merged.map(trace_tuple).map_err(|error| raise(py, &error))
 }
 
-/// Converts a merge trace.
+/// Converts the merge trace of a piece to the tuple that Python gets: the ids, whether the piece is
+/// one token, and the merges in order.
 fn trace_tuple(trace: MergeTrace) -> TraceTuple {
     let joins = trace.joins.into_iter();
     let joins =

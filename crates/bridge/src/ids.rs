@@ -61,8 +61,13 @@ pub(crate) fn visit_blocks(
     Ok(false)
 }
 
-/// Calls `visit` with blocks of the ids of an array, as [`visit_blocks`] does. Returns false for an
-/// array that is not one row of memory in native byte order.
+/// Calls `visit` with blocks of the ids of an array, as [`visit_blocks`] does. The elements are
+/// unsigned ints of 2, 4 or 8 bytes, or signed ones of 4 or 8; each block is copied to a buffer on
+/// the stack.
+///
+/// Returns false for any other array, for one that is not one row of memory in native byte order,
+/// at a number that is no id, and at an error of `visit`. Earlier blocks have been visited then, so
+/// the caller drops their ids, reads the array anew by Python's calls, and reports the fault.
 fn visit_array_blocks(
     object: &Bound<'_, PyAny>,
     visit: impl FnMut(&[Id], usize) -> Result<(), Error>,
@@ -106,7 +111,8 @@ pub(crate) fn is_native_row(buffer: &PyUntypedBuffer) -> bool {
     buffer.is_c_contiguous() && buffer.dimensions() == 1 && !names_order
 }
 
-/// Returns whether the buffer of an array holds all of its content. A masked array has more.
+/// Returns whether the object is an array whose buffer holds all of its content: of `array.array`
+/// or of NumPy, but no masked array, which has more. Other arrays are read by Python's calls.
 pub(crate) fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     static NUMPY_ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = object.get_type();
@@ -122,7 +128,9 @@ pub(crate) fn is_plain_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is("array", "array") || is("numpy", "memmap"))
 }
 
-/// Reads the ids of a list, an array, or any other iterable.
+/// Reads the ids of a list, an array, or any other iterable into a new vector. A list or an array
+/// of a known layout is read in place; otherwise Python's calls read each item. An item that is no
+/// id raises an exception, which names `vocab_size`.
 pub(crate) fn read(object: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<Id>> {
     let mut ids = Vec::new();
     let append = |block: &[Id], left: usize| {
@@ -206,7 +214,9 @@ pub(crate) struct ListMaker {
 }
 
 impl ListMaker {
-    /// Makes a list of ids, each below `vocab_size`.
+    /// Makes a Python list of ids, each below `vocab_size`. Once this tokenizer's lists have had
+    /// [`READY_INTS_AFTER`] ids, the items are references to ready-made ints, which the first such
+    /// call creates.
     pub(crate) fn make_list<'py>(
         &self,
         py: Python<'py>,
@@ -235,8 +245,8 @@ impl ListMaker {
 /// A NumPy array of one dimension.
 pub(crate) type Array<'py, T> = Bound<'py, PyArray1<T>>;
 
-/// Makes an array of ids. The vector of a long array becomes its memory; a short one is copied,
-/// which costs less.
+/// Makes a NumPy array of ids. The vector of a long array becomes its memory, so that `ids` is left
+/// empty; a short one is copied, which costs less. Raises `ImportError` without NumPy.
 pub(crate) fn make_array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Array<'py, Id>> {
     import_numpy(py)?;
     if ids.capacity() <= SPARE_IDS_MAX {
@@ -247,13 +257,16 @@ pub(crate) fn make_array<'py>(py: Python<'py>, ids: &mut Vec<Id>) -> PyResult<Ar
     Ok(PyArray1::from_vec(py, ids))
 }
 
-/// Makes an array of the offsets of a batch.
+/// Makes a NumPy array of the offsets of a batch: the index in the array of ids at which each text
+/// begins, and last the number of ids. The vector becomes its memory. Raises `ImportError` without
+/// NumPy.
 pub(crate) fn make_offset_array(py: Python<'_>, offsets: Vec<u64>) -> PyResult<Array<'_, u64>> {
     import_numpy(py)?;
     Ok(PyArray1::from_vec(py, offsets))
 }
 
-/// Imports NumPy. Without this check, a failed import would panic in the crate `numpy`.
+/// Imports NumPy at the first call; later calls cost one load. Raises `ImportError` if NumPy is
+/// absent, because without this check the crate `numpy` would panic.
 #[inline]
 fn import_numpy(py: Python<'_>) -> PyResult<()> {
     static IMPORTED: PyOnceLock<()> = PyOnceLock::new();

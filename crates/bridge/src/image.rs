@@ -57,7 +57,9 @@ mod file_number {
     use memmap2::{MmapMut, MmapOptions};
     use zeton::storage::mapped_image::SharedBytes;
 
-    /// Returns a file of our own for a file number of Python.
+    /// Returns a file of this process for the number of a file that Python has open. The copy is
+    /// closed when it is dropped, and Python's file stays open. A negative or closed number is an
+    /// error.
     pub(super) fn duplicate_file(number: i32) -> io::Result<File> {
         if number < 0 {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -68,7 +70,8 @@ mod file_number {
         borrowed.try_clone_to_owned().map(File::from)
     }
 
-    /// Returns the bytes of a file: mapped if it lies on a disk of this machine, copied otherwise.
+    /// Returns the bytes of the file with this number: mapped read-only if it lies on a disk of
+    /// this machine, copied to new memory otherwise. The caller has released the GIL.
     pub(super) fn map_or_copy(number: i32) -> io::Result<SharedBytes> {
         let mut file = duplicate_file(number)?;
         if is_local(&file) {

@@ -88,14 +88,16 @@ const TAG_IMMORTAL: usize = 1 << 2;
 const PREFETCH_ITEMS: usize = 24;
 
 impl ObjectLayout {
-    /// Returns the layout of this interpreter, if it is a known one. The first call detects it.
+    /// Returns the layout of the ints and lists of this interpreter, or `None` if it is unknown;
+    /// then callers use Python's calls. The first call detects it.
     #[inline]
     pub(crate) fn detect(py: Python<'_>) -> Option<Self> {
         static DETECTED: PyOnceLock<Option<ObjectLayout>> = PyOnceLock::new();
         *DETECTED.get_or_init(py, || Self::run_trial(py).ok().flatten())
     }
 
-    /// Finds the layout by the version, and checks it by the sizes of the classes and a trial.
+    /// Finds the layout by the version of Python, and checks it by the sizes of the classes and a
+    /// trial. `None` or an exception means that the layout is unknown.
     fn run_trial(py: Python<'_>) -> PyResult<Option<Self>> {
         let version = py.version_info();
         let layout = match (version.major, version.minor) {
@@ -180,7 +182,8 @@ impl ObjectLayout {
         Some((items.len().min(ids.len()), items.len()))
     }
 
-    /// Makes a list of ids out of ready-made ints; `ready[id]` is the int of an id.
+    /// Makes a Python list of ids by writing references to ready-made ints into a new list
+    /// directly; `ready[id]` is the int of an id.
     pub(crate) fn make_list<'py>(
         self,
         py: Python<'py>,

@@ -29,7 +29,8 @@ const CHARACTERS_PER_ID: usize = 6;
 /// Factor by which the part grows. Not measured.
 const GROWTH_FACTOR: usize = 4;
 
-/// Reads a number of ids. A number above `usize::MAX` becomes `usize::MAX`.
+/// Reads a limit on ids from Python. A limit above `usize::MAX` becomes `usize::MAX`; a negative
+/// one, or an object that is no int, raises an exception.
 pub(crate) fn ids_max(number: &Bound<'_, PyAny>) -> PyResult<usize> {
     let Ok(number) = number.cast::<PyInt>() else {
         let class = number.get_type().name()?;

@@ -50,7 +50,8 @@ pub(crate) fn place_ids(
     offsets.map_err(|error| raise(py, &error))
 }
 
-/// Returns the range of each id.
+/// Returns the range of each of the `ids` of `text`, in bytes, or in characters if `characters` is
+/// set. It touches no Python object, so callers run it without the GIL for long texts.
 fn find_offsets(
     tokenizer: &Tokenizer,
     text: &[u8],

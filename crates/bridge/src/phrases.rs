@@ -29,6 +29,8 @@ use crate::tokenizer_core::TokenizerCore;
 type SpellingTuple = (Vec<Vec<Id>>, Vec<Id>, Vec<Vec<Id>>);
 
 /// Return the sequences of ids that can spell a phrase inside a longer text.
+///
+/// The search runs without the GIL; too many sequences raise `SearchError`.
 #[pyfunction]
 pub(crate) fn spell_phrase(
     py: Python<'_>,
@@ -78,6 +80,8 @@ impl PhraseFinder {
     }
 
     /// Return the number of occurrences of each phrase in a range.
+    ///
+    /// The range is in ids, and is clamped to the length of `ids`.
     fn count(&self, ids: &Bound<'_, PyAny>, start: usize, stop: usize) -> PyResult<Vec<u64>> {
         let mut counts = vec![0; self.phrases.count()];
         self.visit_occurrences(ids, start..stop, |occurrence| counts[occurrence.phrase] += 1)?;
@@ -110,7 +114,9 @@ impl PhraseFinder {
         Ok(())
     }
 
-    /// Searches an array in place.
+    /// Searches the ids of a Python array in place and calls `visit` for each occurrence of a
+    /// phrase. The GIL is released if the array is read-only, and held if Python code could write
+    /// to it. Raises `BufferError` if the array is not one row of memory.
     fn visit_in_array<N: IdNumber + Element + Sync>(
         &self,
         py: Python<'_>,
@@ -130,7 +136,8 @@ impl PhraseFinder {
         Ok(())
     }
 
-    /// Searches a slice, with the range clamped to it.
+    /// Calls `visit` for each occurrence whose anchor lies in a range of the ids, with the range
+    /// clamped to the slice. It touches no Python object.
     fn visit_in_slice<N: IdNumber>(
         &self,
         ids: &[N],
@@ -143,7 +150,8 @@ impl PhraseFinder {
     }
 }
 
-/// Returns the buffer of a plain array, if it is one row of memory in native byte order.
+/// Returns the buffer of a plain array, if it is one row of memory in native byte order. `None`
+/// means that the ids have to be copied.
 fn native_row(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     if !ids::is_plain_array(object)? {
         return Ok(None);

@@ -14,6 +14,8 @@ use crate::text::StrictText;
 use crate::tokenizer_core::TokenizerCore;
 
 /// Return the ids of pieces, each piece encoded alone.
+///
+/// `zeton.splitting` calls it after a Python function has split a text. It encodes without the GIL.
 #[pyfunction]
 pub(crate) fn encode_pieces<'py>(
     py: Python<'py>,

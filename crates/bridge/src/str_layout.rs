@@ -79,7 +79,8 @@ pub(crate) enum StrUnits<'a> {
 }
 
 impl StrLayout {
-    /// Returns the layout of this interpreter, if it is a known one. The first call detects it.
+    /// Returns the layout of `str` in this interpreter, or `None` if it is unknown; then callers
+    /// use Python's calls. The first call detects it.
     #[inline]
     pub(crate) fn detect(py: Python<'_>) -> Option<Self> {
         static DETECTED: PyOnceLock<Option<StrLayout>> = PyOnceLock::new();
@@ -120,7 +121,8 @@ impl StrLayout {
         Ok(layout.has_points(&PyString::new(py, ""), &[])?.then_some(layout))
     }
 
-    /// Returns whether a `str` has the size and the code points that this layout expects.
+    /// Returns whether a `str` of the trial has the size and the code points that this layout
+    /// expects. If not, the layout is never used.
     fn has_points(self, text: &Bound<'_, PyString>, points: &[u32]) -> PyResult<bool> {
         let (width, ascii) = match points.iter().max() {
             None | Some(0..0x80) => (1, true),
@@ -147,7 +149,8 @@ impl StrLayout {
         })
     }
 
-    /// Returns the shape of a `str` that is one block of memory. A subclass' `str` is not.
+    /// Returns the number of characters of a `str`, the bytes of each, and whether all are ASCII.
+    /// `None` means that the `str` is not one block of memory, as of a subclass.
     #[inline]
     fn shape(self, text: Borrowed<'_, '_, PyString>) -> Option<StrShape> {
         // SAFETY: the object is a str, and the smallest str has more bytes than `StrObject`.
@@ -157,7 +160,8 @@ impl StrLayout {
         is_compact.then_some((text.length as usize, state as usize & 7, state & 1 << 4 != 0))
     }
 
-    /// Returns the code points of a `str` in place, if it is one block of memory.
+    /// Returns the code points of a `str` in place, borrowed. `None` means that it is not one block
+    /// of memory; then callers use Python's calls.
     #[inline]
     pub(crate) fn units<'a>(self, text: Borrowed<'a, '_, PyString>) -> Option<StrUnits<'a>> {
         use std::slice::from_raw_parts;
@@ -187,8 +191,9 @@ impl StrLayout {
 pub(crate) const WIDENED_MIN: usize = 1 << 9;
 
 impl StrLayout {
-    /// Makes a `str` of a text, or returns `None` if the new object does not have the expected
-    /// shape.
+    /// Makes a `str` by writing the code points of a text into the new object directly. Returns
+    /// `None` if the object's length, width and ASCII flag are not as expected, or without memory;
+    /// then [`decode::make_str`](crate::decode::make_str) calls CPython's decoder instead.
     pub(crate) fn make_str<'py>(self, py: Python<'py>, text: &str) -> Option<Bound<'py, PyString>> {
         let (characters, width) = measure(text);
         match width {
@@ -249,7 +254,9 @@ impl StrUnits<'_> {
         }
     }
 
-    /// Appends the ids; returns false at a lone surrogate. See [`Tokenizer::encode_units`].
+    /// Transcodes the code points in parts and appends their ids to `ids`, without the GIL. Returns
+    /// false at a lone surrogate; then the caller removes these ids and encodes Python's UTF-8 of
+    /// the `str`. See [`Tokenizer::encode_units`].
     pub(crate) fn encode(
         &self,
         tokenizer: &Tokenizer,
@@ -263,7 +270,8 @@ impl StrUnits<'_> {
         }
     }
 
-    /// Returns the UTF-8, or `None` if there is a lone surrogate.
+    /// Transcodes the code points to UTF-8 in a new vector. Returns `None` at a lone surrogate;
+    /// then the caller has Python encode the `str`.
     pub(crate) fn utf8(&self) -> Option<Vec<u8>> {
         match self {
             Self::Ascii(units) | Self::One(units) => zeton::sys::unicode::transcode(units),
@@ -272,7 +280,8 @@ impl StrUnits<'_> {
         }
     }
 
-    /// Appends the UTF-8 to a text, or returns `None` if there is a lone surrogate.
+    /// Transcodes the code points and appends their UTF-8 to `text`. Returns `None` at a lone
+    /// surrogate; then the caller has Python encode the `str`. It needs no GIL.
     pub(crate) fn utf8_into(&self, text: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Ascii(units) | Self::One(units) => {

@@ -166,7 +166,8 @@ pub(crate) fn copy_part<'py>(
     text.get_item(PySlice::new(text.py(), range.start as isize, range.end as isize, 1)).map(Some)
 }
 
-/// Returns the UTF-8 of a `str` that is ASCII, or that is short and has no lone surrogates.
+/// Returns the UTF-8 of a `str` that is ASCII, or that is short and has no lone surrogates,
+/// borrowed from the object. `None` for any other object means that the caller converts it.
 fn borrow_str<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
     let text = object.cast::<PyString>().ok()?;
     let units = str_units(text);
@@ -181,8 +182,9 @@ fn borrow_str<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<&'a [u8]> {
     <&str>::extract(object).ok().map(str::as_bytes)
 }
 
-/// Converts an object that [`borrow_str`] does not borrow. Lone surrogates are refused, or replaced
-/// if `replaces_surrogates`.
+/// Converts an object that [`borrow_str`] does not borrow to bytes: a `str` to its UTF-8, a buffer
+/// to a copy. Lone surrogates are refused, or replaced if `replaces_surrogates`. Any other object
+/// raises `TypeError`.
 #[cold]
 fn convert<'a>(object: Borrowed<'a, '_, PyAny>, replaces_surrogates: bool) -> PyResult<Text<'a>> {
     if let Ok(text) = object.cast::<PyString>() {
@@ -207,7 +209,8 @@ fn convert<'a>(object: Borrowed<'a, '_, PyAny>, replaces_surrogates: bool) -> Py
     }
 }
 
-/// Returns the bytes of a `str`. A lone surrogate becomes three bytes that are not UTF-8.
+/// Returns the bytes of a `str`, borrowed if possible. A lone surrogate becomes three bytes that
+/// are not UTF-8, so that search finds it like any other character.
 pub(crate) fn encode_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Text<'a>> {
     if let Some(text) = borrow_str(text.as_any().as_borrowed()) {
         return Ok(Text::Borrowed(text));
@@ -219,20 +222,22 @@ pub(crate) fn encode_surrogates<'a>(text: &'a Bound<'_, PyString>) -> PyResult<T
     Ok(Text::Bytes(bytes.cast_into::<PyBytes>()?.into()))
 }
 
-/// Returns the code points of a `str` in place, if its layout is known.
+/// Returns the code points of a `str` in place, borrowed. Returns `None` if this Python has an
+/// unknown layout or the `str` is of a subclass; then the caller has Python encode it.
 #[inline]
 fn str_units<'a>(text: Borrowed<'a, '_, PyString>) -> Option<StrUnits<'a>> {
     StrLayout::detect(text.py())?.units(text)
 }
 
-/// Calls `isascii` of the object. A subclass that answers wrongly harms nothing: both ways to read
-/// the text give its UTF-8.
+/// Calls the method `isascii` of a `str`. A subclass that answers wrongly harms nothing: both ways
+/// to read the text give its UTF-8.
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
     let answer = text.call_method0(intern!(text.py(), "isascii"));
     answer.and_then(|answer| answer.is_truthy()).unwrap_or(false)
 }
 
-/// Replaces lone surrogates as tiktoken does: pairs become their character, others U+FFFD.
+/// Makes a new `str` without lone surrogates, as tiktoken does: pairs become their character,
+/// others U+FFFD. Python's codec for UTF-16 does it, so it is called only after UTF-8 has failed.
 fn replace_surrogates<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let wide = text.call_method1("encode", ("utf-16", "surrogatepass"))?;
     Ok(wide.call_method1("decode", ("utf-16", "replace"))?.cast_into()?)
@@ -277,7 +282,8 @@ impl<'a> CharCounter<'a> {
         Self { text, is_bytewise, byte: 0, character: 0 }
     }
 
-    /// Returns the position in characters of a byte position.
+    /// Converts a byte position to a position in characters. It counts from the position of the
+    /// call before, so rising positions cost one pass over the text in all.
     pub(crate) fn position_at(&mut self, byte: usize) -> usize {
         if self.is_bytewise {
             return byte;

@@ -36,6 +36,8 @@ pub(crate) fn find_token(engine: &Bound<'_, TokenizerCore>, token: &[u8]) -> Opt
 }
 
 /// Return the ids of bytes that are encoded as one piece.
+///
+/// The bytes are merged without the GIL and without the piece cache.
 #[pyfunction]
 pub(crate) fn encode_piece(
     py: Python<'_>,
@@ -49,6 +51,8 @@ pub(crate) fn encode_piece(
 }
 
 /// Return the ids of bytes whose tail may not be UTF-8.
+///
+/// It runs without the GIL.
 #[pyfunction]
 pub(crate) fn encode_broken(
     py: Python<'_>,

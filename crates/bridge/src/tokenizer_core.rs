@@ -342,7 +342,8 @@ impl TokenizerCore {
 }
 
 impl TokenizerCore {
-    /// Makes the class from a tokenizer, or raises the error that came in its place.
+    /// Makes the Python object of a tokenizer that the engine has built, or raises the exception of
+    /// the engine's error.
     pub(crate) fn try_from_result(
         py: Python<'_>,
         tokenizer: Result<Tokenizer, Error>,

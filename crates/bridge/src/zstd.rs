@@ -36,6 +36,8 @@ impl ZstdReader {
     }
 
     /// Return up to `size` decoded bytes; none at the end.
+    ///
+    /// Blocks are decoded without the GIL. Damage raises `OSError`.
     fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         let read = py.detach(|| self.0.lock().expect("no reader panics").read(size));
         Ok(PyBytes::new(py, &read.map_err(PyOSError::new_err)?))
@@ -51,7 +53,8 @@ struct FrameReader {
 }
 
 impl FrameReader {
-    /// Returns up to `size` decoded bytes.
+    /// Decodes up to `size` bytes into a new vector, through as many frames as that takes. An empty
+    /// vector is the end of the file. The error is a message for `OSError`.
     fn read(&mut self, size: usize) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         while bytes.len() < size {
@@ -71,7 +74,8 @@ impl FrameReader {
         Ok(bytes)
     }
 
-    /// Moves to the next frame to decode, past skippable frames. Returns whether there is one.
+    /// Moves the source to the next frame to decode, past skippable frames. Returns false at the
+    /// end of the file. The error is the message of a damaged header.
     fn begin_frame(&mut self) -> Result<bool, String> {
         while !self.source.fill_buf().map_err(describe_damage)?.is_empty() {
             match self.decoder.reset(&mut self.source) {
@@ -92,7 +96,8 @@ impl FrameReader {
         Ok(false)
     }
 
-    /// Verifies the checksum of the current frame.
+    /// Verifies the checksum at the end of the current frame, if the frame has one, so that the
+    /// next read begins another frame. The error is the message of a checksum that does not fit.
     fn end_frame(&mut self) -> Result<(), String> {
         self.in_frame = false;
         let stored = self.decoder.get_checksum_from_data();
@@ -103,7 +108,7 @@ impl FrameReader {
     }
 }
 
-/// Makes the message of an error in the file.
+/// Makes the message for a damaged or cut file, which a read raises as `OSError`.
 fn describe_damage(error: impl Display) -> String {
     format!("not a whole zstd file: {error}")
 }

@@ -120,7 +120,9 @@ impl Finder {
 }
 
 impl Finder {
-    /// Returns the ranges of the matches, in elements of the text.
+    /// Returns the start and the end of each match of a query in a text, in elements of the text:
+    /// characters, bytes or ids. It touches no Python object, so [`run_search`] may call it without
+    /// the GIL.
     fn find_ranges(&self, view: TextView<'_>, query: MatchQuery) -> Vec<MatchRange> {
         match (view, &self.needle) {
             (TextView::Chars(text, is_ascii), Needle::Bytes(finder)) => {
@@ -145,7 +147,9 @@ impl Finder {
     }
 }
 
-/// Returns the matches in bytes, each range converted to the elements of the text.
+/// Finds the matches of a query, whose range is in bytes, up to its limit. `convert` turns each
+/// match from bytes to elements of the text, in the order of the search. The result is a new
+/// vector.
 fn find_in_bytes(
     finder: &search::Finder,
     text: &[u8],
@@ -162,7 +166,8 @@ fn find_in_bytes(
     }
 }
 
-/// Returns the matches in ids.
+/// Finds the matches of a query in ids, up to its limit, and returns the range of each, in ids from
+/// the start of the whole text.
 fn find_in_ids<E: Element>(needle: &Sequence<E>, ids: &[E], query: MatchQuery) -> Vec<MatchRange> {
     let (first, ids) = slice_elements(ids, query.start, query.end);
     let range = |start: usize| (first + start, first + start + needle.len());
@@ -173,7 +178,8 @@ fn find_in_ids<E: Element>(needle: &Sequence<E>, ids: &[E], query: MatchQuery) -
     }
 }
 
-/// Returns the position and the elements of a range, clamped to the slice.
+/// Clamps the range `start..end` to a text, and returns the position and the elements of the
+/// clamped range. The elements are borrowed; the position is added to each match within them.
 fn slice_elements<E>(elements: &[E], start: usize, end: usize) -> (usize, &[E]) {
     let end = end.min(elements.len());
     let start = start.min(end);

@@ -128,7 +128,8 @@ enum PositionUnit {
 }
 
 impl PositionUnit {
-    /// Returns the byte of a position.
+    /// Converts a position in elements of the text to a position in its bytes. A position behind
+    /// the end becomes the end. Text beyond ASCII is counted from its start.
     fn byte_position(self, text: &[u8], position: usize) -> usize {
         match self {
             Self::Chars { is_ascii } => char_to_byte(text, is_ascii, position),
@@ -138,7 +139,9 @@ impl PositionUnit {
 }
 
 impl FinderMany {
-    /// Returns the finder for a text, the text in bytes, and the unit of its positions.
+    /// Returns the finder for the elements of a text, the memory of the text as bytes, and the unit
+    /// of its positions. The finder of 16-bit ids is built at its first text. `None` means that no
+    /// needle can match.
     fn select_finder<'a>(
         &'a self,
         view: TextView<'a>,
@@ -167,7 +170,9 @@ impl FinderMany {
         }
     }
 
-    /// Returns the matches of a query, in elements of the text.
+    /// Returns the matches of a query, each with its start and end in elements of the text and the
+    /// number of its needle. It touches no Python object, so [`run_search`] may call it without the
+    /// GIL.
     fn find_matches(&self, view: TextView<'_>, query: MatchQuery) -> Vec<NeedleMatch> {
         let Some((finder, bytes, unit)) = self.select_finder(view) else { return Vec::new() };
         let start = unit.byte_position(bytes, query.start);
@@ -223,7 +228,7 @@ fn for_each_overlapping(
     }
 }
 
-/// Returns the bytes of ids in memory.
+/// Returns the memory of ids as bytes, borrowed, because the automaton of many needles reads bytes.
 fn as_bytes<E: Element>(ids: &[E]) -> &[u8] {
     // SAFETY: an element is an integer, which has no padding, so all of its bytes are initialised.
     // The slice has `size_of_val(ids)` bytes.

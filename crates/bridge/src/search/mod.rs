@@ -45,7 +45,8 @@ struct MatchQuery {
     limit: usize,
 }
 
-/// Runs `work` on a text, without the GIL if the text is large and cannot change.
+/// Runs `work` on the elements of a text. The GIL is released if the text has at least
+/// [`DETACH_BYTES`] bytes and no Python code can change it; otherwise it is held.
 fn run_search<R: Send>(
     py: Python<'_>,
     text: &SearchedText<'_>,
@@ -64,7 +65,8 @@ fn run_search<R: Send>(
 /// Not measured.
 const COUNTED_BLOCK_BYTES: usize = 1 << 10;
 
-/// Returns the byte position of a number of characters, or the end of the text.
+/// Converts a position in characters to a position in bytes of the text. A position behind the end
+/// becomes the end.
 fn char_to_byte(text: &[u8], is_ascii: bool, characters: usize) -> usize {
     if is_ascii {
         return characters.min(text.len());
@@ -81,7 +83,8 @@ fn char_to_byte(text: &[u8], is_ascii: bool, characters: usize) -> usize {
     text.len()
 }
 
-/// Refuses the options of text for needles of ids.
+/// Raises `TypeError` if an option that only text has is set: `whole_word` or `ignore_case`. The
+/// constructors of finders call it for needles of ids.
 fn refuse_text_options(whole_word: bool, ignore_case: bool) -> PyResult<()> {
     match whole_word || ignore_case {
         true => Err(PyTypeError::new_err(

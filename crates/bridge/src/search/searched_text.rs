@@ -42,7 +42,7 @@ impl ElementKind {
         }
     }
 
-    /// Returns the name of the kind in messages.
+    /// Returns the name of the kind, for error messages that compare needle and text.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Chars => "str",
@@ -64,7 +64,9 @@ pub(super) enum SearchedText<'a> {
 }
 
 impl<'a> SearchedText<'a> {
-    /// Takes a text whose elements have to be of the needle's kind.
+    /// Borrows or copies the memory of a needle or a text before a search: `str`, bytes and arrays
+    /// in place, a list of ids into a vector. Raises `TypeError` if its elements are not of the
+    /// kind of `needle`.
     pub(super) fn try_from_object(
         object: &'a Bound<'_, PyAny>,
         needle: ElementKind,
@@ -103,7 +105,7 @@ impl<'a> SearchedText<'a> {
         ids::read(object, ID_LIMIT).map(Self::List)
     }
 
-    /// Refuses a text whose kind is not the needle's.
+    /// Raises `TypeError` if the kind of a text is not the needle's kind.
     fn check_kinds(needle: ElementKind, text: ElementKind) -> PyResult<()> {
         match needle == text {
             true => Ok(()),
@@ -111,7 +113,8 @@ impl<'a> SearchedText<'a> {
         }
     }
 
-    /// Returns the elements of the text.
+    /// Returns the elements of the text for a finder of `zeton.search`: UTF-8, bytes or ids. They
+    /// are borrowed from the Python object or from the copy of a list; nothing is copied here.
     pub(super) fn view(&self) -> TextView<'_> {
         match self {
             Self::Str(text, is_ascii) => TextView::Chars(text.bytes(), *is_ascii),
@@ -134,13 +137,14 @@ impl<'a> SearchedText<'a> {
     }
 }
 
-/// Makes the exception for a text of another kind than the needle.
+/// Makes the `TypeError` for a text of another kind than the needle; the caller raises it.
 fn kinds_differ(needle: ElementKind, text: &str) -> PyErr {
     let needle = needle.name();
     PyTypeError::new_err(format!("the needle is {needle} and the text {text}; give both alike"))
 }
 
-/// Returns the elements of a buffer that [`ids::is_native_row`] has accepted.
+/// Returns the elements of a buffer that [`ids::is_native_row`] has accepted, borrowed in place. If
+/// the buffer is writable, the caller holds the GIL while it reads them.
 fn elements<T: pyo3::buffer::Element>(buffer: &PyBuffer<T>) -> &[T] {
     let count = buffer.item_count();
     if count == 0 {
