@@ -127,7 +127,9 @@ impl Counter {
         counters.as_ref().map_or((0, 0), |[corpus, _]| corpus.buffered())
     }
 
-    /// Return the length of the longest prefix of a text whose pieces no later text can change.
+    /// Return the bytes of the longest prefix of a text whose pieces no later text can change.
+    ///
+    /// The corpus reader calls it to count a large file in parts; 0 if there is no such prefix.
     fn last_safe_cut(&self, py: Python<'_>, text: &[u8]) -> usize {
         py.detach(|| self.splitter.last_safe_cut(text).unwrap_or(0))
     }

@@ -186,7 +186,8 @@ impl MergeWindow {
         }
     }
 
-    /// Removes the first `count` ids from the window, which then starts behind them.
+    /// Returns the window without its first `count` ids; it then starts behind them. Called where
+    /// two windows are joined at a seam, because the window before has these ids.
     fn without_first(mut self, count: usize) -> Self {
         self.start = self.start_of(count);
         self.ids.drain(..count);

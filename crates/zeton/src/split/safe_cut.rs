@@ -28,7 +28,7 @@ const WINDOW_GROWTH: usize = 4;
 impl Splitter {
     /// Returns the last position in `text` where it may be divided for any text behind it: the
     /// pieces of both parts are the pieces of the whole. It reads backwards from the end, and stops
-    /// at the first pair that is safe.
+    /// at the first pair that is safe. `None` if no pair is, and for backtracking patterns.
     #[must_use]
     pub fn last_safe_cut(&self, text: &[u8]) -> Option<usize> {
         match &self.engine {
