@@ -6,7 +6,7 @@
 A refactoring must leave speed as it was. Each cell runs in one process of each build. The
 processes take turns, so that a change of the machine's speed meets both. Each result has a digest,
 and different digests end the run. Instructions are counted by valgrind's callgrind, which knows
-AVX2 but not AVX-512: they are the difference between a few rounds and more, which cancels start-up.
+AVX2 but not AVX-512: those in the engine's library, by the difference between two and more rounds.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import IO
 
 import numpy as np
@@ -33,7 +34,10 @@ ROUNDS = 15
 LARGE_BYTES = 10_000_000
 COUNTED_BYTES = 500_000
 """Text under valgrind, which is fifty times as slow as the machine."""
-FIRST_ROUNDS, COUNTED_ROUNDS = 2, 12
+FIRST_ROUNDS = 2
+"""Rounds under valgrind that fill the caches."""
+COUNTED_ROUNDS = {"train": 8}
+"""Rounds that count, 48 unless named: loading varies by millions of instructions."""
 SMALL_CHARACTERS = 2_000
 TRAIN_SIZE = 8_192
 
@@ -108,16 +112,24 @@ def pipe(stream: IO[str] | None) -> IO[str]:
 
 
 def count_instructions(python: str, cell: str) -> float:
-    """Return the instructions of one warm round."""
-    counts = []
-    # Random hashes and waiting threads of NumPy would differ by millions.
-    environment = os.environ | {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
-    for rounds in (FIRST_ROUNDS, FIRST_ROUNDS + COUNTED_ROUNDS):
-        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    """Return the instructions that the engine takes for one warm round."""
+    counted = COUNTED_ROUNDS.get(cell.split(maxsplit=1)[0], 48)
+    few = instructions_of_engine(python, cell, FIRST_ROUNDS)
+    return (instructions_of_engine(python, cell, FIRST_ROUNDS + counted) - few) / counted
+
+
+def instructions_of_engine(python: str, cell: str, rounds: int) -> int:
+    """Return the instructions in the engine's library; Python's own vary from run to run."""
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    with TemporaryDirectory() as folder:
+        profile = f"{folder}/profile"
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
         command = [*valgrind, python, __file__, "--rounds", str(rounds), cell]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
-    return (counts[1] - counts[0]) / COUNTED_ROUNDS
+        subprocess.run(command, capture_output=True, check=True, env=environment)
+        annotate = ["callgrind_annotate", "--threshold=100", profile]
+        functions = subprocess.run(annotate, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"(?m)^ *([\d,]+) .*\[.*/_engine\.[^/]*\]$", functions)
+    return sum(int(count.replace(",", "")) for count in found)
 
 
 def main() -> None:
