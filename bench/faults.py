@@ -40,7 +40,7 @@ from zeton.accel.faults import (
 from zeton.accel.names import open_transport
 from zeton.accel.nodes import NodesTransport
 from zeton.accel.tcp import TcpTransport
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
     from zeton.accel.transport import Transport

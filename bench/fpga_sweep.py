@@ -32,7 +32,7 @@ from fpga_flow import (
 from fpga_rates import measure_rates
 from zeton.accel import build
 from zeton.accel.configuration import Configuration
-from zeton.charts import number
+from zeton.training.report.charts import number
 
 RESULTS = Path(__file__).parent / "results" / "fpga-sweep.json"
 SEED = 1

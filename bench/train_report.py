@@ -6,7 +6,7 @@ from statistics import median
 import chart
 from records import Record, Results, figures, ratio
 from report import markdown, spread
-from zeton.charts import STYLE, lines
+from zeton.training.report.charts import STYLE, lines
 
 TASKS = {
     "strings": "From a list of texts, one core",

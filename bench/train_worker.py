@@ -88,7 +88,7 @@ def train_gigatoken(texts: list[str], size: int, pattern: str) -> Any:  # noqa: 
 
 
 TRAINERS = {
-    "zeton": Trainer("zeton.training", train_zeton, tokens_of_zeton),
+    "zeton": Trainer("zeton.training.api", train_zeton, tokens_of_zeton),
     "rustbpe": Trainer("rustbpe", train_rustbpe, tokens_of_rustbpe),
     "tokenizers": Trainer("tokenizers", train_tokenizers, tokens_of_tokenizers),
     "gigatoken": Trainer(

@@ -25,7 +25,7 @@ import zeton
 from zeton.accel import configuration
 from zeton.accel.bar import BAR_BYTES, BarServer
 from zeton.accel.names import open_transport
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 PACKAGES = ("numpy", "numpy.libs", "click", "tqdm")
 LEFT_OUT = {"test", "tests", "idlelib", "ensurepip", "tkinter", "lib2to3", "site-packages", "rtl"}
@@ -47,7 +47,7 @@ try:
     Path("/proc/sys/vm/overcommit_memory").write_text("1")
     import zeton
     from zeton import accel
-    from zeton.cli.samples import SAMPLES
+    from zeton.cli.options.samples import SAMPLES
 
     functions = Path("/sys/bus/pci/devices").iterdir()
     (card,) = (each for each in functions if (each / "device").read_text() == "0x1110\\n")

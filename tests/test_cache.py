@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import zeton
-from zeton import cache
 from zeton._engine import IMAGE_ENGINE, from_file, from_image, write_image
 from zeton.pretrained import VOCABS
+from zeton.work import cache_folder as cache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no images on this system")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeton.charts import CHARACTER, WIDTH, Points, bars, lines, number
+from zeton.training.report.charts import CHARACTER, WIDTH, Points, bars, lines, number
 
 LETTER_HEIGHT = 12
 

@@ -15,7 +15,7 @@ import pytest
 from accelerator.cards import SHAPE, needs_tools, trained
 from conftest import ROOT
 from zeton.accel import CONFIGURATIONS, Configuration
-from zeton.cli.accel import PARAMETERS, accel
+from zeton.cli.commands.accel import PARAMETERS, accel
 
 NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat <|x|> " + b"z" * 100
 CARD = [

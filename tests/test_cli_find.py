@@ -19,9 +19,9 @@ from test_cli import output, refusal
 from test_cli import zeton as run
 from zeton import shards
 from zeton.errors import FormatError, SearchError, ShardError
-from zeton.id_files import Dtype
 from zeton.search import lines, stored
 from zeton.search.needles import Needles
+from zeton.text.id_files import Dtype
 
 TEXTS = [
     "The cat sat on the mat.\nA concatenated Cat!\n",

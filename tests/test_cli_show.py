@@ -9,7 +9,7 @@ import pytest
 import zeton
 from conftest import BYTES
 from test_cli import COLOR, output
-from zeton.cli.table import width
+from zeton.cli.render.table import width
 
 LOW = {b"lo": 256, b"low": 257, b"er": 258, b" low": 259, b"whole": 260}
 

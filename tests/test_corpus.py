@@ -21,8 +21,8 @@ import zeton
 from conftest import odd_text, patterns
 from zeton import corpus
 from zeton.corpus import Part, Position, Reader, Skipped, kinds, reader
-from zeton.counting import Counting
 from zeton.errors import CorpusError, FileError, MissingFileError
+from zeton.training.count import Counting
 
 TEXTS = ["the theme of the thesis", "naïve café — 中文", "then\n\nthe end\n"]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import zeton
 from conftest import BYTES, family_patterns, odd_bytes, odd_text, vocab_with, vocabs
-from zeton.cutting import Border, Side
 from zeton.reference import Vocab
+from zeton.text.fit import Border, Side
 
 TOK = zeton.pretrained("cl100k_base")
 SPECIALS = {"<|a": 5000, "<|a|>": 5001}

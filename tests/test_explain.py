@@ -17,7 +17,7 @@ from conftest import (
     vocab_with,
 )
 from zeton import reference
-from zeton.explaining import Explanation, Merge
+from zeton.text.explain import Explanation, Merge
 
 END = {"<|end|>": 90_000}
 

@@ -15,8 +15,8 @@ from hypothesis import given
 
 import zeton
 from conftest import BYTES, vocabs
-from zeton import files
 from zeton.reference import Vocab
+from zeton.work import files
 
 TOK = zeton.Tokenizer(BYTES | {b"ab": 256, b"abc": 300}, specials={"<|end|>": 400})
 

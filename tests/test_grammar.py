@@ -6,7 +6,7 @@ from hypothesis import given
 import zeton
 from conftest import BYTES, family_patterns, odd_bytes, odd_text, patterns
 from zeton import reference
-from zeton.grammar import (
+from zeton.pattern.grammar import (
     CUT_HERE,
     CUT_MARK_0,
     CUT_MARK_1,

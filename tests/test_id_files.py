@@ -30,8 +30,8 @@ def test_a_file_goes_there_and_back(tok: zeton.Tokenizer, name: str, tmp_path: P
 
 
 def test_a_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zeton.id_files.READ_BYTES", 1001)
-    monkeypatch.setattr("zeton.id_files.READ_IDS", 333)
+    monkeypatch.setattr("zeton.text.id_files.READ_BYTES", 1001)
+    monkeypatch.setattr("zeton.text.id_files.READ_IDS", 333)
     source, target, back = tmp_path / "a.txt", tmp_path / "ids.npy", tmp_path / "back.txt"
     source.write_bytes(TEXT.encode() + b"\xff<|endoftext|>\xe4")
     TOK.encode_file(source, target, specials="all")

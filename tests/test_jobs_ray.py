@@ -171,7 +171,7 @@ def test_a_cluster_that_is_not_there_is_refused() -> None:
 # `zeton`, but where HANG says so, units begin, say so, and never end: they are killed amidst.
 COMMAND = """
 import os, time
-from zeton import units
+from zeton.training.api import count_distributed as units
 from zeton.cli import main
 
 class Count(units._Count):

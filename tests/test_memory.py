@@ -2,7 +2,8 @@
 
 import pytest
 
-from zeton import errors, memory
+from zeton import errors
+from zeton.work import memory
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zeton
-from zeton import progress
+from zeton.work import progress
 
 
 def test_what_is_left_is_told_by_the_pace_so_far() -> None:

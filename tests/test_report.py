@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import zeton
 from zeton import reference
-from zeton.report import Facts, duration, html
+from zeton.training.report.page import Facts, duration, html
 
 BYTES = [bytes([byte]) for byte in range(256)]
 FACTS = Facts(

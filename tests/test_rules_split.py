@@ -15,10 +15,10 @@ from conftest import BYTES, SHARED, needs_shared
 from rules_drawn import ALPHABET, broken, grammars, regexes, rules_values, texts
 from test_reference_rules import vectors
 from zeton import Rules, reference, reference_rules
-from zeton.counting import Counting
 from zeton.errors import PatternError
 from zeton.reference_rules import compose, split_by_rules
 from zeton.rules import Isolate
+from zeton.training.count import Counting
 
 SPECIALS = {"<|end|>": 300}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zeton.scripts import KINDS, kind
+from zeton.training.report.scripts import KINDS, kind
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"some text {i} and {i * i} more " * 5 for i in range(300)]
     expected = zeton.train(texts, 360)
     for size in (1, 100, 10_000):
-        monkeypatch.setattr("zeton.counting.BATCH_BYTES", size)
+        monkeypatch.setattr("zeton.training.count.BATCH_BYTES", size)
         assert zeton.train(iter(texts), 360, threads=2) == expected
 
 

@@ -18,7 +18,8 @@ import pytest
 import zeton
 from zeton import corpus
 from zeton.corpus.reader import READ_BYTES
-from zeton.journal import OtherWorkError
+from zeton.training import count
+from zeton.work.checkpoint import OtherWorkError
 
 WORDS = [f"{number * 7919:x}" for number in range(50_000)]
 SMALL = 100_000
@@ -81,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class TestPlan:
     def test_units_are_read_as_the_whole_is(self, folder: Path) -> None:
         files = [folder / name for name in ("b.txt", "c.txt", "d.jsonl.gz", "e.txt", "b.txt")]
-        cut = zeton.counting.Counting(None, 1, None).last_safe_cut
+        cut = count.Counting(None, 1, None).last_safe_cut
         whole = list(corpus.Reader(files, cut=cut))
         for size in (1, SMALL, READ_BYTES, 2 * READ_BYTES, 10**9):
             assert in_units(files, size, cut) == whole
@@ -92,7 +93,7 @@ class TestPlan:
         file = tmp_path / "a.txt"
         long = "x" * (READ_BYTES + 5)
         file.write_text(f"{words(4, 5000)} {long} {words(5, READ_BYTES)}é{long * 2} \n{long}")
-        cut = zeton.counting.Counting(None, 1, None).last_safe_cut
+        cut = count.Counting(None, 1, None).last_safe_cut
         whole = list(corpus.Reader([file], cut=cut))
         assert len(whole) > 2
         assert in_units([file], SMALL, cut) == whole

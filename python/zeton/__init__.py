@@ -11,13 +11,13 @@ from zeton.tokenizer import DEFAULT_PATTERN, Tokenizer, load
 
 if TYPE_CHECKING:
     from zeton import accel, chat, nanochat, rules, rustbpe, search, shards, tiktoken
-    from zeton.counting import Counts, count_corpus
-    from zeton.grammar import Grammar, Transducer
-    from zeton.info import Info
-    from zeton.learning import learn
-    from zeton.progress import Progress
+    from zeton.pattern.engine_info import Info
+    from zeton.pattern.grammar import Grammar, Transducer
     from zeton.rules import Rules
-    from zeton.training import count_files, train, train_files
+    from zeton.training.api import count_files, train, train_files
+    from zeton.training.count import Counts, count_corpus
+    from zeton.training.learn import learn
+    from zeton.work.progress import Progress
 
 __version__ = VERSION
 
@@ -52,17 +52,17 @@ __all__ = [
 ]
 
 _LATER = {
-    "Counts": "zeton.counting",
-    "Progress": "zeton.progress",
-    "Grammar": "zeton.grammar",
-    "Info": "zeton.info",
+    "Counts": "zeton.training.count",
+    "Progress": "zeton.work.progress",
+    "Grammar": "zeton.pattern.grammar",
+    "Info": "zeton.pattern.engine_info",
     "Rules": "zeton.rules",
-    "Transducer": "zeton.grammar",
-    "count_corpus": "zeton.counting",
-    "count_files": "zeton.training",
-    "learn": "zeton.learning",
-    "train": "zeton.training",
-    "train_files": "zeton.training",
+    "Transducer": "zeton.pattern.grammar",
+    "count_corpus": "zeton.training.count",
+    "count_files": "zeton.training.api",
+    "learn": "zeton.training.learn",
+    "train": "zeton.training.api",
+    "train_files": "zeton.training.api",
 }
 _MODULES = {"accel", "chat", "nanochat", "rules", "rustbpe", "search", "shards", "tiktoken"}
 

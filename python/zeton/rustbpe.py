@@ -5,10 +5,10 @@ Merges, ids and names are those of rustbpe 0.1.0; docs/rustbpe.md lists what was
 
 from collections.abc import Iterable
 
+from zeton._compat import check_buffer_size, str_of, strs_of
 from zeton.errors import IdError
-from zeton.surfaces import check_buffer_size, str_of, strs_of
 from zeton.tokenizer import Tokenizer as _Tokenizer
-from zeton.training import train
+from zeton.training.api import train
 
 __all__ = ["Tokenizer"]
 

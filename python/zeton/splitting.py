@@ -25,17 +25,17 @@ from zeton._engine import (
     from_ranks,
     place_ids,
 )
-from zeton.cutting import AnyText, readable
 from zeton.errors import FormatError, PatternError, SpecialError, TextError
-from zeton.files import write_whole
+from zeton.text.fit import AnyText, readable
 from zeton.tokenizer import Tokenizer, target_of
+from zeton.work.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from zeton.explaining import Explanation
-    from zeton.locating import Located, Unit
+    from zeton.text.explain import Explanation
+    from zeton.text.offsets import Located, Unit
 
 __all__ = ["Split", "SplitTokenizer", "checked", "mark_of", "name_of", "pieces_of", "read_file"]
 
@@ -327,7 +327,7 @@ class SplitTokenizer(Tokenizer):
         self, text: AnyText, specials: _Special = None, unit: "Unit | None" = None
     ) -> "Located":
         """Encode a text, and say where in it each id begins and ends."""
-        from zeton.locating import Located, in_characters  # noqa: PLC0415 - few programs ask.
+        from zeton.text.offsets import Located, in_characters  # noqa: PLC0415 - few programs ask.
 
         ids = self.encode(text, specials)
         places = place_ids(self, readable(text), ids, in_characters(text, unit))
@@ -335,7 +335,7 @@ class SplitTokenizer(Tokenizer):
 
     def explain(self, text: str | bytes, specials: _Special = None) -> "Explanation":
         """Say how a text becomes its ids; the rule of every piece is "split"."""
-        from zeton import explaining  # noqa: PLC0415 - few programs ask.
+        from zeton.text import explain as explaining  # noqa: PLC0415 - few programs ask.
 
         found: list[tuple[bytes, str, Any]] = []
         for stretch in self._stretches(read(text), specials):

@@ -15,24 +15,24 @@ from zeton._engine import (
     find_completions,
     from_ranks,
 )
-from zeton.cache import from_content
-from zeton.cutting import AnyText, Border, Chunk, Side
-from zeton.cutting import chunk as cut_into_chunks
-from zeton.cutting import truncate as cut_to_fit
 from zeton.errors import Error, FileError, MissingFileError, file_error
-from zeton.files import given, read_whole, write_whole
-from zeton.pattern import is_rules, pattern_text, plain_pattern
+from zeton.pattern.spec import is_rules, pattern_text, plain_pattern
+from zeton.text.fit import AnyText, Border, Chunk, Side
+from zeton.text.fit import chunk as cut_into_chunks
+from zeton.text.fit import truncate as cut_to_fit
+from zeton.work.cache_folder import from_content
+from zeton.work.files import given, read_whole, write_whole
 
 if TYPE_CHECKING:
     import tiktoken
 
-    from zeton.explaining import Explanation
-    from zeton.grammar import Grammar
-    from zeton.id_files import Dtype
-    from zeton.info import Info
-    from zeton.locating import Aligned, Healed, Located, Token, Unit
+    from zeton.pattern.engine_info import Info
+    from zeton.pattern.grammar import Grammar
     from zeton.rules import Rules
     from zeton.splitting import Split
+    from zeton.text.explain import Explanation
+    from zeton.text.id_files import Dtype
+    from zeton.text.offsets import Aligned, Healed, Located, Token, Unit
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
 
@@ -122,7 +122,7 @@ class Tokenizer(TokenizerCore):
         That is in characters of a `str` and in bytes of `bytes`, unless `unit` is "byte" or
         "character". Tokens that have only some bytes of a character share all of it.
         """
-        from zeton.locating import locate  # noqa: PLC0415
+        from zeton.text.offsets import locate  # noqa: PLC0415
 
         return locate(self, text, specials, unit)
 
@@ -147,7 +147,7 @@ class Tokenizer(TokenizerCore):
         unit: "Unit | None" = None,
     ) -> "list[Aligned]":
         """Cut a text wherever this tokenizer and another both have a border between tokens."""
-        from zeton.locating import align  # noqa: PLC0415
+        from zeton.text.offsets import align  # noqa: PLC0415
 
         return align(self, other, text, specials, unit)
 
@@ -158,7 +158,7 @@ class Tokenizer(TokenizerCore):
 
         Places are in characters of a `str` and in bytes of `bytes`.
         """
-        from zeton.explaining import explained  # noqa: PLC0415 - few programs ask.
+        from zeton.text.explain import explained  # noqa: PLC0415 - few programs ask.
 
         return explained(self, text, specials)
 
@@ -172,7 +172,7 @@ class Tokenizer(TokenizerCore):
         Give a model the `ids`, and let it choose its next id among those `allowed`: each begins
         some continuation of the prompt, and every continuation begins with one.
         """
-        from zeton.locating import healed  # noqa: PLC0415
+        from zeton.text.offsets import healed  # noqa: PLC0415
 
         return healed(self, text, specials)
 
@@ -216,7 +216,7 @@ class Tokenizer(TokenizerCore):
 
         The ids are in `target`, as a `.npy` array or bare, little-endian: uint16 if every id fits.
         """
-        from zeton.id_files import encode_file  # noqa: PLC0415
+        from zeton.text.id_files import encode_file  # noqa: PLC0415
 
         return encode_file(self, source, target, dtype=dtype, specials=specials, threads=threads)
 
@@ -227,7 +227,7 @@ class Tokenizer(TokenizerCore):
         dtype: "Dtype | None" = None,
     ) -> int:
         """Decode a file of ids as `encode_file` writes it; return how many bytes of text it has."""
-        from zeton.id_files import decode_file  # noqa: PLC0415
+        from zeton.text.id_files import decode_file  # noqa: PLC0415
 
         return decode_file(self, source, target, dtype=dtype)
 
@@ -241,14 +241,14 @@ class Tokenizer(TokenizerCore):
     @property
     def grammar(self) -> "Grammar | None":
         """What the pattern means, and its transducer; None for a pattern outside the family."""
-        from zeton.grammar import read_grammar  # noqa: PLC0415 - few programs ask.
+        from zeton.pattern.grammar import read_grammar  # noqa: PLC0415 - few programs ask.
 
         return read_grammar(self)
 
     @property
     def info(self) -> "Info":
         """How the pattern is run, and why."""
-        from zeton.info import read_info  # noqa: PLC0415 - few programs ask.
+        from zeton.pattern.engine_info import read_info  # noqa: PLC0415 - few programs ask.
 
         return read_info(self)
 

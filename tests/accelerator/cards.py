@@ -13,7 +13,7 @@ from conftest import ROOT
 from zeton.accel.configuration import Configuration, configuration
 from zeton.accel.device import Device
 from zeton.accel.transport import Packet, Transport, Words
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
     from zeton.accel.sim import SimTransport

@@ -30,7 +30,7 @@ from zeton.accel.service.protocol import (
     read_refusal,
 )
 from zeton.accel.service.workers import Card, Software
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 TOKEN = b"0123456789abcdef"
 SECONDS = 60.0

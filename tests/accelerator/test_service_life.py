@@ -48,7 +48,7 @@ from zeton.accel.service.protocol import (
 from zeton.accel.service.scrape import listen_for_scrapes
 from zeton.accel.service.server import identity
 from zeton.cli import main
-from zeton.cli.accel_serve import serve
+from zeton.cli.commands.accel_serve import serve
 
 # ---- the service ends, and comes back ----
 

@@ -22,8 +22,8 @@ from zeton.accel.images import kept_image
 from zeton.accel.pairs import pair_banks, pairs_of
 from zeton.accel.reference import Lane
 from zeton.accel.tables import Table, image_of, sizes_needed
-from zeton.cli.samples import SAMPLES
-from zeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
+from zeton.cli.options.samples import SAMPLES
+from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 from zeton.tiktoken.load import load_tiktoken_bpe
 
 THAI = (

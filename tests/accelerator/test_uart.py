@@ -16,7 +16,7 @@ from zeton.accel.configuration import configuration
 from zeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
 from zeton.accel.reference import ReferenceTransport
 from zeton.accel.uart import QUEUE_WORDS, SIZES, SerialLine, UartTransport
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

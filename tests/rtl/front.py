@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator
 
-    from zeton.grammar import Transducer
+    from zeton.pattern.grammar import Transducer
 
 BRIDGE_BITS = 10
 BYTE, END, MARK = 0, 1, 2

@@ -23,7 +23,7 @@ from zeton.accel import registers
 from zeton.accel.tables import tables_of
 from zeton.accel.uart import UartTransport
 from zeton.accel.words import Vocab, deal, read_words
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

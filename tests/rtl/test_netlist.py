@@ -20,7 +20,7 @@ from conftest import ROOT
 from rtl.simulation import RTL
 from zeton.accel.device import Device
 from zeton.accel.sim import SimTransport
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path

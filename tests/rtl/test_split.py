@@ -26,7 +26,7 @@ from rtl.front import (
 from rtl.simulation import simulate
 from rtl.streams import REGIMES, offer, reset, seeded, start, take, unpack
 from zeton.accel.tables import Table
-from zeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
+from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 
 if TYPE_CHECKING:
     import random
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from cocotb.task import Task
 
-    from zeton.grammar import Transducer
+    from zeton.pattern.grammar import Transducer
 
 BYTES_LOG = 8
 SPILL_MIN = 1 << (BYTES_LOG - 1)

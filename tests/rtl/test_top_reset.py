@@ -14,7 +14,7 @@ from zeton.accel.configuration import configuration
 from zeton.accel.device import Device
 from zeton.accel.sim import SimTransport
 from zeton.accel.words import deal
-from zeton.cli.samples import SAMPLES
+from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,8 @@
 """The Verilated model of a card, built on demand: RTL and `model.cpp` become a library.
 
 A library is kept in the user's cache folder under the hash of all that it was made of, as images
-are (`zeton.cache`): it appears whole or not at all, and only what is the user's own is loaded.
+are (`zeton.work.cache_folder`): it appears whole or not at all, and only what is the user's own is
+loaded.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from zeton.accel.errors import BuildError
 from zeton.accel.images import folder_for
-from zeton.cache import SUFFIX, _is_own, _open_folder, _tidy
+from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy
 
 __all__ = ["RTL", "library", "sources"]
 

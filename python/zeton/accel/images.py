@@ -1,4 +1,4 @@
-"""Images of cards in the user's cache folder, kept as those of tokenizers are (`zeton.cache`).
+"""Images of cards in the user's cache folder, like those of tokenizers.
 
 An image has the name of what it was made of, and ends with its own checksum.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from zeton._engine import IMAGE_ENGINE
 from zeton.accel.configuration import Configuration
 from zeton.accel.tables import ADDRESS_LOW, LAYOUT, SELECT_LOW, image_of, transducer_of
-from zeton.cache import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
+from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer

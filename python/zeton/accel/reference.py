@@ -18,7 +18,7 @@ from zeton.accel.errors import DeviceError
 from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_one
 from zeton.accel.tables import BLOCK_POINTS, OTHER_PLANES, Table
 from zeton.accel.words import BATCH, HEADER, LANE_LOW, LAST, Kind
-from zeton.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
+from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 
 if TYPE_CHECKING:
     from zeton.accel.transport import Packet, Words

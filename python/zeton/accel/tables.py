@@ -16,7 +16,7 @@ from zeton.accel.errors import FitError
 from zeton.accel.pairs import pair_banks
 
 if TYPE_CHECKING:
-    from zeton.grammar import Transducer
+    from zeton.pattern.grammar import Transducer
     from zeton.tokenizer import Tokenizer
 
 __all__ = ["LAYOUT", "Table", "image_of", "sizes_needed", "tables_of", "transducer_of"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from zeton._engine import find_specials
-from zeton.cutting import readable
+from zeton.text.fit import readable
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer

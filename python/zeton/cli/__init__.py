@@ -10,23 +10,23 @@ from typing import NoReturn
 import click
 
 import zeton
-from zeton.cli.accel import accel
-from zeton.cli.accel_card import card_server, fake_card
-from zeton.cli.accel_serve import serve
-from zeton.cli.chunk import chunk
-from zeton.cli.count import count
-from zeton.cli.decode import decode
-from zeton.cli.encode import encode
-from zeton.cli.evaluate import evaluate
-from zeton.cli.find import find
-from zeton.cli.info import info
-from zeton.cli.learn import learn
-from zeton.cli.seq2seq import seq2seq
-from zeton.cli.shard import shard
-from zeton.cli.show import show
-from zeton.cli.train import train
-from zeton.cli.truncate import truncate
-from zeton.visible import visible
+from zeton.cli.commands.accel import accel
+from zeton.cli.commands.accel_card import card_server, fake_card
+from zeton.cli.commands.accel_serve import serve
+from zeton.cli.commands.chunk import chunk
+from zeton.cli.commands.count import count
+from zeton.cli.commands.decode import decode
+from zeton.cli.commands.encode import encode
+from zeton.cli.commands.evaluate import evaluate
+from zeton.cli.commands.find import find
+from zeton.cli.commands.info import info
+from zeton.cli.commands.learn import learn
+from zeton.cli.commands.seq2seq import seq2seq
+from zeton.cli.commands.shard import shard
+from zeton.cli.commands.show import show
+from zeton.cli.commands.train import train
+from zeton.cli.commands.truncate import truncate
+from zeton.text.escape import visible
 
 
 class Refusing(click.Command):

@@ -5,7 +5,7 @@ of them. Reading can stop after any text and go on from there; nothing is left o
 and then it is counted. For many readers at once, `units` are what each one reads.
 """
 
-from zeton.corpus.paths import (
+from zeton.corpus.files import (
     AnyPath,
     are_plain,
     files,
@@ -14,8 +14,8 @@ from zeton.corpus.paths import (
     standard_library,
     weights_of,
 )
+from zeton.corpus.plan import Unit, plan
 from zeton.corpus.reader import OnError, Part, Position, Reader, Skipped, parts, texts
-from zeton.corpus.units import Unit, plan
 
 __all__ = [
     "AnyPath",

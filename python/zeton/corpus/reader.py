@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from zeton.corpus import kinds
-from zeton.corpus.paths import AnyPath, files
+from zeton.corpus.files import AnyPath, files
 from zeton.errors import CorpusError, FileError
 
 OnError: TypeAlias = Literal["raise", "skip"]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeton.errors import Error, FileError, FormatError, MissingFileError
-from zeton.files import read_whole, write_whole
 from zeton.nanochat import pickled
 from zeton.tiktoken.core import Encoding
 from zeton.tokenizer import FILE_NAME, Tokenizer, load
+from zeton.work.files import read_whole, write_whole
 
 if TYPE_CHECKING:
     import numpy as np

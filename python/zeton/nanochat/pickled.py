@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from zeton.errors import FormatError
-from zeton.pattern import plain_pattern
+from zeton.pattern.spec import plain_pattern
 from zeton.pretrained import pretrained_names
 from zeton.tiktoken.core import Encoding
 from zeton.tiktoken.registry import get_encoding

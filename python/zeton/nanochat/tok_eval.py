@@ -8,11 +8,11 @@ import click
 
 from zeton import corpus
 from zeton.cli import Refusing
-from zeton.cli.color import color_option
-from zeton.cli.evaluate import difference_column, text_columns, token_columns
-from zeton.cli.samples import SAMPLES
-from zeton.cli.table import Cell, Column, aligned
-from zeton.cli.texts import field_option, paths_argument
+from zeton.cli.commands.evaluate import difference_column, text_columns, token_columns
+from zeton.cli.options.samples import SAMPLES
+from zeton.cli.options.texts import field_option, paths_argument
+from zeton.cli.render.color import color_option
+from zeton.cli.render.table import Cell, Column, aligned
 from zeton.errors import Error
 from zeton.evaluation import Row, measure
 from zeton.nanochat import RustBPETokenizer, get_tokenizer

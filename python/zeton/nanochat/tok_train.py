@@ -8,8 +8,8 @@ import click
 
 from zeton import corpus
 from zeton.cli import Refusing
-from zeton.cli.learning import warned
-from zeton.cli.texts import field_option, paths_argument
+from zeton.cli.options.learning import warned
+from zeton.cli.options.texts import field_option, paths_argument
 from zeton.errors import CorpusError, Error
 from zeton.nanochat import RustBPETokenizer, get_base_dir
 from zeton.nanochat.folder import shards

@@ -6,16 +6,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from zeton._compat import check_buffer_size, strs_of, threads_of
 from zeton._engine import DEFAULT_PATTERN
 from zeton.chat import NANOCHAT, Conversation, Keep, Renderer
 from zeton.errors import ChatError, IdError, TextError
-from zeton.files import given
 from zeton.nanochat import folder
-from zeton.surfaces import check_buffer_size, strs_of, threads_of
 from zeton.tiktoken.core import Encoding
 from zeton.tiktoken.registry import get_encoding
 from zeton.tokenizer import Tokenizer
-from zeton.training import train
+from zeton.training.api import train
+from zeton.work.files import given
 
 if TYPE_CHECKING:
     import numpy as np

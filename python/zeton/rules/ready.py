@@ -5,10 +5,10 @@ from typing import Literal
 
 from zeton._engine import scripts_of
 from zeton.errors import RulesError
-from zeton.files import given, read_whole
 from zeton.rules.parts import Group, Isolate, Lexicon
 from zeton.rules.value import FILE_BYTES_MAX, Rules
 from zeton.rules.values import refuse, shown
+from zeton.work.files import given, read_whole
 
 __all__ = ["chat", "chemistry", "chinese", "code", "dna", "logs", "named", "thai"]
 

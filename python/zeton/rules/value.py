@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from zeton._engine import check_rules
 from zeton.errors import PatternError, RulesError
-from zeton.files import given, read_whole, write_whole
-from zeton.pattern import is_rules
+from zeton.pattern.spec import is_rules
 from zeton.rules import spelling
 from zeton.rules.check import check
 from zeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
@@ -25,6 +24,7 @@ from zeton.rules.taking import (
     literals,
 )
 from zeton.rules.values import choice, flag, refuse, shown, text
+from zeton.work.files import given, read_whole, write_whole
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import NoReturn, TypeAlias, TypeVar
 
 from zeton.errors import RulesError
-from zeton.visible import visible
+from zeton.text.escape import visible
 
 __all__ = [
     "Where",

@@ -8,8 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from zeton._engine import PhraseFinder, spell_phrase
-from zeton.cutting import readable
 from zeton.errors import SearchError
+from zeton.text.fit import readable
 from zeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from zeton import shards
 from zeton.errors import FormatError, IdError, ShardError, file_error
-from zeton.id_files import Dtype, dtype_of
 from zeton.search.needles import Needles
 from zeton.search.occurrences import Phrases
 from zeton.shards.formats.llmc import HEADER_INTS, MAGICS
 from zeton.shards.manifest import MANIFEST, is_manifest
 from zeton.shards.reader import Tokens
 from zeton.shards.writing import told_of
+from zeton.text.id_files import Dtype, dtype_of
 from zeton.tokenizer import Tokenizer
 
 __all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]

@@ -10,9 +10,9 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor
 
-from zeton.files import read_whole, write_whole
 from zeton.seq2seq.errors import Seq2SeqError
 from zeton.seq2seq.model import JSON_BYTES_MAX, WEIGHTS_BYTES_MAX
+from zeton.work.files import read_whole, write_whole
 
 __all__ = ["Checkpoint", "discard", "is_kept", "keep", "kept"]
 

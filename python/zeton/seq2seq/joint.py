@@ -17,12 +17,12 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor, nn
 
 from zeton.errors import FormatError
-from zeton.files import given, read_whole, write_whole
 from zeton.seq2seq.aligning import IMPOSSIBLE, WIDEST, Alignment, Rows
 from zeton.seq2seq.errors import PairsError, Seq2SeqError
 from zeton.seq2seq.model import WEIGHTS_BYTES_MAX
 from zeton.seq2seq.pairs import Pair
 from zeton.seq2seq.tokens import Tokens
+from zeton.work.files import given, read_whole, write_whole
 
 __all__ = ["Joint"]
 

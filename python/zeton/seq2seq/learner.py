@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from zeton.errors import file_error
-from zeton.files import given, write_whole
 from zeton.seq2seq.batches import Batch, Batches
 from zeton.seq2seq.checkpoint import Checkpoint, discard, is_kept, keep, kept
 from zeton.seq2seq.errors import PairsError, Seq2SeqError
@@ -27,6 +26,7 @@ from zeton.seq2seq.pictures import curve
 from zeton.seq2seq.rates import rates
 from zeton.seq2seq.report import Epoch, Now, Report, Shown, shown
 from zeton.seq2seq.tokens import Tokens
+from zeton.work.files import given, write_whole
 
 __all__ = ["Learner", "learn"]
 

@@ -15,7 +15,6 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor, nn
 
 from zeton.errors import FormatError, MissingFileError
-from zeton.files import given, read_whole, write_whole
 from zeton.seq2seq.decoder import Attention, Decoder
 from zeton.seq2seq.encoder import Encoder
 from zeton.seq2seq.errors import Seq2SeqError
@@ -26,6 +25,7 @@ from zeton.seq2seq.search import greedy
 from zeton.seq2seq.search import stream as stream_ids
 from zeton.seq2seq.tokens import Tokens, padded
 from zeton.tokenizer import load as load_tokenizer
+from zeton.work.files import given, read_whole, write_whole
 
 __all__ = ["Candidate", "Seq2Seq", "Shape", "load"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zeton.errors import file_error
-from zeton.files import given
 from zeton.seq2seq.errors import PairsError
+from zeton.work.files import given
 
 __all__ = ["Pair", "Pairs", "place_of", "read_pairs", "references_of"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
-from zeton.charts import CHARACTER, STYLE, lines
 from zeton.seq2seq.report import Report
+from zeton.training.report.charts import CHARACTER, STYLE, lines
 
 __all__ = ["curve", "look"]
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from zeton.seq2seq.pairs import Pair
 from zeton.tokenizer import Tokenizer
-from zeton.training import train
+from zeton.training.api import train
 
 __all__ = ["BEGIN", "END", "Tokens", "padded"]
 

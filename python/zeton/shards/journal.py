@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from zeton.errors import ShardError, file_error
-from zeton.files import write_whole
 from zeton.shards.manifest import MANIFEST, Manifest, is_manifest
+from zeton.work.files import write_whole
 
 try:
     import fcntl

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeton.errors import ShardError, file_error
-from zeton.files import given
 from zeton.shards.formats import FORMATS
 from zeton.shards.formats.parquet import modules
 from zeton.shards.manifest import Manifest
+from zeton.work.files import given
 
 __all__ = ["Reader", "Tokens", "open", "place"]
 

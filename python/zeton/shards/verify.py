@@ -11,7 +11,6 @@ import numpy as np
 
 from zeton.corpus import AnyPath
 from zeton.errors import Error, ShardError
-from zeton.files import given
 from zeton.shards.journal import FOLDER, OURS
 from zeton.shards.manifest import MANIFEST, Manifest
 from zeton.shards.options import Options
@@ -19,6 +18,7 @@ from zeton.shards.reader import Reader
 from zeton.shards.stream import checksum
 from zeton.shards.writing import told_of, write
 from zeton.tokenizer import Tokenizer
+from zeton.work.files import given
 
 __all__ = ["verify"]
 

@@ -11,13 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from zeton import jobs, memory
-from zeton.ahead import ahead
+from zeton import jobs
 from zeton.chat import Template
 from zeton.corpus import AnyPath, Skipped, remark_doubles
 from zeton.errors import ShardError
-from zeton.files import given, write_whole
-from zeton.progress import Clock, Listener, Progress, Shown, shown
 from zeton.shards import stream
 from zeton.shards.arrange import SPOOL, Arrangement
 from zeton.shards.formats import FORMATS, npy_header
@@ -28,6 +25,10 @@ from zeton.shards.plan import Plan, plan
 from zeton.shards.stream import State, Stream
 from zeton.shards.work import Encoded, Job, Tally, cutter
 from zeton.tokenizer import Tokenizer
+from zeton.work import memory
+from zeton.work.files import given, write_whole
+from zeton.work.prefetch import ahead
+from zeton.work.progress import Clock, Listener, Progress, Shown, shown
 
 __all__ = ["write"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeton.errors import TrainError
-from zeton.pattern import plain_pattern
+from zeton.pattern.spec import plain_pattern
 from zeton.reference import Vocab, join, merge_steps, read, split, train
 from zeton.tiktoken.registry import get_encoding
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
 
+from zeton._compat import ArgumentError, str_of, threads_of
 from zeton._engine import encode_broken, encode_piece, encode_unsettled, find_special, find_token
 from zeton.errors import IdError, SpecialError
-from zeton.surfaces import ArgumentError, str_of, threads_of
 from zeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

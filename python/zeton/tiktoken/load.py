@@ -11,8 +11,8 @@ from pathlib import Path
 from zeton._engine import FILE_BYTES_MAX
 from zeton.corpus import AnyPath
 from zeton.errors import FileError, FormatError, MissingFileError
-from zeton.files import read_whole, write_whole
 from zeton.tiktoken.originals import ADDRESSES, LETTERS, bpe_file, rebuild
+from zeton.work.files import read_whole, write_whole
 
 __all__ = [
     "check_hash",

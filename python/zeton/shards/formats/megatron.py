@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from zeton.errors import ShardError
-from zeton.files import write_whole_by
 from zeton.shards.formats.format import Format, Shard
+from zeton.work.files import write_whole_by
 
 __all__ = ["MEGATRON"]
 

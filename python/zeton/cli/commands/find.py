@@ -1,0 +1,380 @@
+"""`zeton find`: needles in, the places out where texts and shards of ids have them."""
+
+import json
+import sys
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from dataclasses import field as kept
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import zeton
+from zeton.cli.options.files import BLOCK_BYTES, STDIN, blocks, bytes_of, read
+from zeton.cli.options.learning import quiet_option, say
+from zeton.cli.options.texts import field_option
+from zeton.cli.options.tokenizer import load, tokenizer_option
+from zeton.cli.render.color import color_option
+from zeton.corpus import files as corpus_files
+from zeton.corpus import texts as corpus_texts
+from zeton.corpus.kinds import chunks, is_table
+from zeton.search.lines import Line, lines_of
+from zeton.search.needles import Needles
+from zeton.text.escape import visible
+from zeton.text.id_files import Dtype
+
+if TYPE_CHECKING:
+    from zeton.search.stored import Place, Stored
+
+SHOWN_BYTES = 200
+"""How much of a long line is shown before its first match, and after it."""
+
+PACKED_OTHERWISE = {".parquet", ".zip", ".bz2"}
+"""What is not unpacked here: nothing would be found in it, which would say too much."""
+
+TOKENS_BESIDE = 8
+"""How many tokens are shown beside a match among ids, unless told otherwise."""
+
+PLACES = 3
+"""How many places of each of many needles are told, unless told otherwise."""
+
+PLACE = ("line", "column", "text", "token")
+"""The numbers that people need; where there are no texts, that of the id."""
+
+MARK, RESET = "\x1b[1;31m", "\x1b[0m"
+
+
+@click.command()
+@click.argument("arguments", nargs=-1, metavar="PATTERN [PATH]...")
+@click.option(
+    "--needles",
+    metavar="FILE",
+    help="Look for each line of a file, or each text of a .jsonl or .parquet, not for PATTERN.",
+)
+@field_option
+@click.option("-w", "--whole-word", is_flag=True, help="Only where no word goes on beside it.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Letters of either case are the same.")
+@click.option("-c", "--count", "counted", is_flag=True, help="Print how often, for each file.")
+@click.option(
+    "-C",
+    "--context",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Show N lines before and after; of shards, N tokens (by default 8).",
+)
+@click.option(
+    "--max",
+    "most",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Stop after N matches in a file; with --needles, tell N places of each (by default 3).",
+)
+@tokenizer_option
+@click.option(
+    "--dtype",
+    type=click.Choice(["uint16", "uint32"]),
+    help="How ids are stored in a .bin without a manifest; by default by the vocabulary's size.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, an object a line.")
+@color_option
+@quiet_option
+def find(
+    *,
+    arguments: tuple[str, ...],
+    needles: str | None,
+    whole_word: bool,
+    ignore_case: bool,
+    counted: bool,
+    context: int | None,
+    most: int | None,
+    name: str,
+    dtype: Dtype | None,
+    as_json: bool,
+    colored: bool,
+    field: str,
+    quiet: bool,
+) -> None:
+    """Find PATTERN, a plain text, in each PATH (standard input by default).
+
+    A PATH is a text, also .gz, .zst or .xz, a folder of texts, shards that `zeton shard` made, one
+    of their files, or a file of ids (.bin, .npy). The exit code is 0 if anything was found, else 1.
+    """
+    if needles is None and not arguments:
+        raise click.UsageError("Give PATTERN, or --needles.")
+    texts = [bytes_of(arguments[0])] if needles is None else needles_of(needles, field)
+    paths = arguments[1:] if needles is None else arguments
+    search = Search(
+        Needles(tuple(texts), whole_word=whole_word, ignore_case=ignore_case),
+        name=name,
+        dtype=dtype,
+        beside=context,
+        progress=not quiet and sys.stderr.isatty(),
+    )
+    sources = search.sources(paths or (STDIN,))
+    if counted:
+        found = print_counts(search, sources, as_json=as_json)
+    elif needles is not None:
+        found = print_needles(search, sources, most or PLACES, as_json=as_json, quiet=quiet)
+    else:
+        found = print_matches(search, sources, most, as_json=as_json, colored=colored)
+    if not found:
+        sys.exit(1)
+
+
+def needles_of(file: str, name: str) -> list[bytes]:
+    """Read needles, one a line or a field; empty ones are none, and the same twice is one."""
+    lines: Iterable[bytes]
+    if is_table(Path(file)):
+        lines = (text for _, text in corpus_texts([file], name))
+    else:
+        plain = read(file).removeprefix(BOM_UTF8)
+        lines = (line.removesuffix(b"\r") for line in plain.split(b"\n"))
+    found = list(dict.fromkeys(line for line in lines if line))
+    if not found:
+        raise zeton.Error(f"{file} holds no needle; give one a line")
+    return found
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is printed as a line: a line of a text, or a match among ids with what is beside it."""
+
+    file: str
+    content: bytes
+    marks: list[tuple[int, int, int]]
+    """Start, end and needle of each match; none in a line that is beside one."""
+    places: list[dict[str, int]]
+    """Of each match."""
+
+    def place(self, number: int) -> str:
+        """Say where a match is."""
+        numbers = self.places[number]
+        shown = [numbers[name] for name in PLACE if name in numbers] or [numbers["id"]]
+        return ":".join([visible(self.file), *map(str, shown)])
+
+    def told(self, number: int, texts: tuple[bytes, ...]) -> dict[str, Any]:
+        """Tell a match as plain values."""
+        start, end, needle = self.marks[number]
+        low, high = around(self.content, start, end)
+        return {
+            "file": self.file,
+            **self.places[number],
+            "needle": texts[needle].decode(errors="replace"),
+            "matched": self.content[start:end].decode(errors="replace"),
+            "content": self.content[low:high].decode(errors="replace"),
+        }
+
+    def line(self, *, colored: bool) -> str:
+        """Draw it, as much of it as people read."""
+        start, end, _ = self.marks[0] if self.marks else (0, 0, 0)
+        low, high = around(self.content, start, end)
+        drawn, done = "…" if low else "", low
+        for start, end, _ in self.marks if colored else []:
+            if done <= start < end <= high:
+                marked = MARK + visible(self.content[start:end]) + RESET
+                drawn += visible(self.content[done:start]) + marked
+                done = end
+        drawn += visible(self.content[done:high]) + ("…" if high < len(self.content) else "")
+        return drawn
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is looked for, and how what is found is told."""
+
+    needles: Needles
+    name: str = kept(kw_only=True)
+    dtype: Dtype | None = kept(kw_only=True)
+    beside: int | None = kept(kw_only=True)
+    progress: bool = kept(kw_only=True)
+
+    @cached_property
+    def tokenizer(self) -> zeton.Tokenizer:
+        """Load the tokenizer when ids are met."""
+        return load(self.name)
+
+    def sources(self, paths: tuple[str, ...]) -> "Iterator[str | Stored]":
+        """Yield the texts and the files of ids that paths stand for."""
+        from zeton.search.stored import is_stored, shards_in, stored
+
+        for path in paths:
+            if path == STDIN:
+                yield path
+                continue
+            folders = shards_in(Path(path))
+            for file in corpus_files([path]):
+                if not set(folders).isdisjoint(file.parents):
+                    continue
+                if is_stored(file):
+                    yield from stored(file, self.tokenizer, self.dtype)
+                elif file.suffix in PACKED_OTHERWISE:
+                    raise zeton.Error(
+                        f"{file} is packed, so its texts are not to be seen; unpack it, or find in "
+                        "the shards that `zeton shard` makes of it"
+                    )
+                else:
+                    yield str(file)
+            for folder in folders:
+                yield from stored(folder, self.tokenizer, self.dtype)
+
+    def entries(
+        self, source: "str | Stored", is_shown: Callable[[int], bool] = lambda _: True
+    ) -> Iterator[Entry]:
+        """Yield what is found in a source; what is not shown need not be decoded."""
+        if not isinstance(source, str):
+            from zeton.search.stored import places_in
+
+            beside = TOKENS_BESIDE if self.beside is None else self.beside
+            with bar(source.path, source.size, shown=self.progress) as tell:
+                width = source.ids[:0].itemsize
+                for place in places_in(source, self.needles, lambda ids: tell(ids * width)):
+                    yield of_ids(source, place, beside if is_shown(place.needle) else None)
+            return
+        with bar(source, size_of(source), shown=self.progress) as tell:
+            for line in lines_of(told(read_blocks(source), tell), self.needles, self.beside or 0):
+                yield of_text(source, line)
+
+
+def of_text(file: str, line: Line) -> Entry:
+    """Tell a line; columns are bytes, from 1 on."""
+    places = []
+    for start, _, _ in line.found:
+        at = line.at + start
+        places.append({"line": line.number, "column": at - line.start + 1, "offset": at})
+    content = line.content
+    if content.endswith(b"\r") and all(end < len(content) for _, end, _ in line.found):
+        content = content[:-1]
+    return Entry(file, content, line.found, places or [{"line": line.number}])
+
+
+def of_ids(source: "Stored", place: "Place", beside: int | None) -> Entry:
+    """Tell a match among ids in one line, with so many ids beside it."""
+    numbers = {} if place.text is None else {"text": place.text, "token": place.first - place.begin}
+    numbers |= {"id": place.first - source.start, "ids": place.end - place.first}
+    before, matched, after = (b"",) * 3 if beside is None else source.shown(place, beside)
+    mark = (len(before), len(before) + len(matched), place.needle)
+    return Entry(str(source.path), before + matched + after, [mark], [numbers])
+
+
+def around(content: bytes, start: int, end: int) -> tuple[int, int]:
+    """Return how much of a long line is shown: whole characters around a match."""
+    low, high = max(start - SHOWN_BYTES, 0), min(end + SHOWN_BYTES, len(content))
+    while 0 < low < start and content[low] & 0xC0 == 0x80:
+        low += 1
+    while end < high < len(content) and content[high] & 0xC0 == 0x80:
+        high -= 1
+    return low, high
+
+
+def print_matches(
+    search: Search,
+    sources: "Iterator[str | Stored]",
+    most: int | None,
+    *,
+    as_json: bool,
+    colored: bool,
+) -> bool:
+    """Print each match, or each line that has some."""
+    found, last = False, None
+    for source in sources:
+        count = 0
+        for entry in search.entries(source):
+            left = len(entry.marks) if most is None else min(most - count, len(entry.marks))
+            if entry.marks and not left:
+                break
+            count += left
+            found = found or count > 0
+            if as_json:
+                for number in range(left):
+                    click.echo(json.dumps(entry.told(number, search.needles.texts)))
+                continue
+            here = (entry.file, entry.places[0].get("line", 0))
+            if search.beside and last not in (None, here, (here[0], here[1] - 1)) and here[1]:
+                click.echo("--")
+            last = here
+            separator = ":" if entry.marks else "-"
+            place = entry.place(0) if entry.marks else f"{visible(entry.file)}-{here[1]}"
+            click.echo(f"{place}{separator}{entry.line(colored=colored)}", color=colored)
+    return found
+
+
+def print_counts(search: Search, sources: "Iterator[str | Stored]", *, as_json: bool) -> bool:
+    """Print how many matches each file has."""
+    total = 0
+    search = replace(search, beside=0)
+    for source in sources:
+        count = sum(len(entry.marks) for entry in search.entries(source, lambda _: False))
+        total += count
+        file = source if isinstance(source, str) else str(source.path)
+        if as_json:
+            click.echo(json.dumps({"file": file, "count": count}))
+        else:
+            click.echo(f"{visible(file)}:{count}")
+    return total > 0
+
+
+def print_needles(
+    search: Search, sources: "Iterator[str | Stored]", most: int, *, as_json: bool, quiet: bool
+) -> bool:
+    """Print which needles there are, how often, and the first places of each."""
+    texts = search.needles.texts
+    counts = [0] * len(texts)
+    places: list[list[tuple[str, dict[str, Any]]]] = [[] for _ in texts]
+    for source in sources:
+        for entry in search.entries(source, lambda needle: len(places[needle]) < most):
+            for number, (_, _, needle) in enumerate(entry.marks):
+                counts[needle] += 1
+                if len(places[needle]) < most:
+                    place = entry.place(number), entry.told(number, texts)
+                    places[needle].append(place)
+    for text, count, some in zip(texts, counts, places, strict=True):
+        if not count:
+            continue
+        if as_json:
+            told = {"needle": text.decode(errors="replace"), "count": count}
+            click.echo(json.dumps(told | {"places": [each for _, each in some]}))
+        else:
+            more = [] if count == len(some) else ["…"]
+            where = " ".join([*(place for place, _ in some), *more])
+            click.echo(f"{count}\t{visible(text)}\t{where}")
+    there = sum(count > 0 for count in counts)
+    if not quiet:
+        say(f"{there} of {len(texts)} needles are there")
+    return there > 0
+
+
+def read_blocks(file: str) -> Iterator[bytes]:
+    """Read a text a block at a time, unpacked."""
+    return blocks(file) if file == STDIN else chunks(Path(file), 0, BLOCK_BYTES)
+
+
+def size_of(file: str) -> int | None:
+    """Return the bytes of a text, if they are known."""
+    packed = Path(file).suffix in {".gz", ".zst", ".xz"}
+    return None if file == STDIN or packed else Path(file).stat().st_size
+
+
+def told(parts: Iterator[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:
+    """Tell how many bytes were read."""
+    done = 0
+    for part in parts:
+        done += len(part)
+        tell(done)
+        yield part
+
+
+@contextmanager
+def bar(file: str | Path, size: int | None, *, shown: bool) -> Iterator[Callable[[int], object]]:
+    """Show on a terminal how far a file is: yield what is to be told the bytes that are done."""
+    if not shown:
+        yield int
+        return
+    from tqdm import tqdm
+
+    name = visible(str(file))
+    with tqdm(desc=name, total=size, unit="B", unit_scale=True, leave=False, delay=1) as drawn:
+        yield lambda done: drawn.update(done - drawn.n)

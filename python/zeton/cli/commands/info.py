@@ -1,0 +1,63 @@
+"""`zeton info`: what a tokenizer is made of."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+import zeton
+from zeton.chat.template import NOTE, Template
+from zeton.cli.options.tokenizer import load, tokenizer_option
+from zeton.rules.shown import rule_lines
+from zeton.text.escape import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@click.command()
+@tokenizer_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(*, name: str, as_json: bool) -> None:
+    """Say what a tokenizer is made of."""
+    tokenizer = load(name)
+    facts = described(name, tokenizer)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    rules = tokenizer.rules
+    del facts["rules" if rules is None else "pattern"]
+    for key, value in facts.items():
+        values: Iterable[tuple[str, object]] = [("", "-" if value is None else value)]
+        if key == "rules" and rules is not None:
+            values = rule_lines(rules)
+        elif isinstance(value, dict):
+            values = value.items()
+        for part, content in values:
+            click.echo(f"{key.replace('_', ' '):<15} {visible(f'{part} {content}'.strip())}")
+
+
+def described(name: str, tokenizer: zeton.Tokenizer) -> dict[str, object]:
+    """Collect the facts, most asked for first.
+
+    A token that no merge reaches is made only of a piece that it is the whole of.
+    """
+    vocab = tokenizer.ranks()
+    merges = len(tokenizer.merges())
+    template = Template.of(tokenizer)
+    path = tokenizer.info
+    return {
+        "name": name,
+        "vocab_size": tokenizer.vocab_size,
+        "tokens": len(vocab),
+        "merges": merges,
+        "unreached": len(vocab) - 256 - merges,
+        "longest_bytes": max(map(len, vocab)),
+        "split": path.way,
+        "why": path.why,
+        "pattern": None if tokenizer.rules else tokenizer.pattern,
+        "rules": json.loads(tokenizer.pattern) if tokenizer.rules else None,
+        "specials": tokenizer.specials,
+        "chat": None if template is None else f"{template.name}: {', '.join(template.roles)}",
+        "made_by": {key: value for key, value in tokenizer.made_by.items() if key != NOTE},
+    }

@@ -1,0 +1,1 @@
+"""What several commands take: texts, tokenizers, samples, options of training."""

@@ -1,0 +1,1 @@
+"""Patterns: how one is given, what it means, and which engine runs it."""

@@ -1,0 +1,170 @@
+"""Files of text become files of ids, and files of ids text, a few megabytes at a time."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+
+from zeton.corpus.kinds import chunks
+from zeton.errors import FileError, FormatError, file_error
+from zeton.work.files import given, write_whole_by
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from zeton.tokenizer import Tokenizer
+
+__all__ = ["Dtype", "decode_file", "dtype_of", "encode_file"]
+
+Dtype: TypeAlias = Literal["uint16", "uint32"]
+
+READ_BYTES = 1 << 23
+"""Of a text, at a time."""
+
+READ_IDS = 1 << 20
+"""At a time."""
+
+
+def dtype_of(vocab_size: int) -> Dtype:
+    """Return the smallest type of number that has room for every id."""
+    return "uint16" if vocab_size <= 1 << 16 else "uint32"
+
+
+def encode_file(
+    tokenizer: "Tokenizer",
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    dtype: Dtype | None,
+    specials: str | Iterable[str] | None,
+    threads: int | None,
+) -> int:
+    """Encode a file, packed or not, into a file of ids; return how many there are."""
+    numbers = _checked(tokenizer, dtype)
+    _refuse_same(given(source), given(target))
+    count = 0
+
+    def write(file: BinaryIO) -> None:
+        nonlocal count
+        for ids in _ids_of(tokenizer, given(source), specials, threads):
+            file.write(ids.astype(numbers, copy=False).data)
+            count += len(ids)
+
+    _write(given(target), write, lambda: _header(numbers, count))
+    return count
+
+
+def decode_file(
+    tokenizer: "Tokenizer",
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    dtype: Dtype | None,
+) -> int:
+    """Decode a file of ids into a file of text; return how many bytes that has."""
+    _refuse_same(given(source), given(target))
+    count = 0
+
+    def write(file: BinaryIO) -> None:
+        nonlocal count
+        for ids in _ids_in(given(source), _checked(tokenizer, dtype)):
+            text = tokenizer.decode_bytes(ids)
+            file.write(text)
+            count += len(text)
+
+    _write(given(target), write, None)
+    return count
+
+
+def _ids_of(
+    tokenizer: "Tokenizer",
+    source: Path,
+    specials: str | Iterable[str] | None,
+    threads: int | None,
+) -> "Iterator[NDArray[np.uint32]]":
+    import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
+
+    encoder = tokenizer.encoder(specials)
+    for chunk in chunks(source, 0, READ_BYTES):
+        yield encoder.push_array(chunk, threads)
+    yield np.array(encoder.finish(), dtype=np.uint32)
+
+
+def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":
+    """Read a file of ids: numpy's own format says what it holds, any other holds nothing else."""
+    import numpy as np  # noqa: PLC0415
+
+    try:
+        with source.open("rb") as file:
+            if source.suffix == ".npy":
+                dtype, count = _read_header(file, source)
+                there = (source.stat().st_size - file.tell()) / dtype.itemsize
+                if there != count:
+                    raise FormatError(f"{source} has {there:g} ids where it says {count}")
+            while content := file.read(READ_IDS * dtype.itemsize):
+                if len(content) % dtype.itemsize:
+                    raise FormatError(f"{source} ends inside a number of {dtype}; it is cut off")
+                yield np.frombuffer(content, dtype=dtype)
+    except OSError as error:
+        raise file_error(source, "read", error) from None
+
+
+def _read_header(file: BinaryIO, source: Path) -> "tuple[np.dtype[Any], int]":
+    from numpy.lib import format as npy  # noqa: PLC0415
+
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except ValueError as error:
+        raise FormatError(f"{source} is no array of numpy: {error}") from None
+    if len(shape) != 1 or dtype.kind not in "ui":
+        raise FormatError(
+            f"{source} holds {dtype} of shape {shape}; ids are a row of whole numbers"
+        )
+    return dtype, shape[0]
+
+
+def _checked(tokenizer: "Tokenizer", dtype: Dtype | None) -> "np.dtype[Any]":
+    """Return the type of the numbers in a file, little-endian, with room for every id."""
+    import numpy as np  # noqa: PLC0415
+
+    smallest = dtype_of(tokenizer.vocab_size)
+    if dtype not in (None, "uint16", "uint32"):
+        raise FormatError(f"dtype={dtype!r}; give 'uint16' or 'uint32'")
+    if (dtype or smallest) == "uint16" and smallest != "uint16":
+        raise FormatError(f"ids up to {tokenizer.vocab_size - 1} need uint32, not uint16")
+    return np.dtype(dtype or smallest).newbyteorder("<")
+
+
+def _header(dtype: "np.dtype[Any]", count: int) -> bytes:
+    """Return numpy's header, which has the same length whatever the count."""
+    description = {"descr": dtype.str, "fortran_order": False, "shape": (count,)}
+    text = "{" + ", ".join(f"{name!r}: {value!r}" for name, value in description.items()) + ", }"
+    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+
+
+def _refuse_same(source: Path, target: Path) -> None:
+    if target.exists() and source.exists() and target.samefile(source):
+        raise FileError(f"{source} would be replaced by what is made of it; name another target")
+
+
+def _write(
+    target: Path, write: Callable[[BinaryIO], None], header: Callable[[], bytes] | None
+) -> None:
+    """Write a file that appears whole or not at all; a header is known when all else is written."""
+    has_header = header is not None and target.suffix == ".npy"
+
+    def write_to(name: Path) -> None:
+        with name.open("wb") as file:
+            if has_header and header is not None:
+                file.write(header())
+            write(file)
+            if has_header and header is not None:
+                file.seek(0)
+                file.write(header())
+            file.flush()
+            os.fsync(file.fileno())
+
+    write_whole_by(target, write_to)

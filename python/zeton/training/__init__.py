@@ -1,0 +1,1 @@
+"""Training: a corpus is counted, merges are learned from the counts."""

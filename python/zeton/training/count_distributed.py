@@ -1,0 +1,277 @@
+"""Files are counted unit by unit, on an engine; what each unit counts is a file in one folder.
+
+A unit's files are named by all that they depend on, appear whole or not at all, and are the same
+whoever writes them. So a unit may be done twice, by workers that know nothing of each other, and
+what is done is never done again.
+"""
+
+import hashlib
+import json
+import platform
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, closing, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from zeton import corpus, jobs
+from zeton._engine import VERSION
+from zeton.errors import FormatError, JobError, TrainError
+from zeton.training.count import Counting, Counts, weighted_texts
+from zeton.work.checkpoint import checksum
+from zeton.work.files import write_whole
+from zeton.work.memory import resident
+from zeton.work.progress import Clock, Listener, Progress
+
+__all__ = ["UNIT_BYTES", "Files", "count_units"]
+
+UNIT_BYTES = 1 << 26
+"""About how much of the files a unit is, unless less is asked for."""
+
+UNIT_MEMORY = 1 << 28
+"""The most memory that counting a unit takes; what does not fit goes to temporary files."""
+
+MERGE_MAX = 64
+"""How many counts files are open at once."""
+
+MERGE_HERE = 512
+"""How many are merged without the engine, whose start would take longer."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files to count: what is known of each, and what is read of them."""
+
+    paths: Sequence[Path]
+    sizes: Sequence[int]
+    times: Sequence[int]
+    """When each was changed."""
+    weights: Sequence[int]
+    field: str
+    on_error: corpus.OnError
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A unit as it goes to a worker, with what it needs of the files."""
+
+    name: str
+    start: corpus.Position
+    end: corpus.Position
+    """Both in the files of the whole corpus."""
+    size: int
+    paths: Sequence[Path]
+    sizes: Sequence[int]
+    weights: Sequence[int]
+
+
+@dataclass
+class _Done:
+    """What a worker says of a unit that is done; its counts are in files."""
+
+    bytes: int
+    texts: int
+    skipped: corpus.Skipped
+    checksums: dict[str, str]
+
+
+def count_units(
+    counting: Counting,
+    files: Files,
+    tell: Listener,
+    *,
+    folder: Path,
+    unit_bytes: int,
+    engine: str,
+    workers: int | None,
+) -> tuple[Counts, corpus.Skipped]:
+    """Count files unit by unit; return the counts of all, and what was skipped.
+
+    Units that are done, in the folder, are not done again.
+    """
+    threads = counting.threads_given or (counting.threads if engine == "local" else 1)
+    count = _Count(
+        counting.pattern,
+        files.field,
+        files.on_error,
+        counting.held_out,
+        threads,
+        min(counting.memory, UNIT_MEMORY),
+        folder.absolute(),
+        Path.cwd() if engine != "local" and not _are_absolute(files.paths) else None,
+    )
+    ahead: deque[_Unit] = deque()
+
+    def units() -> Iterator[_Unit]:
+        plan = corpus.plan(files.paths, files.sizes, unit_bytes, counting.last_safe_cut)
+        for unit in plan:
+            ahead.append(_with_files(unit, files, count))
+            yield ahead[-1]
+
+    clock, skipped, names = Clock(), corpus.Skipped(), []
+    is_plain, whole = corpus.are_plain(files.paths), sum(files.sizes)
+    text_bytes = texts = size = 0
+    damaged = -1
+    with closing(jobs.run(count, units(), engine, workers, cores=threads)) as results:
+        for _, done in results:
+            unit = ahead.popleft()
+            if unit.start.at and unit.start.file == damaged:
+                continue  # A damaged file ends where it is damaged, even if the rest can be read.
+            if done.skipped.files and (unit.start.at or unit.end.at):
+                damaged = unit.start.file
+            names.append(unit.name)
+            skipped.add(done.skipped)
+            text_bytes, texts, size = text_bytes + done.bytes, texts + done.texts, size + unit.size
+            tell(
+                Progress(
+                    "count",
+                    clock.seconds(),
+                    texts=texts,
+                    text_bytes=text_bytes,
+                    text_bytes_total=whole if is_plain else text_bytes * whole // max(size, 1),
+                    memory=resident(),
+                )
+            )
+    if not names:
+        return counting.finish(), skipped
+    counts = _merged([count.file(name) for name in names], count, engine, workers)
+    if counting.held_out:
+        held_out = [count.file(name, ".held_out") for name in names]
+        counts.held_out = _merged(held_out, count, engine, workers)
+    return counts, skipped
+
+
+def _with_files(unit: corpus.Unit, files: Files, count: "_Count") -> _Unit:
+    """Give a unit its files and its name."""
+    span = slice(unit.start.file, unit.end.file + (unit.end.at > 0))
+    known = [files.sizes[span], files.times[span], files.weights[span]]
+    what = [
+        *(VERSION, count.pattern, count.field, count.on_error, count.held_out),
+        *([str(path) for path in files.paths[span]], *map(list, known)),
+        *(unit.start.at, unit.end.at),
+    ]
+    name = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
+    paths = tuple(files.paths[span])
+    return _Unit(name, unit.start, unit.end, unit.size, paths, tuple(known[0]), tuple(known[2]))
+
+
+@dataclass(frozen=True)
+class _Count:
+    """What counts a unit, wherever that is."""
+
+    pattern: str
+    field: str
+    on_error: corpus.OnError
+    held_out: float
+    threads: int
+    memory: int
+    folder: Path
+    base: Path | None
+    """What paths are relative to, if any is."""
+
+    def __call__(self, unit: _Unit) -> _Done:
+        """Count a unit and write its files, if they are not there; the last one says so."""
+        if not self.folder.is_dir():
+            message = f"{self.folder} is no folder on {platform.node()}"
+            raise JobError(f"{message}; give a journal or a folder that all machines share")
+        if done := self._done(unit):
+            return done
+        with nullcontext() if self.base is None else _within(self.base):
+            for path, size in zip(unit.paths, unit.sizes, strict=True):
+                _check_same(path, size)
+            counting = Counting(self.pattern, self.threads, self.memory, self.folder, self.held_out)
+            reader = corpus.Reader(
+                unit.paths,
+                self.field,
+                cut=counting.last_safe_cut,
+                start=corpus.Position(0, unit.start.at),
+                end=corpus.Position(unit.end.file - unit.start.file, unit.end.at),
+                on_error=self.on_error,
+            )
+            for _ in counting.add(weighted_texts(reader, unit.weights), lambda _: None):
+                pass
+        texts, counts = counting.texts, counting.finish()
+        written = {"": counts}
+        if counts.held_out is not None:
+            written[".held_out"] = counts.held_out
+        for kind, some in written.items():
+            some.write(self.file(unit.name, kind))
+        checksums = {kind: checksum(self.file(unit.name, kind)) for kind in written}
+        done = _Done(counting.bytes, texts, reader.skipped, checksums)
+        write_whole(self._note(unit), json.dumps(asdict(done)).encode())
+        return done
+
+    def _done(self, unit: _Unit) -> _Done | None:
+        """Return what was said of a unit, if it is done and its files are there."""
+        try:
+            said: dict[str, Any] = json.loads(self._note(unit).read_bytes())
+            done = _Done(**said | {"skipped": corpus.Skipped(**said["skipped"])})
+            if all(
+                checksum(self.file(unit.name, kind)) == done.checksums[kind]
+                for kind in done.checksums
+            ):
+                return done
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return None
+
+    def file(self, name: str, kind: str = "") -> Path:
+        """Return where the counts of a unit are, or of its share that is held out."""
+        return self.folder / f"{name}{kind}.counts"
+
+    def _note(self, unit: _Unit) -> Path:
+        return self.folder / f"{unit.name}.json"
+
+    def merge(self, paths: Sequence[Path]) -> Path:
+        """Merge counts files into one, if that is not there; return where it is."""
+        names = " ".join(path.name for path in paths)
+        target = self.file(hashlib.sha256(names.encode()).hexdigest()[:32])
+        if not target.exists():
+            _load(paths, self.folder).write(target)
+        return target
+
+
+def _merged(paths: Sequence[Path], count: _Count, engine: str, workers: int | None) -> Counts:
+    """Merge counts files, many to one as long as there are many; on the engine if very many."""
+    for path in paths:
+        if not path.exists():
+            message = f"{path} was written by a worker and is not here"
+            raise JobError(f"{message}; name a folder that all machines share")
+    while len(paths) > MERGE_MAX:
+        groups = [paths[at : at + MERGE_MAX] for at in range(0, len(paths), MERGE_MAX)]
+        where = engine if len(paths) > MERGE_HERE else "local"
+        paths = [path for _, path in jobs.run(count.merge, groups, where, workers)]
+    return _load(paths, count.folder)
+
+
+def _load(paths: Sequence[Path], folder: Path) -> Counts:
+    try:
+        return Counts.load(*paths, folder=folder)
+    except FormatError as error:
+        raise TrainError(f"{error}; remove {folder} to start anew") from None
+
+
+def _are_absolute(paths: Sequence[Path]) -> bool:
+    return all(path.is_absolute() for path in paths)
+
+
+def _within(base: Path) -> chdir[Path]:
+    """Go to the folder that paths are relative to: refusals name them as they were given."""
+    if not base.is_dir():
+        raise JobError(
+            f"{base} is no folder on {platform.node()}; all machines need the same files"
+        )
+    return chdir(base)
+
+
+def _check_same(path: Path, size: int) -> None:
+    """Refuse a file that is another one here: to skip it would lose it without a word."""
+    try:
+        found = path.stat().st_size
+    except OSError as error:
+        reason = f"cannot be read on {platform.node()}: {error.strerror}"
+        raise JobError(f"{path} {reason}; all machines need the same files") from None
+    if found != size:
+        message = f"{path} has {found} bytes on {platform.node()}, not {size}"
+        raise JobError(f"{message}; all machines need the same files, and they must not change")
