@@ -107,7 +107,7 @@ def read_options() -> argparse.Namespace:
         "--only", default="", help="words; cells that have all of them in their name"
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--anew", action="store_true", help="forget what was recorded")
+    parser.add_argument("--restart", action="store_true", help="forget what was recorded")
     return parser.parse_args()
 
 
@@ -200,7 +200,7 @@ def run(card: Card, cells: list[Cell], jobs: int) -> Iterator[Record]:
 @cache
 def device_of(card: Card) -> accel.Device:
     parameters: dict[str, Any] = dict(card.parameters)
-    device = accel.open("sim", card.config, **parameters)
+    device = accel.open("sim", config=card.config, **parameters)
     device.load(zeton.pretrained(card.vocab))
     return device
 

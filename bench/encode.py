@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> None:
     texts = groups(arguments)
     everything = [text for group in texts.values() for text in group]
     tokenizers = {name: zeton.pretrained(name) for name in ("gpt2", "cl100k_base", "o200k_base")}
-    tokenizers["own 32k"] = zeton.train(everything, OWN_VOCAB_SIZE)
+    tokenizers["own 32k"] = zeton.train(everything, vocab_size=OWN_VOCAB_SIZE)
     rows = [
         [name, group, *measure(tok, many)]
         for name, tok in tokenizers.items()

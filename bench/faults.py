@@ -96,7 +96,7 @@ def main() -> None:
     options = parse()
     draw = random.Random(options.seed)  # noqa: S311
     texts = [text.decode() for text in SAMPLES.values()]
-    tokenizers = [zeton.train(texts, 1500), zeton.train(texts[::2], 900)]
+    tokenizers = [zeton.train(texts, vocab_size=1500), zeton.train(texts[::2], vocab_size=900)]
     records: list[Record] = []
     with TemporaryDirectory(prefix="zeton-faults-") as folder, ExitStack() as stack:
         every = [stack.enter_context(way(Path(folder))) for way in ways(options.card)]

@@ -104,12 +104,12 @@ def measured(
     """Measure single phrases, many at once, and decoding all."""
     rows = []
     for words in PHRASES:
-        phrase = search.phrase(tok, words)
+        phrase = search.phrase(words, tokenizer=tok)
         count = phrase.count(ids)
         verify(count == occurrences(text, words.encode()), words)
         took = seconds(partial(phrase.count, ids))
         rows.append(row(f'"{words}", {count:,} times', took, ids, len(text)))
-    many = search.phrases(tok, wanted)
+    many = search.phrases(wanted, tokenizer=tok)
     verify(many.count(ids) == list(wanted.values()), "many needles")
     took = seconds(partial(many.count, ids))
     rows.append(row(f"{len(wanted):,} needles at once", took, ids, len(text)))

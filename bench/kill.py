@@ -58,7 +58,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("files", nargs="*", type=Path, help="what to train on (dev/en, dev/web)")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--vocab-size", default="32768")
-    parser.add_argument("--part", default="2MB", help="after how much the journal is kept (2MB)")
+    parser.add_argument(
+        "--checkpoint-every", default="2MB", help="after how much the journal is kept (2MB)"
+    )
     parser.add_argument("--memory", default="64MB")
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     options = parser.parse_args()
@@ -73,11 +75,11 @@ class Training:
         folder.mkdir()
         self.folder = folder
         self.out = folder / NAME
-        self.journal = folder / f"{NAME}.journal"
+        self.checkpoint = folder / f"{NAME}.checkpoint"
         self.corpus_end = [len(corpus.files(files)), 0]
         self.command = [
             *(sys.executable, "-m", "zeton", "train", *map(str, files), "--out", str(self.out)),
-            *("--vocab-size", options.vocab_size, "--part", options.part),
+            *("--vocab-size", options.vocab_size, "--checkpoint-every", options.part),
             *("--memory", options.memory, "--quiet"),
         ]
 
@@ -110,7 +112,7 @@ class Training:
         if self.out.exists() or any(self.folder.glob(f".{NAME}.*")):
             return "saving"
         try:
-            end = json.loads((self.journal / "state.json").read_bytes())["end"]
+            end = json.loads((self.checkpoint / "state.json").read_bytes())["end"]
         except FileNotFoundError:
             return "counting"
         return "learning" if end == self.corpus_end else "counting"

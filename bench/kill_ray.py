@@ -1,4 +1,4 @@
-"""Kills `zeton train --engine ray`, or one of its workers, at random moments: the same bytes."""
+"""Kills `zeton train --executor ray`, or one of its workers, at random moments: the same bytes."""
 
 import argparse
 import os
@@ -67,7 +67,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("files", nargs="*", type=Path, help="what to train on (dev/en, dev/web)")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--vocab-size", default="4096")
-    parser.add_argument("--part", default="1MB", help="bytes of a unit, about (1MB)")
+    parser.add_argument("--checkpoint-every", default="1MB", help="bytes of a unit, about (1MB)")
     parser.add_argument("--workers", default="2")
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     options = parser.parse_args()
@@ -78,7 +78,7 @@ def parse() -> argparse.Namespace:
 def command(out: Path, options: argparse.Namespace) -> list[str]:
     return [
         *(sys.executable, "-m", "zeton", "train", *map(str, options.files), "--out", str(out)),
-        *("--vocab-size", options.vocab_size, "--part", options.part, "--quiet"),
+        *("--vocab-size", options.vocab_size, "--checkpoint-every", options.part, "--quiet"),
     ]
 
 
@@ -94,15 +94,15 @@ class Training:
         folder.mkdir()
         self.folder = folder
         self.out = folder / NAME
-        self.journal = folder / f"{NAME}.journal"
-        self.command = [*command(self.out, options), "--engine", "ray"]
+        self.checkpoint = folder / f"{NAME}.checkpoint"
+        self.command = [*command(self.out, options), "--executor", "ray"]
         self.command += ["--workers", options.workers]
 
     def start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def units(self) -> int:
-        return len(list(self.journal.glob("*.json")))
+        return len(list(self.checkpoint.glob("*.json")))
 
     def wait_for_unit(self, process: "subprocess.Popen[bytes]") -> None:
         end = time.monotonic() + SECONDS_MAX

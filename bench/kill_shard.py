@@ -69,10 +69,12 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="kill_shard.py", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="what to make shards of (dev)")
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--part", default="1MB", help="after how much the journal is kept (1MB)")
+    parser.add_argument(
+        "--checkpoint-every", default="1MB", help="after how much the journal is kept (1MB)"
+    )
     parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
     parser.add_argument("--folder", type=Path, help="where shards go while it runs")
-    parser.add_argument("--engine", choices=["local", "ray"], default="local")
+    parser.add_argument("--executor", choices=["local", "ray"], default="local")
     parser.add_argument("--only", choices=WAYS, help="one way of writing, not all in turn")
     options = parser.parse_args()
     options.files = given(options.files, "dev")
@@ -83,8 +85,8 @@ def command(out: Path, way: str, options: argparse.Namespace) -> list[str]:
     return [
         *(sys.executable, "-m", "zeton", "shard", *map(str, options.files), "--out", str(out)),
         *("--tokenizer", "gpt2", "--texts-end-with", r"\x1e", "--eos", "<|endoftext|>"),
-        *("--shard-size", "3M", "--part", options.part, "--quiet", *WAYS[way]),
-        *(("--engine", "ray", "--workers", "2") if options.engine == "ray" else ()),
+        *("--shard-size", "3M", "--checkpoint-every", options.part, "--quiet", *WAYS[way]),
+        *(("--executor", "ray", "--workers", "2") if options.engine == "ray" else ()),
     ]
 
 
@@ -113,9 +115,9 @@ def kill(
     process.send_signal(signal.SIGKILL)
     if process.wait() != -signal.SIGKILL:
         return ""
-    if not (out / ".journal").exists():
+    if not (out / ".checkpoint").exists():
         return "the start" if not out.exists() else "the end"
-    return "the work" if (out / ".journal" / "state.json").exists() else "the first unit"
+    return "the work" if (out / ".checkpoint" / "state.json").exists() else "the first unit"
 
 
 def wait_for_unit(process: "subprocess.Popen[bytes]") -> None:

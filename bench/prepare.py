@@ -74,7 +74,7 @@ def prepare_vocab(folder: Path, name: str, rest: list[str]) -> None:
     if name in PUBLISHED:
         tok = zeton.pretrained(name)
     else:
-        tok = zeton.train(rest, OWN_SIZE, pattern=vocab.pattern or None)
+        tok = zeton.train(rest, vocab_size=OWN_SIZE, pattern=vocab.pattern or None)
     plain = vocab.plain or tok.pattern
     tok.save(folder / f"{name}.zeton")
     (folder / f"{name}.pattern").write_text(tok.pattern)

@@ -100,7 +100,7 @@ def measured(
     held_bytes = sum(len(text.encode()) for text in held_out)
     ways = {"cl100k": Rules(base="cl100k"), "o200k": Rules(base="o200k"), "rules": made}
     for name, given in ways.items():
-        tok = zeton.train(train, size, rules=given, exact_size=True)
+        tok = zeton.train(train, vocab_size=size, rules=given, exact_size=True)
         start = time.process_time()
         tokens = sum(tok.count(text) for text in held_out)
         row[name] = held_bytes / tokens

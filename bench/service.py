@@ -93,7 +93,7 @@ async def measure(options: argparse.Namespace, folder: Path) -> Record:
     corpus = [text for texts in groups([]).values() for text in texts]
     chosen = random.Random(1)  # noqa: S311 - no secret.
     chosen.shuffle(corpus)
-    tokenizer = zeton.train([shortened(text) for text in corpus[:200]], VOCAB)
+    tokenizer = zeton.train([shortened(text) for text in corpus[:200]], vocab_size=VOCAB)
     tokenizer.save(folder / "bench.zeton")
     texts = [part.encode() for part in parts_of(corpus[200:], chosen)]
     request = (options.texts[0], options.texts[1])
@@ -143,7 +143,7 @@ def bare_rates(
     """Return the MB/s of the card by itself, by the clock and by CPU time."""
     if options.card == "software":
         return rates(load, 20, lambda: tokenizer.encode_batch(load.texts))
-    with accel.open(options.card, options.config) as device:
+    with accel.open(options.card, config=options.config) as device:
         device.load(tokenizer)
         return rates(load, BARE_ROUNDS, lambda: device.encode_batch(load.texts))
 

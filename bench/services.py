@@ -70,19 +70,21 @@ def counting(tok: zeton.Tokenizer, text: str) -> dict[str, float]:
 
 def cutting(tok: zeton.Tokenizer, text: str, whole: str) -> dict[str, float]:
     """Measure counting to a limit and cutting."""
-    head, tail = tok.truncate(text, 8000), tok.truncate(text, 8000, "start")
+    head, tail = tok.truncate(text, n=8000), tok.truncate(text, n=8000, side="start")
     verify(text.startswith(head))
     verify(text.endswith(tail))
     verify(max(tok.count(head), tok.count(tail)) <= 8000)
-    verify(tok.count(whole, 1000) == 1000)
-    chunks = tok.chunk(text, 512)
+    verify(tok.count(whole, limit=1000) == 1000)
+    chunks = tok.chunk(text, n=512)
     verify("".join(chunk.text for chunk in chunks) == text)
     return {
-        "count to 1,000 of 100 MB, ms": best(lambda: tok.count(whole, 1000), 50) * 1e3,
-        "truncate to 8,000, end, ms": best(lambda: tok.truncate(text, 8000), 20) * 1e3,
-        "truncate to 8,000, start, ms": best(lambda: tok.truncate(text, 8000, "start"), 20) * 1e3,
-        "truncate to 8,000, middle, ms": best(lambda: tok.truncate(text, 8000, "middle"), 20) * 1e3,
-        "chunk into 512s, MB/s": len(text.encode()) / best(lambda: tok.chunk(text, 512), 3) / 1e6,
+        "count to 1,000 of 100 MB, ms": best(lambda: tok.count(whole, limit=1000), 50) * 1e3,
+        "truncate to 8,000, end, ms": best(lambda: tok.truncate(text, n=8000), 20) * 1e3,
+        "truncate to 8,000, start, ms": best(lambda: tok.truncate(text, n=8000, side="start"), 20)
+        * 1e3,
+        "truncate to 8,000, middle, ms": best(lambda: tok.truncate(text, n=8000, side="middle"), 20)
+        * 1e3,
+        "chunk into 512s, MB/s": len(text.encode()) / best(lambda: tok.chunk(text, n=512), 3) / 1e6,
     }
 
 
@@ -91,7 +93,7 @@ def streaming(tok: zeton.Tokenizer, text: str) -> dict[str, float]:
     ids = tok.encode(text)
     batches = [ids[at : at + 1000] for at in range(0, len(ids), 1000)]
     decoder = tok.decoder()
-    verify("".join(map(decoder.push, batches)) + decoder.flush() == text)
+    verify("".join(map(decoder.push, batches)) + decoder.finish() == text)
     some = ids[:100_000]
 
     def push_each() -> None:

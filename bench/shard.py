@@ -134,9 +134,9 @@ def write(options: argparse.Namespace) -> dict[str, Any]:
     tok = zeton.pretrained(options.tokenizer)
     tok.encode_array(WARM)
     out, threads = options.out, options.threads
-    first = timed(lambda: shards.write([options.file], tok, out, threads=threads))
+    first = timed(lambda: shards.write([options.file], tokenizer=tok, out=out, threads=threads))
     shutil.rmtree(out)
-    again = timed(lambda: shards.write([options.file], tok, out, threads=threads))
+    again = timed(lambda: shards.write([options.file], tokenizer=tok, out=out, threads=threads))
     most = peak()
     digest = hashlib.sha256()
     for file in sorted(out.glob("train_0*.bin")):

@@ -66,7 +66,7 @@ def work(cell: str, limit: int) -> Callable[[], bytes]:
         return hashlib.sha256(tok.decode_bytes(ids)).digest()
 
     def train() -> bytes:
-        learned = zeton.train(parts, TRAIN_SIZE, threads=1)
+        learned = zeton.train(parts, vocab_size=TRAIN_SIZE, threads=1)
         return hashlib.sha256(repr(sorted(learned.ranks().items())).encode()).digest()
 
     return {"large": large, "small": lists, "decode": decode, "train": train}[task]

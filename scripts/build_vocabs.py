@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import zeton
-from zeton._engine import from_ranks
+from zeton._engine import from_ranks, to_file
 from zeton.tiktoken.load import load_tiktoken_bpe
 from zeton.tiktoken.originals import DIGESTS
 
@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
         ranks = load_tiktoken_bpe(source, digest)
         notes = {"source": f"OpenAI, {source.name}", "source.sha256": digest}
         engine = from_ranks(ranks, known[pattern], list(specials.items()), notes)
-        (VOCABS / f"{name}.zeton").write_bytes(engine.to_file())
+        (VOCABS / f"{name}.zeton").write_bytes(to_file(engine))
         print(f"{name}.zeton: {len(ranks)} tokens")
 
 

@@ -120,7 +120,7 @@ def trained() -> Iterator[tuple[str, str]]:
     """Yield digests of three trained tokenizers."""
     for folder, size in TRAINED.items():
         texts = [file.read_bytes().decode() for file in sorted(data().glob(f"dev/{folder}/*.txt"))]
-        tok = zeton.train(texts, size)
+        tok = zeton.train(texts, vocab_size=size)
         ranks = sorted((rank, token) for token, rank in tok.ranks().items())
         yield f"train {folder}", of_bytes(repr(ranks).encode())
 

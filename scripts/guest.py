@@ -80,7 +80,7 @@ def main() -> None:
         sys.exit("qemu-system-x86_64 is not here; install Debian's qemu-system-x86")
     with TemporaryDirectory(prefix="zeton-guest-") as name:
         folder = Path(name)
-        tok = zeton.train([text.decode() for text in SAMPLES.values()], 1500)
+        tok = zeton.train([text.decode() for text in SAMPLES.values()], vocab_size=1500)
         tok.save(folder / "tok.zeton")
         (folder / "initramfs").write_bytes(packed(folder / "tok.zeton"))
         card = open_transport(options.card, configuration("small", **SHAPE))

@@ -32,7 +32,7 @@ Calls = Iterator[tuple[str, object, dict[str, Any]]]
 
 def published(name: str) -> Pair:
     """Make both encodings of a published vocabulary."""
-    theirs = zeton.pretrained(name).as_tiktoken(name)
+    theirs = zeton.pretrained(name).as_tiktoken(name=name)
     return theirs, zeton.tiktoken.get_encoding(name)
 
 

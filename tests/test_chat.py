@@ -72,28 +72,28 @@ chats = st.one_of(
 
 @given(nanochat_rules.chats())
 def test_nanochat_is_rendered_by_its_rules(chat: Chat) -> None:
-    rendered = NANOCHAT.render(chat, TOK)
+    rendered = NANOCHAT.render(chat, tokenizer=TOK)
     assert (rendered.ids, rendered.mask) == nanochat_rules.render(chat, TOK.encode, IDS.__getitem__)
 
 
 def test_chatml_reads_as_chatml() -> None:
     chat = [message("system", "Be kind."), asked("hi"), answered("low"), asked("?")]
-    assert shown(CHATML.render(chat, TOK)) == (
+    assert shown(CHATML.render(chat, tokenizer=TOK)) == (
         "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n"
         "<|im_start|>assistant\nlow<|im_end|>\n<|im_start|>user\n?<|im_end|>\n"
     )
-    assert learned(CHATML.render(chat, TOK)) == "low<|im_end|>\n"
+    assert learned(CHATML.render(chat, tokenizer=TOK)) == "low<|im_end|>\n"
 
 
 def test_tools_stand_between_answers() -> None:
     chat = [asked("2+2?"), answered("add(2, 2)"), message("tool", "4"), answered("Four.")]
-    assert learned(CHATML.render(chat, TOK)) == "add(2, 2)<|im_end|>\nFour.<|im_end|>\n"
-    prompt = CHATML.render_prompt(chat[:3], TOK)
+    assert learned(CHATML.render(chat, tokenizer=TOK)) == "add(2, 2)<|im_end|>\nFour.<|im_end|>\n"
+    prompt = CHATML.render_prompt(chat[:3], tokenizer=TOK)
     assert shown(prompt).endswith("<|im_start|>tool\n4<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_a_prompt_ends_with_the_start_of_an_answer() -> None:
-    prompt = NANOCHAT.render_prompt([message("system", "Short."), asked("hi")], TOK)
+    prompt = NANOCHAT.render_prompt([message("system", "Short."), asked("hi")], tokenizer=TOK)
     assert shown(prompt) == "<|bos|><|user_start|>Short.\n\nhi<|user_end|><|assistant_start|>"
     assert not any(prompt.mask)
     assert prompt.spans[-1].stop == len(prompt.ids) - 2
@@ -102,18 +102,20 @@ def test_a_prompt_ends_with_the_start_of_an_answer() -> None:
 def test_a_mark_with_a_special_that_is_not_listed_is_refused() -> None:
     template = dataclasses.replace(NANOCHAT, begin="<|bos|><|go|>")
     with pytest.raises(ChatError, match=r'holds the special "<\|go\|>"; list it'):
-        template.render([asked("hi")], TOK)
+        template.render([asked("hi")], tokenizer=TOK)
 
 
 def test_a_tokenizer_behind_another_surface_is_taken() -> None:
     enc = zeton.tiktoken.Encoding._of("own", TOK)
     chat = [asked("hi"), answered("low")]
-    assert NANOCHAT.render(chat, enc) == NANOCHAT.render(chat, TOK)  # type: ignore[arg-type]
+    assert NANOCHAT.render(chat, tokenizer=enc) == NANOCHAT.render(chat, tokenizer=TOK)  # type: ignore[arg-type]
 
 
 def test_what_is_cut_ends_with_something_learned() -> None:
     parts = [{"type": "text", "text": "low"}, {"type": "python_output", "text": "123456"}]
-    rendered = NANOCHAT.render([asked("why"), answered([*parts, parts[0]])], TOK, 12)
+    rendered = NANOCHAT.render(
+        [asked("why"), answered([*parts, parts[0]])], tokenizer=TOK, max_tokens=12
+    )
     assert shown(rendered).endswith("<|assistant_start|>low")
     assert rendered.spans[-1].stop == len(rendered.ids)
 
@@ -121,10 +123,10 @@ def test_what_is_cut_ends_with_something_learned() -> None:
 @given(chats)
 def test_spans_tile_the_chat_and_its_messages(drawn: tuple[Template, Chat]) -> None:
     template, chat = drawn
-    ids, mask, spans = template.render(chat, TOK)
+    ids, mask, spans = template.render(chat, tokenizer=TOK)
     assert len(ids) == len(mask)
     assert [span.start for span in spans] == sorted(span.start for span in spans)
-    place = len(TOK.encode(template.begin, template.specials))
+    place = len(TOK.encode(template.begin, allowed_special=template.specials))
     found = {(span.message, span.part): span for span in spans}
     assert len(found) == len(spans)
     joined = ""
@@ -140,18 +142,21 @@ def test_spans_tile_the_chat_and_its_messages(drawn: tuple[Template, Chat]) -> N
             continue
         whole = found.pop((at, None))
         assert (whole.start, whole.role) == (place, each["role"])
-        place += len(TOK.encode(role.start, template.specials))
+        place += len(TOK.encode(role.start, allowed_special=template.specials))
         for part_at, part in enumerate(parts):
             start, stop, *_ = found.pop((at, part_at))
             assert start == place
             kind = role.parts.get(part["type"], Part())
-            marks = [TOK.encode(mark, template.specials) for mark in (kind.start, kind.end)]
+            marks = [
+                TOK.encode(mark, allowed_special=template.specials)
+                for mark in (kind.start, kind.end)
+            ]
             assert ids[start:stop] == marks[0] + TOK.encode(joined + part["text"]) + marks[1]
             if part["type"] is None:
                 assert TOK.decode(ids[start:stop]) == joined + content
             assert mask[start:stop] == [int(role.learned and kind.learned)] * (stop - start)
             place, joined = stop, ""
-        end = TOK.encode(role.end, template.specials)
+        end = TOK.encode(role.end, allowed_special=template.specials)
         assert ids[place : whole.stop] == end
         assert mask[place : whole.stop] == [int(role.learned)] * len(end)
         place = whole.stop
@@ -169,7 +174,7 @@ def test_content_never_makes_a_special(drawn: tuple[Template, Chat]) -> None:
         else:
             each["content"] = [part | {"text": ""} for part in each["content"]]
     specials = [
-        [id for id in template.render(each, TOK).ids if id >= 1000]  # noqa: A001
+        [id for id in template.render(each, tokenizer=TOK).ids if id >= 1000]  # noqa: A001
         for each in (chat, blank)
     ]
     assert specials[0] == specials[1]
@@ -179,22 +184,22 @@ def test_content_never_makes_a_special(drawn: tuple[Template, Chat]) -> None:
 def test_the_conversation_is_left_as_it_was(drawn: tuple[Template, Chat]) -> None:
     template, chat = drawn
     before = copy.deepcopy(chat)
-    template.render({"messages": chat}, TOK)
+    template.render({"messages": chat}, tokenizer=TOK)
     assert chat == before
 
 
 def test_missing_keys_are_not_made_up() -> None:
     given: defaultdict[str, str] = defaultdict(str, role="user")
     with pytest.raises(ChatError):
-        NANOCHAT.render([given], TOK)
+        NANOCHAT.render([given], tokenizer=TOK)
     assert given == {"role": "user"}
 
 
 def test_a_conversation_is_a_list_or_holds_one() -> None:
     chat = [asked("hi") | {"extra": [1]}, answered([{"type": "text", "text": "low", "more": 2}])]
-    expected = NANOCHAT.render(chat, TOK)
-    assert NANOCHAT.render({"messages": chat, "id": 7}, TOK) == expected
-    assert NANOCHAT.render(tuple(chat), TOK) == expected
+    expected = NANOCHAT.render(chat, tokenizer=TOK)
+    assert NANOCHAT.render({"messages": chat, "id": 7}, tokenizer=TOK) == expected
+    assert NANOCHAT.render(tuple(chat), tokenizer=TOK) == expected
     assert NANOCHAT.bind(TOK).render(chat) == expected
 
 
@@ -221,7 +226,7 @@ def exchanges_left(rendered: Rendered) -> list[int]:
     ],
 )
 def test_whole_exchanges_are_dropped(max_tokens: int, keep: Any, left: list[int]) -> None:
-    rendered = NANOCHAT.render(TURNS, TOK, max_tokens, keep)
+    rendered = NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=max_tokens, keep=keep)
     assert exchanges_left(rendered) == left
     assert learned(rendered) == "".join(f"{each + 1}<|assistant_end|>" for each in left)
 
@@ -229,13 +234,13 @@ def test_whole_exchanges_are_dropped(max_tokens: int, keep: Any, left: list[int]
 def test_a_dropped_exchange_ends_what_is_kept() -> None:
     chat = [asked("a"), answered("a"), asked("b" * 50), answered("b"), asked("c"), answered("c")]
     renderer = NANOCHAT.bind(TOK)
-    assert exchanges_left(renderer.render(chat, 20, "last")) == [2]
-    assert exchanges_left(renderer.render(chat[2:] + chat[:2], 20, "first")) == [2]
+    assert exchanges_left(renderer.render(chat, max_tokens=20, keep="last")) == [2]
+    assert exchanges_left(renderer.render(chat[2:] + chat[:2], max_tokens=20, keep="first")) == [2]
 
 
 def test_a_joined_text_goes_to_the_first_exchange_that_is_kept() -> None:
     chat = [message("system", "Be."), *TURNS]
-    rendered = NANOCHAT.render(chat, TOK, 20)
+    rendered = NANOCHAT.render(chat, tokenizer=TOK, max_tokens=20)
     assert shown(rendered).startswith("<|bos|><|user_start|>Be.\n\n222<|user_end|>")
     start, stop, *_ = rendered.spans[1]
     assert rendered.spans[1:4] == [
@@ -244,20 +249,22 @@ def test_a_joined_text_goes_to_the_first_exchange_that_is_kept() -> None:
         Span(start, stop, 3, 0, "user"),
     ]
     assert TOK.decode(rendered.ids[start:stop]) == "Be.\n\n222"
-    assert shown(NANOCHAT.render(chat, TOK, 19)).startswith("<|bos|><|user_start|>Be.\n\n333")
+    assert shown(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=19)).startswith(
+        "<|bos|><|user_start|>Be.\n\n333"
+    )
 
 
 def test_a_head_is_kept() -> None:
     chat = [message("system", "Be."), *TURNS]
-    rendered = CHATML.render(chat, TOK, 40)
+    rendered = CHATML.render(chat, tokenizer=TOK, max_tokens=40)
     assert shown(rendered).startswith("<|im_start|>system\nBe.<|im_end|>\n<|im_start|>user\n333")
 
 
 def test_something_learned_is_kept_where_the_chat_ends_with_a_question() -> None:
     chat = [*TURNS, asked("444")]
-    assert learned(NANOCHAT.render(chat, TOK, 14)) == "3<|assistant_end|>"
+    assert learned(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=14)) == "3<|assistant_end|>"
     with pytest.raises(ChatError, match=r"max_tokens is 13; .* needs at least 14"):
-        NANOCHAT.render(chat, TOK, 13)
+        NANOCHAT.render(chat, tokenizer=TOK, max_tokens=13)
 
 
 @pytest.mark.parametrize("keep", ["last", "first"])
@@ -265,31 +272,34 @@ def test_an_exchange_to_learn_from_is_the_latest_that_fits(keep: Any) -> None:
     chat = [asked("a"), answered("b"), asked("c"), answered("d" * 5), asked("e")]
 
     def left(max_tokens: int) -> set[int]:
-        return {span.message for span in NANOCHAT.render(chat, TOK, max_tokens, keep).spans}
+        return {
+            span.message
+            for span in NANOCHAT.render(chat, tokenizer=TOK, max_tokens=max_tokens, keep=keep).spans
+        }
 
     assert left(14) == {2, 3, 4}
     assert left(13) == {0, 1, 4}
     with pytest.raises(ChatError, match="needs at least 10"):
-        NANOCHAT.render(chat, TOK, 9, keep)
+        NANOCHAT.render(chat, tokenizer=TOK, max_tokens=9, keep=keep)
 
 
 def test_only_the_last_answer_is_cut() -> None:
     chat = [asked("why"), answered("low low low")]
-    rendered = NANOCHAT.render(chat, TOK, 10)
+    rendered = NANOCHAT.render(chat, tokenizer=TOK, max_tokens=10)
     assert shown(rendered) == "<|bos|><|user_start|>why<|user_end|><|assistant_start|>low low"
 
 
 def test_an_answer_is_cut_down_to_one_learned_id() -> None:
     tool = {"type": "python_output", "text": "123"}
     chat = [asked("why"), answered([tool, {"type": "text", "text": "low"}])]
-    assert learned(NANOCHAT.render(chat, TOK, 13)) == "low"
+    assert learned(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=13)) == "low"
     with pytest.raises(ChatError, match=r"max_tokens is 12; .* needs at least 13"):
-        NANOCHAT.render(chat, TOK, 12)
+        NANOCHAT.render(chat, tokenizer=TOK, max_tokens=12)
 
 
 def test_a_cut_message_has_a_clipped_span() -> None:
     said = [{"type": "text", "text": "abcdef"}, {"type": "python", "text": "1"}]
-    rendered = NANOCHAT.render([asked("hi"), answered(said)], TOK, 7)
+    rendered = NANOCHAT.render([asked("hi"), answered(said)], tokenizer=TOK, max_tokens=7)
     assert rendered.spans == [
         Span(1, 4, 0, None, "user"),
         Span(2, 3, 0, 0, "user"),
@@ -300,24 +310,28 @@ def test_a_cut_message_has_a_clipped_span() -> None:
 
 def test_a_prompt_is_never_cut_within() -> None:
     chat = [*TURNS, asked("444")]
-    assert shown(NANOCHAT.render_prompt(chat, TOK, 7)).endswith(
+    assert shown(NANOCHAT.render_prompt(chat, tokenizer=TOK, max_tokens=7)).endswith(
         "444<|user_end|><|assistant_start|>"
     )
     with pytest.raises(ChatError, match=r"max_tokens is 6; .* needs at least 7"):
-        NANOCHAT.render_prompt(chat, TOK, 6)
+        NANOCHAT.render_prompt(chat, tokenizer=TOK, max_tokens=6)
     with pytest.raises(ChatError, match=r"max_tokens is 25; .* needs at least 26"):
-        CHATML.render_prompt([asked("hi"), answered("low"), message("tool", "low" * 3)], TOK, 25)
+        CHATML.render_prompt(
+            [asked("hi"), answered("low"), message("tool", "low" * 3)], tokenizer=TOK, max_tokens=25
+        )
 
 
 def test_a_chat_that_is_too_long_may_be_refused() -> None:
-    assert NANOCHAT.render(TURNS, TOK, 25, "error") == NANOCHAT.render(TURNS, TOK)
+    assert NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=25, keep="error") == NANOCHAT.render(
+        TURNS, tokenizer=TOK
+    )
     with pytest.raises(ChatError, match="the chat has 25 tokens and max_tokens is 24;"):
-        NANOCHAT.render(TURNS, TOK, 24, "error")
+        NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=24, keep="error")
 
 
 def test_a_chat_without_a_question_is_not_shortened() -> None:
     with pytest.raises(ChatError, match=r"max_tokens is 3; .* needs at least 7"):
-        FREE.render([message("narrator", "abcdef")], TOK, 3)
+        FREE.render([message("narrator", "abcdef")], tokenizer=TOK, max_tokens=3)
 
 
 shares = st.floats(0, 1.1)
@@ -348,15 +362,15 @@ def test_what_is_shortened_fits_and_keeps_what_matters(
     whole = render(chat)
     max_tokens = 1 + int(share * len(whole.ids))
     try:
-        rendered = render(chat, max_tokens, keep)
+        rendered = render(chat, max_tokens=max_tokens, keep=keep)
     except ChatError as error:
         assert max_tokens < len(whole.ids)
         if "at least" in str(error):
             needed = int(str(error).rsplit(" ", 1)[1])
             assert max_tokens < needed
-            assert len(render(chat, needed, keep).ids) <= needed
+            assert len(render(chat, max_tokens=needed, keep=keep).ids) <= needed
             with pytest.raises(ChatError):
-                render(chat, needed - 1, keep)
+                render(chat, max_tokens=needed - 1, keep=keep)
         return
     assert len(rendered.ids) == len(rendered.mask) <= max_tokens
     assert all(0 <= span.start <= span.stop <= len(rendered.ids) for span in rendered.spans)
@@ -377,7 +391,7 @@ def test_what_is_shortened_fits_and_keeps_what_matters(
 
 @given(nanochat_rules.chats(), shares, st.sampled_from(["last", "first"]))
 def test_as_many_exchanges_are_kept_as_fit(chat: Chat, share: float, keep: Any) -> None:
-    max_tokens = 1 + int(share * len(NANOCHAT.render(chat, TOK).ids))
+    max_tokens = 1 + int(share * len(NANOCHAT.render(chat, tokenizer=TOK).ids))
     system = chat[:1] if chat[0]["role"] == "system" else []
     turns = chat[len(system) :]
     exchanges = [turns[at : at + 2] for at in range(0, len(turns), 2)]
@@ -387,12 +401,12 @@ def test_as_many_exchanges_are_kept_as_fit(chat: Chat, share: float, keep: Any) 
     for count in range(len(others) + 1):
         left = others[len(others) - count :] if keep == "last" else others[:count]
         kept = [each for exchange in [*left, *must] for each in exchange]
-        rendered = NANOCHAT.render(system + kept, TOK)
+        rendered = NANOCHAT.render(system + kept, tokenizer=TOK)
         if len(rendered.ids) > max_tokens:
             break
         fitting.append(rendered)
     if fitting:
-        rendered = NANOCHAT.render(chat, TOK, max_tokens, keep)
+        rendered = NANOCHAT.render(chat, tokenizer=TOK, max_tokens=max_tokens, keep=keep)
         assert (rendered.ids, rendered.mask) == (fitting[-1].ids, fitting[-1].mask)
 
 
@@ -534,21 +548,21 @@ ASKED = asked("a")
 )
 def test_refuses_what_is_no_chat(conversation: Any, refusal: str) -> None:
     with pytest.raises(ChatError) as caught:
-        NANOCHAT.render(conversation, TOK)
+        NANOCHAT.render(conversation, tokenizer=TOK)
     assert str(caught.value) == refusal
     with pytest.raises(ChatError):
-        NANOCHAT.render_prompt(conversation, TOK)
+        NANOCHAT.render_prompt(conversation, tokenizer=TOK)
 
 
 def test_refuses_to_join_parts() -> None:
     chat = [message("note", "a"), message("user", [{"type": "text", "text": "b"}])]
     with pytest.raises(ChatError, match="message 0 joins message 1, which has parts; its content"):
-        FREE.render(chat, TOK)
+        FREE.render(chat, tokenizer=TOK)
 
 
 def test_refuses_a_prompt_after_an_answer() -> None:
     with pytest.raises(ChatError, match='the answer is from "assistant" after "assistant"; '):
-        NANOCHAT.render_prompt(TURNS, TOK)
+        NANOCHAT.render_prompt(TURNS, tokenizer=TOK)
 
 
 @pytest.mark.parametrize(
@@ -569,14 +583,16 @@ def test_refuses_a_prompt_after_an_answer() -> None:
 )
 def test_refuses_a_limit(max_tokens: Any, keep: Any, kind: type, refusal: str) -> None:
     with pytest.raises(kind) as caught:
-        NANOCHAT.render(TURNS, TOK, max_tokens, keep)
+        NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=max_tokens, keep=keep)
     assert str(caught.value) == refusal
 
 
 def test_huge_limits_are_limits() -> None:
-    assert NANOCHAT.render(TURNS, TOK, HUGE) == NANOCHAT.render(TURNS, TOK)
+    assert NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=HUGE) == NANOCHAT.render(
+        TURNS, tokenizer=TOK
+    )
     with pytest.raises(ChatError, match="max_tokens is less than 1"):
-        NANOCHAT.render(TURNS, TOK, -HUGE)
+        NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=-HUGE)
 
 
 def test_refuses_a_tokenizer_without_the_specials() -> None:
@@ -715,7 +731,7 @@ values = st.recursive(
 def test_nothing_but_our_refusals_comes_out(value: Any) -> None:
     for conversation in (value, [value], [asked(value)], [ASKED, answered(value)]):
         with suppress(ChatError):
-            NANOCHAT.render(conversation, TOK)
+            NANOCHAT.render(conversation, tokenizer=TOK)
     for text in (json.dumps(value), json.dumps({"name": "t", "roles": {"user": value}})):
         with suppress(ChatError):
             Template.from_json(text)

@@ -225,7 +225,7 @@ class TestTrain:
         texts = [f'{{"text": "ab ab {number}"}}\nbroken\n' for number in range(2000)]
         (tmp_path / "a.jsonl").write_text("".join(texts))
         refusal("train", "a.jsonl", "-n", 260, folder=tmp_path)
-        options = ("--on-error", "skip", "--min-count", 500, "--held-out", 0.5)
+        options = ("--on-error", "skip", "--min-count", 500, "--validation", 0.5)
         run = zeton("train", "a.jsonl", "-n", 257, *options, folder=tmp_path)
         assert run.returncode == 0
         said = run.stderr.decode()
@@ -247,9 +247,9 @@ class TestTrain:
         assert [file.name for file in tmp_path.iterdir()] == ["small.txt"]
 
     def test_names_the_option_that_is_wrong(self, folder: Path, tmp_path: Path) -> None:
-        for option, value in (("part", "x"), ("memory", "0"), ("memory", "9" * 400)):
+        for option, value in (("checkpoint-every", "x"), ("memory", "0"), ("memory", "9" * 400)):
             message = refusal("train", folder / "corpus.txt", f"--{option}", value, folder=tmp_path)
-            assert f"{option} is" in message
+            assert f"{option.replace('-', '_')} is" in message
         saved = output("train", folder / "corpus.txt", "-n", "270,280", "-o", "t/", folder=tmp_path)
         assert "t-270" in saved
 
@@ -284,7 +284,7 @@ class TestLearn:
     def test_counting_refuses_what_it_cannot_do(self, folder: Path, tmp_path: Path) -> None:
         count = ("train", folder / "corpus.txt", "--count-only")
         assert "needs --out" in refusal(*count, folder=tmp_path)
-        for option in (("-n", 300), ("--report", "r.html"), ("--held-out", 0.1)):
+        for option in (("-n", 300), ("--report", "r.html"), ("--validation", 0.1)):
             assert "for learning" in refusal(*count, "-o", "a.counts", *option, folder=tmp_path)
         assert "is a folder" in refusal(*count, "-o", ".", folder=tmp_path)
         summary = json.loads(output(*count, "-o", "a.counts", "--json", folder=tmp_path))

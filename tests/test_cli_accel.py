@@ -68,7 +68,7 @@ def test_encodes_files_as_the_tokenizer_does(folder: Path) -> None:
 def test_encodes_standard_input_with_specials_into_json(folder: Path) -> None:
     options = ("-t", folder / "tok.zeton", "--card", "reference", "--config", "small", "--json")
     ids, _ = done("encode", *options, "--special", "<|x|>", stdin=NOT_UTF_8)
-    assert json.loads(ids) == trained().encode(NOT_UTF_8, specials=["<|x|>"])
+    assert json.loads(ids) == trained().encode(NOT_UTF_8, allowed_special=["<|x|>"])
 
 
 @needs_tools

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,15 +95,16 @@ def test_lines_are_those_of_a_naive_search(
 @cache
 def tokenizer() -> zeton.Tokenizer:
     """Train on what the texts are made of."""
-    return zeton.train(["ab ab aA ba é中 a-b"] * 3, 266, specials=["<|end|>"])
+    return zeton.train(["ab ab aA ba é中 a-b"] * 3, vocab_size=266, specials=["<|end|>"])
 
 
-def written(folder: Path, texts: list[str], format: str, **options: object) -> zeton.Tokenizer:  # noqa: A002
+def written(folder: Path, texts: list[str], format: str, **options: Any) -> zeton.Tokenizer:  # noqa: A002
     """Make shards of texts, one a line."""
     tok = tokenizer()
     source = folder / "texts.jsonl"
     source.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    shards.write([source], tok, folder / "out", format=format, anew=True, **options)  # type: ignore[arg-type]
+    out = folder / "out"
+    shards.write([source], tokenizer=tok, out=out, format=format, restart=True, **options)
     return tok
 
 
@@ -170,7 +172,7 @@ def test_a_needle_across_two_shards_is_found_where_it_begins(
 
 
 def test_bare_files_of_ids_are_opened_by_what_they_are(tmp_path: Path) -> None:
-    tok = zeton.train(["ab ab"], 257)
+    tok = zeton.train(["ab ab"], vocab_size=257)
     ids = tok.encode("xab yab")
     needles = Needles((b"ab",))
 
@@ -217,7 +219,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("find")
     for number, text in enumerate(TEXTS):
         (folder / f"{number}.txt").write_text(text)
-    zeton.train(TEXTS * 3, 290, specials=["<|end|>"]).save(folder / "tokenizer")
+    zeton.train(TEXTS * 3, vocab_size=290, specials=["<|end|>"]).save(folder / "tokenizer")
     texts = [f"{number}.txt" for number in range(len(TEXTS))]
     output("shard", *texts, "-o", "out", "--eos", "<|end|>", folder=folder)
     (folder / "needles").write_text("cat\r\n\nthe mat\nzebra\ncat\n")
@@ -289,7 +291,7 @@ def test_prints_the_number_of_an_id_where_there_are_no_texts(folder: Path) -> No
     tok = zeton.load(folder / "tokenizer")
     ids = tok.encode("a cat")
     np.array(ids, np.uint16).tofile(folder / "bare.bin")
-    first = tok.token_at("a cat", 2).number
+    first = tok.token_at("a cat", position=2).number
     assert output("find", "cat", "bare.bin", folder=folder) == f"bare.bin:{first}:a cat\n"
 
 

@@ -51,16 +51,18 @@ KINDS = ["plain", "a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.jsonl.xz", "a.parqu
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_file_trains_the_same(folder: Path, kind: str) -> None:
-    expected = zeton.train(TEXTS, 264)
-    assert zeton.train_files([folder / kind], 264) == expected
-    assert zeton.train_files([folder / kind], 264).made_by == expected.made_by
+    expected = zeton.train(TEXTS, vocab_size=264)
+    assert zeton.train_files([folder / kind], vocab_size=264) == expected
+    assert zeton.train_files([folder / kind], vocab_size=264).made_by == expected.made_by
     assert [text.decode() for _, text in corpus.texts([folder / kind])] == TEXTS
 
 
 def test_paths_may_be_mixed_and_a_path_may_stand_alone(folder: Path) -> None:
-    both = zeton.train_files([folder / "plain", str(folder / "a.jsonl")], 264)
-    assert both == zeton.train(TEXTS * 2, 264)
-    assert zeton.train_files(str(folder / "plain"), 264) == zeton.train(TEXTS, 264)
+    both = zeton.train_files([folder / "plain", str(folder / "a.jsonl")], vocab_size=264)
+    assert both == zeton.train(TEXTS * 2, vocab_size=264)
+    assert zeton.train_files(str(folder / "plain"), vocab_size=264) == zeton.train(
+        TEXTS, vocab_size=264
+    )
 
 
 def test_a_glob_stands_for_the_files_it_matches_sorted_and_once(tmp_path: Path) -> None:
@@ -110,15 +112,19 @@ def test_a_folder_leaves_out_hidden_and_binary_files(folder: Path) -> None:
     (folder / "plain" / ".hidden").write_text("zzzzzz")
     (folder / "plain" / "image.png").write_bytes(b"\x89PNG\r\n\0\0zzzzzz")
     (folder / "plain" / "a.tar.gz").write_bytes(gzip.compress(b"name\0\0zzzzzz"))
-    assert zeton.train_files([folder / "plain"], 264) == zeton.train(TEXTS, 264)
+    assert zeton.train_files([folder / "plain"], vocab_size=264) == zeton.train(
+        TEXTS, vocab_size=264
+    )
 
 
 def test_another_field_may_be_named(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text('{"content": "the theme of the thesis"}\n')
-    assert zeton.train_files([file], 260, field="content") == zeton.train(TEXTS[:1], 260)
+    assert zeton.train_files([file], vocab_size=260, field="content") == zeton.train(
+        TEXTS[:1], vocab_size=260
+    )
     with pytest.raises(zeton.errors.CorpusError, match=r"line 1 has no field 'text'"):
-        zeton.train_files([file], 260)
+        zeton.train_files([file], vocab_size=260)
 
 
 @given(texts=st.lists(odd_text, min_size=1, max_size=30))
@@ -132,13 +138,13 @@ def test_a_long_text_in_parts_is_counted_as_a_whole(
     pattern = patterns()[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "READ_BYTES", 7)
-        found = zeton.train_files([file], 256, pattern=pattern)
-    assert found.made_by == zeton.train([whole], 256, pattern=pattern).made_by
+        found = zeton.train_files([file], vocab_size=256, pattern=pattern)
+    assert found.made_by == zeton.train([whole], vocab_size=256, pattern=pattern).made_by
 
 
 def refusal(path: Path) -> str:
     with pytest.raises(zeton.Error) as error:
-        zeton.train_files([path], 264)
+        zeton.train_files([path], vocab_size=264)
     assert len(str(error.value).splitlines()) == 1
     return str(error.value)
 
@@ -515,12 +521,12 @@ def test_refuses_a_weight_for_no_file_and_one_that_is_no_count() -> None:
 
 def test_what_is_certainly_no_text_is_refused(tmp_path: Path) -> None:
     counts = zeton.count_corpus(["a b"]).save(tmp_path / "a.counts")
-    tok = zeton.train(["abab"], 257).save(tmp_path / "a.zeton")
+    tok = zeton.train(["abab"], vocab_size=257).save(tmp_path / "a.zeton")
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(b"text"))
     for file, what in ((counts, "counts"), (tok, "a tokenizer"), (packed, "gzip")):
         with pytest.raises(zeton.errors.CorpusError, match=f"is not text but {what}"):
-            zeton.train_files([file], 300)
+            zeton.train_files([file], vocab_size=300)
 
 
 def test_a_weight_names_a_path_a_folder_or_a_glob(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_counts_that_do_not_fit_go_to_files_and_are_the_same(tmp_path: Path) -> 
     texts = [many_words(seed) for seed in range(4)]
     expected = zeton.count_corpus(texts, memory="4GB").save(tmp_path / "all.counts").read_bytes()
     for memory in ("1MB", "8MB", 1):
-        counts = zeton.count_corpus(texts, memory=memory, folder=tmp_path, threads=2)
+        counts = zeton.count_corpus(texts, memory=memory, temp_dir=tmp_path, threads=2)
         assert counts.save(tmp_path / "small.counts").read_bytes() == expected
         assert sorted(file.name for file in tmp_path.iterdir()) == ["all.counts", "small.counts"]
 
@@ -58,7 +58,7 @@ def test_counts_go_beyond_32_bits() -> None:
     weight = 2**32 - 1
     counts = zeton.count_corpus(["ab"] * 5, weights=[weight] * 5)
     assert pieces(counts) == {b"ab": 5 * weight}
-    assert zeton.learn(counts, 257).merges() == {(97, 98): 256}
+    assert zeton.learn(counts, vocab_size=257).merges() == {(97, 98): 256}
 
 
 @pytest.mark.parametrize("weight", [0, -1, 2**32])
@@ -76,22 +76,22 @@ def test_refuses_weights_that_are_no_numbers_or_too_few() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, 7.0])
 def test_refuses_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(zeton.errors.TrainError, match="it is a share"):
-        zeton.count_corpus(["a"], held_out=share)
+    with pytest.raises(zeton.errors.TrainError, match="give a share"):
+        zeton.count_corpus(["a"], validation=share)
 
 
 def test_what_is_held_out_is_counted_apart() -> None:
     texts = [many_words(seed, 3000) for seed in range(20)]
-    counts = zeton.count_corpus(texts, held_out=0.2)
-    held_out = counts.held_out
+    counts = zeton.count_corpus(texts, validation=0.2)
+    held_out = counts.validation
     assert held_out is not None
     both = Counter(pieces(counts)) + Counter(pieces(held_out))
     assert both == reference.count(texts)
     share = held_out.corpus_bytes / (counts.corpus_bytes + held_out.corpus_bytes)
     assert 0.1 < share < 0.3
-    again = zeton.count_corpus(reversed(texts), held_out=0.2, threads=1)
+    again = zeton.count_corpus(reversed(texts), validation=0.2, threads=1)
     assert pieces(again) == pieces(counts)
-    assert zeton.count_corpus(texts).held_out is None
+    assert zeton.count_corpus(texts).validation is None
 
 
 def test_counts_files_merge_to_the_counts_of_all_texts(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_counts_files_merge_to_the_counts_of_all_texts(tmp_path: Path) -> None:
     merged = zeton.Counts.load(*parts)
     assert merged.texts == 6
     assert merged.save(tmp_path / "merged.counts").read_bytes() == whole.read_bytes()
-    assert zeton.learn(merged, 400) == zeton.train(texts, 400)
+    assert zeton.learn(merged, vocab_size=400) == zeton.train(texts, vocab_size=400)
 
 
 def test_what_is_no_counts_file_is_refused_by_name(tmp_path: Path) -> None:
@@ -182,8 +182,8 @@ def test_many_counts_files_are_merged(tmp_path: Path) -> None:
 
 
 def test_counts_with_a_share_held_out_are_not_saved(tmp_path: Path) -> None:
-    counts = zeton.count_corpus(["a b c"], held_out=0.5)
-    with pytest.raises(zeton.errors.TrainError, match="held out"):
+    counts = zeton.count_corpus(["a b c"], validation=0.5)
+    with pytest.raises(zeton.errors.TrainError, match="validation share"):
         counts.save(tmp_path / "a.counts")
 
 
@@ -196,11 +196,11 @@ def test_a_file_that_is_given_twice_is_remarked_once(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text("some text")
     said: list[str] = []
-    once = zeton.count_files([tmp_path], remark=said.append)
+    once = zeton.count_files([tmp_path], on_warning=said.append)
     assert said == []
     a = tmp_path / "a.txt"
-    twice = zeton.count_files([tmp_path, a], weights={"a.txt": 3}, remark=said.append)
+    twice = zeton.count_files([tmp_path, a], weights={"a.txt": 3}, on_warning=said.append)
     assert said == [f"{a} is given 2 times and counts 6 times"]
     assert twice.corpus_bytes == once.corpus_bytes + 5 * 9
-    zeton.count_files([tmp_path, tmp_path, tmp_path / "." / "a.txt"], remark=said.append)
+    zeton.count_files([tmp_path, tmp_path, tmp_path / "." / "a.txt"], on_warning=said.append)
     assert said[1:] == [f"{a} is given 3 times and counts 3 times; doubled as well: 2"]

@@ -97,7 +97,7 @@ def test_lists_of_any_length_decode_as_their_ids_do(count: int) -> None:
     for given_ids in (ids, Plain(ids), tuple(ids), np.array(ids, np.uint32), np.array(ids)):
         assert TOK.decode_bytes(given_ids) == expected
         assert TOK.decode(given_ids) == expected.decode(errors="replace")
-        assert TOK.decode_bytes_batch([given_ids, []]) == [expected, b""]
+        assert TOK.decode_batch_bytes([given_ids, []]) == [expected, b""]
 
 
 class Plain(list[int]):
@@ -195,9 +195,9 @@ def test_errors_are_those_of_bytes(errors: str) -> None:
             expected = content.decode(errors=errors)
         except (UnicodeDecodeError, LookupError) as refusal:
             with pytest.raises(type(refusal)):
-                TOK.decode(ids, errors)
+                TOK.decode(ids, errors=errors)
         else:
-            assert TOK.decode(ids, errors) == expected
+            assert TOK.decode(ids, errors=errors) == expected
 
 
 @pytest.mark.parametrize("highest", [0x7F, 0xFF, 0x7FF, 0xFFFF, 0x10FFFF])

@@ -80,11 +80,13 @@ def test_long_strs_that_are_not_ascii_have_the_ids_of_their_utf8(wide: str) -> N
     text = ("It was low, the lowest.\n\n  99 bottles " * 3000 + wide) * 3 + "<|endoftext|> "
     utf8 = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
     cl100k = zeton.pretrained("cl100k_base")
-    for tok in (cl100k, zeton.train([text[:1000]], 264, pattern=r"\w+|\W")):
+    for tok in (cl100k, zeton.train([text[:1000]], vocab_size=264, pattern=r"\w+|\W")):
         assert tok.encode(text) == tok.encode(utf8)
         assert tok.encode_array(text, threads=1).tolist() == tok.encode(utf8)
     specials = ["<|endoftext|>"]
-    assert cl100k.encode(text, specials=specials) == cl100k.encode(utf8, specials=specials)
+    assert cl100k.encode(text, allowed_special=specials) == cl100k.encode(
+        utf8, allowed_special=specials
+    )
 
 
 surrogates = st.text(st.characters(categories=["Cs", "Ll", "Zs"]), max_size=12)
@@ -134,11 +136,13 @@ def test_listed_specials_are_found_longest_first(parts: list[str]) -> None:
     text = "".join(parts)
     for allowed in (SPECIALS, {"<|end|>": 300}, {}):
         expected = reference.encode(text, BYTES, tok.pattern, allowed)
-        assert tok.encode(text, specials=allowed) == expected
-        assert tok.encode_array(text, specials=allowed).tolist() == expected
-        assert tok.count(text, specials=allowed) == len(expected)
-    assert tok.encode(text, specials="all") == reference.encode(text, BYTES, tok.pattern, SPECIALS)
-    assert tok.decode(tok.encode(text, specials="all")) == text
+        assert tok.encode(text, allowed_special=allowed) == expected
+        assert tok.encode_array(text, allowed_special=allowed).tolist() == expected
+        assert tok.count(text, allowed_special=allowed) == len(expected)
+    assert tok.encode(text, allowed_special="all") == reference.encode(
+        text, BYTES, tok.pattern, SPECIALS
+    )
+    assert tok.decode(tok.encode(text, allowed_special="all")) == text
 
 
 def test_specials_are_text_unless_listed() -> None:
@@ -146,27 +150,27 @@ def test_specials_are_text_unless_listed() -> None:
     text = "a<|endoftext|>b <|fim_prefix|>"
     encoding = ENCODINGS["cl100k_base"]
     assert tok.encode(text) == encoding.encode(text, disallowed_special=())
-    assert tok.encode(text, specials="all") == encoding.encode(text, allowed_special="all")
+    assert tok.encode(text, allowed_special="all") == encoding.encode(text, allowed_special="all")
     one = {"<|endoftext|>"}
     expected = encoding.encode(text, allowed_special=one, disallowed_special=())
-    assert tok.encode(text, specials=one) == expected
-    assert tok.encode(text, specials="<|endoftext|>") == expected
+    assert tok.encode(text, allowed_special=one) == expected
+    assert tok.encode(text, allowed_special="<|endoftext|>") == expected
 
 
 def test_white_space_before_a_special_is_at_the_end_of_its_stretch() -> None:
     for name in NAMES:
         text = "a  \n <|endoftext|> \n  b  "
         expected = ENCODINGS[name].encode(text, allowed_special="all")
-        assert zeton.pretrained(name).encode(text, specials="all") == expected
+        assert zeton.pretrained(name).encode(text, allowed_special="all") == expected
 
 
 def test_refuses_an_unknown_special() -> None:
     tok = zeton.pretrained("gpt2")
     for call in (
-        lambda: tok.encode("a", specials=["<|nope|>"]),
+        lambda: tok.encode("a", allowed_special=["<|nope|>"]),
         lambda: tok.encode("a", prepend="<|nope|>"),
         lambda: tok.encode_batch(["a"], append="<|nope|>"),
-        lambda: tok.encode_array("a", specials=["<|nope|>"]),
+        lambda: tok.encode_array("a", allowed_special=["<|nope|>"]),
     ):
         with pytest.raises(zeton.errors.SpecialError, match=r"nope\|>. is not a special"):
             call()
@@ -241,7 +245,7 @@ expected = tok.encode_batch(texts, threads=2)
 pid = os.fork()
 if pid == 0:
     same = tok.encode_batch(texts, threads=2) == expected
-    trained = zeton.train(["abc abd " * 50000] * 4, 259, threads=2)
+    trained = zeton.train(["abc abd " * 50000] * 4, vocab_size=259, threads=2)
     os._exit(0 if same and trained.vocab_size == 259 else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 """
@@ -317,9 +321,12 @@ def test_one_text_on_many_threads_has_the_same_ids(name: str) -> None:
     ]
     text = "".join(rng.choices(words, k=150_000))
     for specials in ((), "all"):
-        expected = tok.encode(text, specials)
+        expected = tok.encode(text, allowed_special=specials)
         for threads in (1, 2, 3, 8, None):
-            assert tok.encode_array(text, specials, threads).tolist() == expected
+            assert (
+                tok.encode_array(text, allowed_special=specials, threads=threads).tolist()
+                == expected
+            )
     spaces = " " * 300_000  # No safe cut.
     assert tok.encode_array(spaces, threads=4).tolist() == tok.encode(spaces)
 

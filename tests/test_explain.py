@@ -153,7 +153,7 @@ def test_the_ids_and_pieces_are_those_of_encode_and_split(
 @given(parts=st.lists(st.one_of(st.just("<|end|>"), odd_text), max_size=6))
 def test_places_are_in_characters_of_a_str(parts: list[str]) -> None:
     text = reference.read("".join(parts))
-    explanation = zeton.Tokenizer(BYTES, specials=END).explain(text, specials="all")
+    explanation = zeton.Tokenizer(BYTES, specials=END).explain(text, allowed_special="all")
     assert explanation.unit == "character"
     ends = [0]
     for piece in explanation.pieces:
@@ -189,7 +189,9 @@ def test_a_token_that_no_merge_reaches_is_taken_whole_and_says_so() -> None:
 
 
 def test_no_merge_reaches_a_special_even_of_one_byte() -> None:
-    (piece,) = zeton.Tokenizer(BYTES, specials={"|": 300}).explain("|", specials="all").pieces
+    (piece,) = (
+        zeton.Tokenizer(BYTES, specials={"|": 300}).explain("|", allowed_special="all").pieces
+    )
     assert (piece.ids, piece.whole, piece.reached) == ((300,), True, False)
 
 
@@ -202,7 +204,7 @@ def test_a_piece_of_a_megabyte_is_explained() -> None:
 
 def test_it_is_plain_values_for_json() -> None:
     tok = zeton.Tokenizer(BYTES | {b"\xc3\xa9": 256, b"\xc3\xa9t": 257}, specials=END)
-    explanation = tok.explain("été<|end|>", specials="all")
+    explanation = tok.explain("été<|end|>", allowed_special="all")
     told = json.loads(json.dumps(explanation.to_dict()))
     assert told == explanation.to_dict()
     assert told["ids"] == [257, 256, 90_000]

@@ -15,6 +15,7 @@ from hypothesis import given
 
 import zeton
 from conftest import BYTES, vocabs
+from zeton._engine import to_file
 from zeton.reference import Vocab
 from zeton.work import files
 
@@ -28,7 +29,7 @@ def test_a_file_holds_the_whole_tokenizer(vocab: Vocab) -> None:
     assert again == tok
     assert again.ranks() == vocab
     assert again.specials == {"<|é|>": 5000}
-    assert again.to_file() == tok.to_file()
+    assert to_file(again) == to_file(tok)
 
 
 def test_saves_and_loads_a_file_or_a_folder(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ def test_saves_and_loads_a_file_or_a_folder(tmp_path: Path) -> None:
         loaded = zeton.load(tmp_path / place)
         assert loaded == TOK
         assert loaded.made_by == {"version": zeton.__version__}
-        assert loaded.encode("abcx<|end|>", specials="all") == [300, 120, 400]
+        assert loaded.encode("abcx<|end|>", allowed_special="all") == [300, 120, 400]
 
 
 def test_a_saved_file_replaces_the_old_one_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_refuses_a_file_that_is_not_there_or_not_one(tmp_path: Path) -> None:
 def test_refuses_truncation_at_every_byte_and_every_flipped_bit(tmp_path: Path) -> None:
     """The engine's own tests try every bit; here every seventh byte, through the face."""
     file = tmp_path / "x.zeton"
-    content = TOK.to_file()
+    content = to_file(TOK)
     for at in range(0, len(content), 7):
         file.write_bytes(content[:at])
         assert isinstance(refusal(file), str)
@@ -106,7 +107,7 @@ def test_refuses_truncation_at_every_byte_and_every_flipped_bit(tmp_path: Path) 
 
 def test_refuses_a_version_from_the_future(tmp_path: Path) -> None:
     file = tmp_path / "x.zeton"
-    content = TOK.to_file()
+    content = to_file(TOK)
     file.write_bytes(content[:8] + b"\x07\x00" + content[10:])
     assert "format version 7 and this zeton reads up to 2; update zeton" in refusal(file)
 
@@ -195,7 +196,7 @@ def test_the_name_of_a_published_vocabulary_is_no_path(
 
 def test_what_a_kill_left_behind_goes_when_the_same_file_is_saved_again(tmp_path: Path) -> None:
     killed = (
-        "import os, pathlib, signal, sys, zeton.files as files\n"
+        "import os, pathlib, signal, sys, zeton.work.files as files\n"
         "def write(name):\n"
         "    name.write_bytes(b'half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -17,7 +17,7 @@ import pytest
 import networks
 import zeton
 from conftest import ROOT
-from zeton import jobs
+from zeton.work.executor import run_units
 
 pytest.importorskip("ray", reason="Ray is not here; it is the extra zeton[ray]")
 pytestmark = pytest.mark.skipif(bool(networks.why_not()), reason=networks.why_not() or "can be")
@@ -61,7 +61,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(corpus: Path, out: Path, *options: str) -> list[str]:
     return [
         *(sys.executable, "-c", COMMAND, "train", str(corpus), "-n", "2000", "-o", str(out)),
-        *("--part", "100KB", "--on-error", "skip", "--held-out", "0.1", *options),
+        *("--checkpoint-every", "100KB", "--on-error", "skip", "--validation", "0.1", *options),
     ]
 
 
@@ -76,8 +76,9 @@ UNITS = """
 import json, os, signal, sys, time
 from pathlib import Path
 import ray
-from zeton import errors, jobs
-from zeton.jobs import cluster
+from zeton.work.executor import run_units
+from zeton import errors
+from zeton.work.executor import ray_cluster
 
 folder = Path(sys.argv[1])
 ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=40)
@@ -87,7 +88,7 @@ def square(unit):
     time.sleep(0.3 if unit == 0 else 0)
     return unit * unit
 
-found["in order"] = [list(pair) for pair in jobs.run(square, range(20), "ray")]
+found["in order"] = [list(pair) for pair in run_units(square, units=range(20), executor="ray")]
 
 taken = []
 def plan():
@@ -95,7 +96,7 @@ def plan():
         taken.append(unit)
         yield unit
 
-results = jobs.run(square, plan(), "ray", workers=2)
+results = run_units(square, units=plan(), executor="ray", workers=2)
 next(results)
 found["taken"] = len(taken)
 results.close()
@@ -107,7 +108,7 @@ def refuse(unit):
 
 seen = []
 try:
-    seen.extend(unit for unit, _ in jobs.run(refuse, range(50), "ray"))
+    seen.extend(unit for unit, _ in run_units(refuse, units=range(50), executor="ray"))
 except errors.Error as error:
     found["refused"] = [type(error).__name__, str(error)]
 
@@ -118,7 +119,7 @@ def die_once(unit):
         os.kill(os.getpid(), signal.SIGKILL)
     return unit
 
-found["died once"] = [result for _, result in jobs.run(die_once, range(6), "ray")]
+found["died once"] = [result for _, result in run_units(die_once, units=range(6), executor="ray")]
 found["tries"] = [(folder / f"{unit}.tries").stat().st_size for unit in range(6)]
 
 def die(unit):
@@ -126,9 +127,9 @@ def die(unit):
         tries.write("x")
     os.kill(os.getpid(), signal.SIGKILL)
 
-cluster.RETRIES = 1
+ray_cluster.RETRIES = 1
 try:
-    list(jobs.run(die, [0], "ray"))
+    list(run_units(die, units=[0], executor="ray"))
 except errors.Error as error:
     found["died"] = [type(error).__name__, str(error)]
 found["deaths"] = (folder / "die.tries").stat().st_size
@@ -165,13 +166,13 @@ def test_units_come_in_order_and_a_killed_worker_costs_its_unit_only(
 def test_a_cluster_that_is_not_there_is_refused() -> None:
     for address in ("127.0.0.1:9", "127.0.0.1:99999"):
         with pytest.raises(zeton.errors.JobError, match="is Ray started there"):
-            list(jobs.run(len, ["a"], "ray", address=address))
+            list(run_units(len, units=["a"], executor="ray", address=address))
 
 
 # `zeton`, but where HANG says so, units begin, say so, and never end: they are killed amidst.
 COMMAND = """
 import os, time
-from zeton.training.api import count_distributed as units
+from zeton.training import count_distributed as units
 from zeton.cli import main
 
 class Count(units._Count):
@@ -200,8 +201,8 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     expected: bytes,
     tmp_path: Path,
 ) -> None:
-    out, journal = tmp_path / "tok.zeton", tmp_path / "tok.zeton.journal"
-    command = alone.inside(*train(corpus, out, "--engine", "ray", "--workers", "2"))
+    out, journal = tmp_path / "tok.zeton", tmp_path / "tok.zeton.checkpoint"
+    command = alone.inside(*train(corpus, out, "--executor", "ray", "--workers", "2"))
     process = subprocess.Popen(
         command,
         env=environment | {"HANG": "1"},
@@ -213,12 +214,12 @@ def test_training_stopped_by_ctrl_c_ends_all_and_goes_on_to_the_same_bytes(
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=BEFORE_GIVING_UP)
     assert process.returncode == 130, errors.decode()
-    assert b"run the same command to go on" in errors
+    assert b"run the same command to resume" in errors
     assert alone.is_empty(within=20), alone.processes()
     done = subprocess.run(
         command, env=environment, capture_output=True, timeout=BEFORE_GIVING_UP, check=False
     )
-    assert b"going on from" in done.stderr
+    assert b"resuming from" in done.stderr
     assert out.read_bytes() == expected
     assert sorted(file.name for file in tmp_path.iterdir()) == ["begun", "tok.zeton"]
     assert alone.is_empty(within=20), alone.processes()
@@ -259,7 +260,7 @@ def test_shards_have_the_same_bytes_though_a_worker_is_killed(
 
     subprocess.run(shard("one"), check=True, capture_output=True)
     done = subprocess.run(
-        alone.inside(*shard("two", "--engine", "ray", "--workers", "2")),
+        alone.inside(*shard("two", "--executor", "ray", "--workers", "2")),
         env=environment | {"KILL": "1"},
         capture_output=True,
         timeout=BEFORE_GIVING_UP,
@@ -323,7 +324,7 @@ def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
         wait_for(lambda: bool(subprocess.check_output(listening)), "the first host", hosts[0])
         hosts.append(start(second, ADDRESSES[1], f"--address={address}", HANG="0"))
         driver = subprocess.Popen(
-            first.inside(*train(corpus, out, "--engine", "ray")),
+            first.inside(*train(corpus, out, "--executor", "ray")),
             env=environment | {"RAY_ADDRESS": address},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

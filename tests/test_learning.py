@@ -4,6 +4,7 @@ import random
 import warnings
 from itertools import pairwise
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 from hypothesis import given, settings
@@ -11,41 +12,44 @@ from hypothesis import strategies as st
 
 import zeton
 from zeton import reference
+from zeton.training.options import LearnOptions
 
 TEXTS = ["the theme of the thesis then was the theory of them", "a thin thing, a thick thought"]
 
 
-def quiet(counts: zeton.Counts, size: int, **options: object) -> zeton.Tokenizer:
+def quiet(counts: zeton.Counts, size: int, **options: Unpack[LearnOptions]) -> zeton.Tokenizer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return zeton.learn(counts, size, **options)
+        return zeton.learn(counts, vocab_size=size, **options)
 
 
 def test_learning_is_what_training_does() -> None:
     counts = zeton.count_corpus(TEXTS)
-    assert zeton.learn(counts, 270) == zeton.train(TEXTS, 270)
-    assert zeton.learn(counts, 265) == zeton.train(TEXTS, 265), "counts can be learned from again"
+    assert zeton.learn(counts, vocab_size=270) == zeton.train(TEXTS, vocab_size=270)
+    assert zeton.learn(counts, vocab_size=265) == zeton.train(TEXTS, vocab_size=265), (
+        "counts can be learned from again"
+    )
 
 
 def test_several_sizes_are_each_a_prefix_of_the_next() -> None:
-    small, large = zeton.train(TEXTS, [262, 275], specials=["<|end|>"])
+    small, large = zeton.train(TEXTS, vocab_size=[262, 275], specials=["<|end|>"])
     assert (small.vocab_size, large.vocab_size) == (262, 275)
     assert (small.specials, large.specials) == ({"<|end|>": 261}, {"<|end|>": 274})
     assert list(large.merges().items())[:5] == list(small.merges().items())
-    assert small == zeton.train(TEXTS, 262, specials=["<|end|>"])
-    assert zeton.train(TEXTS, [262]) == [zeton.train(TEXTS, 262)]
+    assert small == zeton.train(TEXTS, vocab_size=262, specials=["<|end|>"])
+    assert zeton.train(TEXTS, vocab_size=[262]) == [zeton.train(TEXTS, vocab_size=262)]
 
 
 @pytest.mark.parametrize("sizes", [[], [300, 260], [260, 260], [100]])
 def test_refuses_sizes_that_do_not_rise(sizes: list[int]) -> None:
     with pytest.raises(zeton.errors.TrainError, match="vocab_size is"):
-        zeton.train(TEXTS, sizes)
+        zeton.train(TEXTS, vocab_size=sizes)
 
 
 def test_refuses_a_size_that_is_no_number() -> None:
     for size in (1.5, "300", True, None, ["300"]):
         with pytest.raises((TypeError, zeton.errors.TrainError)):
-            zeton.train(TEXTS, size)  # type: ignore[arg-type]
+            zeton.train(TEXTS, vocab_size=size)  # type: ignore[arg-type]
 
 
 def merged_plainly(texts: list[str], initial: zeton.Tokenizer, count: int) -> list[tuple[int, int]]:
@@ -95,31 +99,31 @@ def test_going_on_keeps_all_ids_and_adds_the_next_best(seed: int, size: int) -> 
 
 
 def test_going_on_with_more_of_the_same_is_training_on() -> None:
-    small, large = zeton.train(TEXTS, [262, 275])
-    assert zeton.train(TEXTS, 275, initial=small) == large
+    small, large = zeton.train(TEXTS, vocab_size=[262, 275])
+    assert zeton.train(TEXTS, vocab_size=275, initial=small) == large
 
 
 def test_going_on_refuses_another_pattern_and_takes_new_specials() -> None:
-    initial = zeton.train(TEXTS, 262, specials=["<|a|>"], pattern=r"\w+|\W")
-    tok = zeton.train(TEXTS, 266, initial=initial, specials=["<|b|>"])
+    initial = zeton.train(TEXTS, vocab_size=262, specials=["<|a|>"], pattern=r"\w+|\W")
+    tok = zeton.train(TEXTS, vocab_size=266, initial=initial, specials=["<|b|>"])
     assert tok.pattern == r"\w+|\W"
     assert tok.specials == {"<|a|>": 261, "<|b|>": 265}
     with pytest.raises(zeton.errors.TrainError, match="they must be the same"):
-        zeton.train(TEXTS, 266, initial=initial, pattern=zeton.DEFAULT_PATTERN)
+        zeton.train(TEXTS, vocab_size=266, initial=initial, pattern=zeton.DEFAULT_PATTERN)
     with pytest.raises(zeton.errors.TrainError, match="at least 262: 262 initial tokens"):
-        zeton.train(TEXTS, 261, initial=initial)
+        zeton.train(TEXTS, vocab_size=261, initial=initial)
     with pytest.raises(zeton.Error):
-        zeton.train(TEXTS, 266, initial=initial, specials=["<|a|>"])
+        zeton.train(TEXTS, vocab_size=266, initial=initial, specials=["<|a|>"])
 
 
 def test_rare_pieces_are_left_out_only_when_asked_for_and_it_is_said() -> None:
     counts = zeton.count_corpus(["ab ab ab cd"])
     with pytest.warns(UserWarning, match="left out 2 pieces that occur less than 2 times, 2 occ"):
-        tok = zeton.learn(counts, 258, min_count=2)
+        tok = zeton.learn(counts, vocab_size=258, min_count=2)
     assert list(tok.ranks())[256:] == [b" a", b" ab"] or tok.vocab_size == 258
     assert b"cd" not in tok.ranks()
     with pytest.raises(zeton.errors.TrainError, match="min_count is 0"):
-        zeton.learn(counts, 258, min_count=0)
+        zeton.learn(counts, vocab_size=258, min_count=0)
 
 
 def test_tokens_are_no_longer_than_asked_for() -> None:
@@ -128,13 +132,13 @@ def test_tokens_are_no_longer_than_asked_for() -> None:
     assert max(map(len, tok.ranks())) == 3
     assert max(map(len, quiet(counts, 300).ranks())) == 9
     with pytest.raises(zeton.errors.TrainError, match="max_token_bytes is 1"):
-        zeton.learn(counts, 300, max_token_bytes=1)
+        zeton.learn(counts, vocab_size=300, max_token_bytes=1)
 
 
 def test_what_was_held_out_is_measured_as_the_vocabulary_grows() -> None:
     told: list[zeton.Progress] = []
     texts = [" ".join(f"{word}{n * 7919:x}" for n in range(3000)) for word in ("some", "words")]
-    tok = zeton.train(texts, 300, held_out=0.3, progress=told.append)
+    tok = zeton.train(texts, vocab_size=300, validation=0.3, progress=told.append)
     curve = [(now.vocab_size, now.bytes_per_token) for now in told if now.stage == "measure"]
     sizes = [size for size, _ in curve]
     assert sizes == sorted(set(sizes))
@@ -145,21 +149,26 @@ def test_what_was_held_out_is_measured_as_the_vocabulary_grows() -> None:
     # It is told while merges are learned, not after them.
     assert told[-1].stage == "learn"
     assert (told[-1].vocab_size, told[-1].bytes_per_token) == curve[-1]
-    held_out = zeton.count_corpus(texts, held_out=0.3).held_out
+    held_out = zeton.count_corpus(texts, validation=0.3).validation
     assert held_out is not None
     for size, value in curve:
-        small = zeton.train(texts, size, held_out=0.3)
+        small = zeton.train(texts, vocab_size=size, validation=0.3)
         assert value == held_out.corpus_bytes / held_out.raw.tokens(small)
 
 
 def test_what_was_held_out_is_measured_where_one_goes_on() -> None:
     told: list[zeton.Progress] = []
     texts = [" ".join(f"{word}{n * 7919:x}" for n in range(3000)) for word in ("some", "words")]
-    start = zeton.train(texts, 290, specials=["<|a|>"])
+    start = zeton.train(texts, vocab_size=290, specials=["<|a|>"])
     tok = zeton.train(
-        texts, [296, 310], initial=start, specials=["<|b|>"], held_out=0.3, progress=told.append
+        texts,
+        vocab_size=[296, 310],
+        initial=start,
+        specials=["<|b|>"],
+        validation=0.3,
+        progress=told.append,
     )[-1]
-    held_out = zeton.count_corpus(texts, held_out=0.3).held_out
+    held_out = zeton.count_corpus(texts, validation=0.3).validation
     assert held_out is not None
     measured = {now.vocab_size: now.bytes_per_token for now in told if now.stage == "measure"}
     assert {295, 309} <= measured.keys()
@@ -168,16 +177,16 @@ def test_what_was_held_out_is_measured_where_one_goes_on() -> None:
 
 def test_progress_tells_the_merges_and_the_latest_token() -> None:
     told: list[zeton.Progress] = []
-    zeton.train(TEXTS, 270, progress=told.append)
+    zeton.train(TEXTS, vocab_size=270, progress=told.append)
     last = [now for now in told if now.stage == "learn"][-1]
     assert (last.merges, last.merges_total) == (14, 14)
-    assert last.token in zeton.train(TEXTS, 270).ranks()
+    assert last.token in zeton.train(TEXTS, vocab_size=270).ranks()
     assert len(last.token) > 1
 
 
 def test_a_report_is_written(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    zeton.train(TEXTS, 270, held_out=0.0, report=path)
+    zeton.train(TEXTS, vocab_size=270, validation=0.0, report=path)
     page = path.read_text()
     assert page.lower().startswith("<!doctype html>")
     assert "the" in page
@@ -188,7 +197,9 @@ def test_a_report_tells_each_size_and_counts_gaps_as_the_tokenizer_does(tmp_path
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 500}
     initial = zeton.Tokenizer(ranks, specials={"<|a|>": 300})
     counts, path = zeton.count_corpus(TEXTS), tmp_path / "report.html"
-    made = zeton.learn(counts, [504, 510], initial=initial, specials=["<|b|>"], report=path)
+    made = zeton.learn(
+        counts, vocab_size=[504, 510], initial=initial, specials=["<|b|>"], report=path
+    )
     assert [tok.vocab_size for tok in made] == [504, 510]
     page = path.read_text()
     assert "<dt>vocabulary size</dt><dd>510</dd>" in page
@@ -199,22 +210,22 @@ def test_a_report_tells_each_size_and_counts_gaps_as_the_tokenizer_does(tmp_path
 
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword"):
-        zeton.train(TEXTS, 270, vocabulary=3)
+        zeton.train(TEXTS, vocab_size=270, vocabulary=3)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="unexpected keyword"):
-        zeton.train_files([__file__], 270, vocabulary=3)
+        zeton.train_files([__file__], vocab_size=270, vocabulary=3)  # type: ignore[call-overload]
 
 
 def test_says_what_is_no_counts_and_no_new_special() -> None:
     with pytest.raises(TypeError, match=r"Counts\.load reads it"):
-        zeton.learn("a.counts", 300)  # type: ignore[call-overload]
-    initial = zeton.train(TEXTS, 262, specials=["<|a|>"])
+        zeton.learn("a.counts", vocab_size=300)  # type: ignore[call-overload]
+    initial = zeton.train(TEXTS, vocab_size=262, specials=["<|a|>"])
     with pytest.raises(zeton.errors.TrainError, match=r"has the special '<\|a\|>'; leave it out"):
-        zeton.train(TEXTS, 266, initial=initial, specials=["<|a|>"])
+        zeton.train(TEXTS, vocab_size=266, initial=initial, specials=["<|a|>"])
 
 
 def test_notes_tell_what_was_held_out() -> None:
     texts = [" ".join(f"{number * 7919:x}" for number in range(3000))]
-    tok = zeton.train(texts, 260, held_out=0.4)
-    assert float(tok.made_by["training.held_out_bytes_per_token"]) > 1
-    with pytest.warns(UserWarning, match="too small for a share to be held out"):
-        zeton.train(["abab"], 257, held_out=0.0001)
+    tok = zeton.train(texts, vocab_size=260, validation=0.4)
+    assert float(tok.made_by["training.validation_bytes_per_token"]) > 1
+    with pytest.warns(UserWarning, match="too small for a validation share"):
+        zeton.train(["abab"], vocab_size=257, validation=0.0001)

@@ -41,19 +41,19 @@ def test_the_token_at_a_position_is_the_first_that_has_it(text: str, data: st.Da
     expected = next(i for i, (a, b) in enumerate(located.offsets) if a <= position < b)
     token = located.token_at(position)
     assert token == (expected, located.ids[expected], *located.offsets[expected])
-    assert TOK.token_at(text, position) == token
+    assert TOK.token_at(text, position=position) == token
 
 
 @pytest.mark.parametrize("position", [-1, 2, 10])
 def test_refuses_a_position_outside_the_text(position: int) -> None:
     with pytest.raises(zeton.errors.TextError, match=f"no token at {position}"):
-        TOK.token_at("ab", position)
+        TOK.token_at("ab", position=position)
 
 
 @given(text=st.one_of(odd_text, odd_bytes))
 def test_aligned_stretches_are_the_text_and_as_short_as_may_be(text: Any) -> None:
     whole = text.encode() if isinstance(text, str) else text
-    aligned = TOK.align(OTHER, text)
+    aligned = TOK.align(text, other=OTHER)
     assert [each for part in aligned for each in part.ours] == TOK.encode(text)
     assert [each for part in aligned for each in part.theirs] == OTHER.encode(text)
     done = b""
@@ -99,7 +99,7 @@ def test_a_prompt_that_ends_inside_a_token_is_healed() -> None:
 
 
 def test_a_special_that_has_begun_may_come() -> None:
-    healed = TOK.heal("<|endof", specials="all")
+    healed = TOK.heal("<|endof", allowed_special="all")
     assert healed.allowed is not None
     assert TOK.specials["<|endoftext|>"] in healed.allowed
 

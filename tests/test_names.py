@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import zeton
+from zeton.training.options import TrainFilesOptions, TrainOptions
 
 MEMBERS = [
     "align",
@@ -18,7 +19,7 @@ MEMBERS = [
     "decode",
     "decode_batch",
     "decode_bytes",
-    "decode_bytes_batch",
+    "decode_batch_bytes",
     "decode_file",
     "decoder",
     "encode",
@@ -91,17 +92,20 @@ def test_the_parameters_keep_their_names_and_order() -> None:
         return list(inspect.signature(function).parameters)  # type: ignore[arg-type]
 
     tok = zeton.Tokenizer
-    assert names(tok.encode) == ["self", "text", "specials", "prepend", "append"]
-    assert names(tok.encode_array) == ["self", "text", "specials", "threads"]
-    assert names(tok.encode_batch) == ["self", "texts", "threads", "specials", "prepend", "append"]
-    assert names(tok.encode_batch_array) == ["self", "texts", "threads", "specials"]
+    assert names(tok.encode) == ["self", "text", "allowed_special", "prepend", "append"]
+    assert names(tok.encode_array) == ["self", "text", "allowed_special", "threads"]
+    assert names(tok.encode_batch) == [
+        *("self", "texts", "allowed_special", "prepend", "append", "threads")
+    ]
+    assert names(tok.encode_batch_array) == ["self", "texts", "allowed_special", "threads"]
     assert names(tok.decode) == ["self", "ids", "errors"]
-    assert names(tok.decode_batch)[:3] == ["self", "batch", "threads"]
+    assert names(tok.decode_batch) == ["self", "batch", "errors", "threads"]
     assert names(zeton.train)[:2] == ["texts", "vocab_size"]
     assert names(zeton.train_files)[:2] == ["paths", "vocab_size"]
     options = {"pattern", "rules", "split", "specials", "initial", "threads", "memory", "progress"}
-    options |= {"exact_size", "weights", "min_count", "max_token_bytes", "held_out", "report"}
-    assert options <= set(names(zeton.train)) & set(names(zeton.train_files))
+    options |= {"exact_size", "weights", "min_count", "max_token_bytes", "validation", "report"}
+    for taken in (TrainOptions, TrainFilesOptions):
+        assert options <= taken.__annotations__.keys()
 
 
 def test_every_refusal_is_an_error_and_something_familiar() -> None:

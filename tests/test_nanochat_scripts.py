@@ -71,7 +71,7 @@ def refusal(script: click.Command, *arguments: object) -> str:
 
 def merges_of(*texts: str) -> dict[tuple[int, int], int]:
     """Learn the 20 merges that a script learns from the same texts at 285 tokens."""
-    return zeton.train(texts, 276).merges()
+    return zeton.train(texts, vocab_size=276).merges()
 
 
 class TestTrain:
@@ -212,7 +212,7 @@ class TestEvaluate:
     @pytest.fixture(autouse=True)
     def trained(self, base: Path) -> None:
         """A small tokenizer in nanochat's folder."""
-        zeton.train(ROWS, 285, specials=["<|bos|>"]).save(base / "tokenizer")
+        zeton.train(ROWS, vocab_size=285, specials=["<|bos|>"]).save(base / "tokenizer")
 
     def test_prints_the_sizes_and_two_comparisons(self) -> None:
         lines = output(tok_eval).splitlines()

@@ -50,9 +50,9 @@ def test_phrases_are_where_the_decoded_text_has_them(
     for block in (1, 3, 100):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "BLOCK_IDS", block)
-            found = search.phrases(tok, wanted)
+            found = search.phrases(wanted, tokenizer=tok)
             assert sorted(found.find_all(np.array(ids, np.uint32))) == expected
-            one = search.phrase(tok, wanted[0])
+            one = search.phrase(wanted[0], tokenizer=tok)
             hits = [each[:3] for each in expected if each[3] == 0]
             assert [each[:3] for each in one.find_all(ids)] == sorted(
                 hits, key=lambda it: (it[0], it[2])
@@ -74,7 +74,7 @@ def test_the_ids_of_every_text_hold_one_of_the_sequences(
         for each, (start, end) in zip(located.ids, located.offsets, strict=True)
         if end > len(left) and start < len(left) + len(text)
     ]
-    found = search.phrase(tok, text)
+    found = search.phrase(text, tokenizer=tok)
     try:
         assert tuple(within) in found.sequences
     except SearchError as error:
@@ -104,7 +104,7 @@ def tok() -> zeton.Tokenizer:
 
 def test_arrays_of_every_kind_are_read(tok: zeton.Tokenizer) -> None:
     ids = tok.encode("the concatenated cat, a Cat", append="<|endoftext|>")
-    cat = search.phrase(tok, "cat")
+    cat = search.phrase("cat", tokenizer=tok)
     expected = cat.find_all(ids)
     assert len(expected) == 2
     little = np.dtype(np.uint32).newbyteorder("<")
@@ -120,23 +120,25 @@ def test_arrays_of_every_kind_are_read(tok: zeton.Tokenizer) -> None:
     assert cat.find_all(read_only) == expected
     small = zeton.Tokenizer(BYTES | {b"ca": 256})
     narrow = np.array(small.encode("a cat"), np.uint16)
-    assert [tuple(each) for each in search.phrase(small, "at").find_all(narrow)] == [(2, 4, 1, 0)]
+    assert [tuple(each) for each in search.phrase("at", tokenizer=small).find_all(narrow)] == [
+        (2, 4, 1, 0)
+    ]
 
 
 def test_a_special_and_a_number_that_is_no_id_stand_for_no_text(tok: zeton.Tokenizer) -> None:
     end = tok.specials["<|endoftext|>"]
-    assert search.phrase(tok, "endoftext").find_all([end]) == []
+    assert search.phrase("endoftext", tokenizer=tok).find_all([end]) == []
     hello = tok.encode("hel") + tok.encode("lo")
-    assert search.phrase(tok, "hello").count(hello) == 1
+    assert search.phrase("hello", tokenizer=tok).count(hello) == 1
     for between in (end, 2**31 - 1, tok.vocab_size):
         ids = [*tok.encode("hel"), between, *tok.encode("lo")]
-        assert search.phrase(tok, "hello").count(ids) == 0
+        assert search.phrase("hello", tokenizer=tok).count(ids) == 0
     padded = np.array([-100, *tok.encode("hello"), -1], np.int32)
-    assert search.phrase(tok, "hello").count(padded) == 1
+    assert search.phrase("hello", tokenizer=tok).count(padded) == 1
 
 
 def test_the_core_is_the_same_in_every_text(tok: zeton.Tokenizer) -> None:
-    question = search.phrase(tok, "What is the capital of France?")
+    question = search.phrase("What is the capital of France?", tokenizer=tok)
     assert tok.decode(question.core) == " is the capital of France"
     assert all(tok.decode_bytes(start).endswith(b"What") for start in question.starts)
     assert all(tok.decode_bytes(end).startswith(b"?") for end in question.ends)
@@ -145,43 +147,45 @@ def test_the_core_is_the_same_in_every_text(tok: zeton.Tokenizer) -> None:
 
 def test_refuses_an_empty_phrase_and_too_many_sequences(tok: zeton.Tokenizer) -> None:
     with pytest.raises(SearchError, match="a needle is empty"):
-        search.phrase(tok, "")
+        search.phrase("", tokenizer=tok)
     with pytest.raises(SearchError, match="more than 65536 sequences of ids can begin or end"):
-        _ = search.phrase(tok, "  ").sequences
+        _ = search.phrase("  ", tokenizer=tok).sequences
     with pytest.raises(SearchError, match="too many; take starts, core and ends, or find_all"):
-        _ = search.phrase(tok, "don't stop").sequences
-    assert search.phrase(tok, "  ").count(tok.encode("a    b")) == 3
+        _ = search.phrase("don't stop", tokenizer=tok).sequences
+    assert search.phrase("  ", tokenizer=tok).count(tok.encode("a    b")) == 3
 
 
 def test_refuses_what_is_no_tokenizer_no_text_and_no_ids(tok: zeton.Tokenizer) -> None:
     with pytest.raises(TypeError, match="texts are many, not one str; give a list"):
-        search.phrases(tok, "cat")
+        search.phrases("cat", tokenizer=tok)
     with pytest.raises(TypeError, match="a text is str or bytes, not list"):
-        search.phrase(tok, ["cat"])  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="first a tokenizer is given, not str; zeton"):
-        search.phrase("gpt2", "cat")  # type: ignore[arg-type]
+        search.phrase(["cat"], tokenizer=tok)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="tokenizer is a Tokenizer, not str; zeton"):
+        search.phrase("cat", tokenizer="gpt2")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not str; encode a text first"):
-        search.phrase(tok, "cat").find_all("a cat")  # type: ignore[arg-type]
+        search.phrase("cat", tokenizer=tok).find_all("a cat")  # type: ignore[arg-type]
 
 
 def test_refuses_a_reader_in_place_of_its_tokens(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a cat")
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
     reader = shards.open(tmp_path / "out")
     with pytest.raises(TypeError, match="not Reader; give its tokens"):
-        search.phrase(tok, "cat").count(reader)  # type: ignore[arg-type]
-    assert search.phrase(tok, "cat").count(reader.tokens) == 1
+        search.phrase("cat", tokenizer=tok).count(reader)  # type: ignore[arg-type]
+    assert search.phrase("cat", tokenizer=tok).count(reader.tokens) == 1
 
 
 def test_a_phrase_is_a_value(tok: zeton.Tokenizer) -> None:
-    cat = search.phrase(tok, "cat")
-    assert cat == search.phrase(tok, b"cat")
-    assert cat != search.phrase(tok, "dog")
+    cat = search.phrase("cat", tokenizer=tok)
+    assert cat == search.phrase(b"cat", tokenizer=tok)
+    assert cat != search.phrase("dog", tokenizer=tok)
     assert cat.count(tok.encode("cat")) == 1
     again = pickle.loads(pickle.dumps(cat))  # noqa: S301 - our own.
     assert again == cat
     assert hash(again) == hash(cat)
     with pytest.raises(AttributeError):
         cat.text = b"dog"  # type: ignore[misc]
-    assert repr(search.phrases(tok, ["abcd"])) == "Phrases([b'abcd'])"
-    assert repr(search.phrases(tok, [*"abcd"])) == "Phrases([b'a', b'b', b'c', … 4 in all])"
+    assert repr(search.phrases(["abcd"], tokenizer=tok)) == "Phrases([b'abcd'])"
+    assert (
+        repr(search.phrases([*"abcd"], tokenizer=tok)) == "Phrases([b'a', b'b', b'c', … 4 in all])"
+    )

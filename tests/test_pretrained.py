@@ -43,7 +43,7 @@ def test_two_names_may_share_an_id() -> None:
     tok = zeton.pretrained("o200k_harmony")
     assert tok.specials["<|endofprompt|>"] == tok.specials["<|reserved_200018|>"] == 200018
     assert tok.decode([200018]) == "<|endofprompt|>"
-    assert tok.encode("<|reserved_200018|>", specials="all") == [200018]
+    assert tok.encode("<|reserved_200018|>", allowed_special="all") == [200018]
 
 
 def test_the_bundled_files_leave_room_in_a_wheel_of_8_megabytes() -> None:

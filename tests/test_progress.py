@@ -21,19 +21,19 @@ def test_what_is_left_is_told_by_the_pace_so_far() -> None:
 
 def test_a_bar_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["the theme of the thesis then"] * 100
-    zeton.train(texts, 262, progress=True)
+    zeton.train(texts, vocab_size=262, progress=True)
     out, shown = capsys.readouterr()
     assert out == ""
     assert "count: 100%" in shown or "count:" in shown
     assert "100 texts" in shown
     assert "learn: 100%" in shown
-    zeton.train(texts, 262)
+    zeton.train(texts, vocab_size=262)
     assert capsys.readouterr().err == ""
 
 
 def test_a_bar_says_what_was_held_out(capsys: pytest.CaptureFixture[str]) -> None:
     texts = [f"{number} and more " * 20 for number in range(200)]
-    zeton.train(texts, 262, progress=True, held_out=0.3)
+    zeton.train(texts, vocab_size=262, progress=True, validation=0.3)
     shown = capsys.readouterr().err
     assert "held out: 1.000 bytes a token with 256 tokens" in shown
     assert re.search(r"learn: 100%.*, held out 1\.\d{3} bytes a token", shown)
@@ -49,7 +49,7 @@ def test_an_error_of_the_listener_comes_through() -> None:
         raise RuntimeError("no more room on the page")
 
     with pytest.raises(RuntimeError, match="no more room"):
-        zeton.train(["abab"], 257, progress=broken)
+        zeton.train(["abab"], vocab_size=257, progress=broken)
 
 
 def test_how_much_is_in_packed_files_is_told_by_those_that_are_done(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_the_head_tells_the_figures() -> None:
         "distinct pieces": "678",
         "vocabulary size": "260",
         "bytes per token": "2.12",
-        "held-out bytes per token": "1.75",
+        "validation bytes per token": "1.75",
         "time": "1 min 04 s",
         "ties": "1",
     }
@@ -217,7 +217,7 @@ def test_without_held_out_texts_there_is_one_line() -> None:
     curve = [(size, value, None) for size, value, _ in FACTS.curve]
     page = html(replace(FACTS, curve=curve, made=curve[-1:]))
     assert len(list(section(page, SECTIONS[0]).iter("polyline"))) == 1
-    assert figures(page)["held-out bytes per token"] == "-"
+    assert figures(page)["validation bytes per token"] == "-"
     assert len(list(section(html(FACTS), SECTIONS[0]).iter("polyline"))) == 2
 
 
@@ -233,7 +233,7 @@ def test_pictures_have_a_role_and_a_name() -> None:
     assert len(pictures) == 4
     assert all(picture.get("role") == "img" for picture in pictures)
     assert pictures[0].get("aria-label") == (
-        "Bytes per token for 256 to 259 tokens; at the end: corpus 2.12, held-out 1.75"
+        "Bytes per token for 256 to 259 tokens; at the end: corpus 2.12, validation 1.75"
     )
     assert pictures[1].get("aria-label") == "Count of 3 merges, falling from 900 to 70"
 
@@ -394,7 +394,7 @@ def test_times_are_written_for_people(seconds: float, told: str) -> None:
 
 def test_a_real_training_is_told_as_it_was() -> None:
     texts = ["low lower lowest, low lower low", "где она? <b>low</b>, ты знаешь много", "שלום"] * 4
-    tok = zeton.train(texts, 300, specials=["<|end|>"])
+    tok = zeton.train(texts, vocab_size=300, specials=["<|end|>"])
     ranks = tok.ranks()
     tokens = sorted(ranks, key=ranks.__getitem__)
     pieces = reference.count(texts)

@@ -327,7 +327,7 @@ def test_pattern_and_rules_together_are_refused() -> None:
     with pytest.raises(PatternError, match="both pattern and rules are given"):
         zeton.Tokenizer(BYTES, pattern="a", rules=Rules())
     with pytest.raises(PatternError, match="both pattern and rules are given"):
-        zeton.train(["a"], 257, pattern="a", rules=Rules())
+        zeton.train(["a"], vocab_size=257, pattern="a", rules=Rules())
     with pytest.raises(TypeError, match=r"rules is zeton\.Rules, not dict; "):
         zeton.Tokenizer(BYTES, rules={"digits": 3})  # type: ignore[arg-type]
 

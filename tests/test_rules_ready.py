@@ -171,4 +171,4 @@ def test_the_engine_splits_real_text_as_the_specification_says(name: str, made: 
     middle = len(data) // 2
     text = data[middle : middle + 20_000].decode(errors="ignore")
     assert SPLITS["engine"](made, text) == SPLITS["specification"](made, text)
-    assert zeton.train([text], 300, rules=made).rules == made
+    assert zeton.train([text], vocab_size=300, rules=made).rules == made

@@ -80,7 +80,9 @@ def test_counts_trains_and_encodes_alike(rules: Rules, some: list[str | bytes]) 
     pieces = Counter(piece for text in some for piece in expected(text, rules))
     assert dict(counts.most_common(1000)) == pieces
     assert counts.rules == rules
-    tok = zeton.learn(counts, 256 + 20) if pieces else zeton.Tokenizer(BYTES, rules=rules)
+    tok = (
+        zeton.learn(counts, vocab_size=256 + 20) if pieces else zeton.Tokenizer(BYTES, rules=rules)
+    )
     vocab = reference.learn(pieces, 256 + 20)
     assert tok.ranks() == vocab
     for text in some:
@@ -95,7 +97,7 @@ def test_specials_are_cut_out_first(rules: Rules, some: list[str]) -> None:
     tok = zeton.Tokenizer(BYTES, rules=rules, specials=SPECIALS)
     text = "<|end|>".join(some)
     ids = reference_rules.encode(text, BYTES, json.loads(rules.spelled), SPECIALS)
-    assert tok.encode(text, specials="all") == ids
+    assert tok.encode(text, allowed_special="all") == ids
 
 
 LONG = st.lists(
@@ -137,10 +139,10 @@ def test_what_is_truncated_fits(rules: Rules, text: str, n: int, side: Any) -> N
     def count(part: str) -> int:
         return len(reference_rules.encode(part, tok.ranks(), spelled))
 
-    cut = tok.truncate(text, n, side)
+    cut = tok.truncate(text, n=n, side=side)
     assert text.startswith(cut) if side == "end" else text.endswith(cut)
     assert count(cut) <= n
-    assert "".join(chunk.text for chunk in tok.chunk(text, max(n, 4))) == text
+    assert "".join(chunk.text for chunk in tok.chunk(text, n=max(n, 4))) == text
 
 
 @given(rules_values())
@@ -153,7 +155,7 @@ def test_a_saved_tokenizer_keeps_its_rules(rules: Rules) -> None:
 
 
 def test_the_file_holds_the_rules(tmp_path: Path) -> None:
-    tok = zeton.train(["low lower BRCA1 BRCA12"], 260, rules=Rules(keep_words=["BRCA1"]))
+    tok = zeton.train(["low lower BRCA1 BRCA12"], vocab_size=260, rules=Rules(keep_words=["BRCA1"]))
     assert tok.split("BRCA1 BRCA12") == [b"BRCA1", b" BRCA", b"12"]
     path = tok.save(tmp_path / "small.zeton")
     assert zeton.load(path) == tok
@@ -167,12 +169,14 @@ def test_files_are_trained_on_by_rules(engine: str | None, tmp_path: Path) -> No
     (tmp_path / "a.txt").write_text("parseHTTPRequest parseHTTP\n" * 20)
     rules = Rules(case="words")
     files = [tmp_path / "a.txt"]
-    tok = zeton.train_files(files, 280, rules=rules, journal=tmp_path / "journal", engine=engine)
-    assert tok == zeton.train(["parseHTTPRequest parseHTTP\n" * 20], 280, rules=rules)
-    assert zeton.train_files(files, 280, pattern=rules) == tok
+    tok = zeton.train_files(
+        files, vocab_size=280, rules=rules, checkpoint_dir=tmp_path / "journal", executor=engine
+    )
+    assert tok == zeton.train(["parseHTTPRequest parseHTTP\n" * 20], vocab_size=280, rules=rules)
+    assert zeton.train_files(files, vocab_size=280, pattern=rules) == tok
     with pytest.raises(zeton.Error, match="the pattern is"):
-        zeton.train(["a"], 300, rules=Rules(), initial=tok)
-    assert zeton.train(["a b" * 9], 282, initial=tok).rules == rules
+        zeton.train(["a"], vocab_size=300, rules=Rules(), initial=tok)
+    assert zeton.train(["a b" * 9], vocab_size=282, initial=tok).rules == rules
 
 
 @pytest.mark.parametrize(
@@ -202,11 +206,11 @@ def test_rules_of_a_later_version_say_so_whatever_they_hold() -> None:
 
 def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:
     tiktoken = pytest.importorskip("tiktoken")
-    tok = zeton.train(["low lower 1234"], 270, rules=Rules(digits=1, contractions=False))
+    tok = zeton.train(["low lower 1234"], vocab_size=270, rules=Rules(digits=1, contractions=False))
     theirs = tok.as_tiktoken()
     assert isinstance(theirs, tiktoken.Encoding)
     assert theirs.encode("lower 1234 it's") == tok.encode("lower 1234 it's")
-    tok = zeton.train(["low lower"], 260, specials=["<|a|>"], rules=Rules(keep=["low"]))
+    tok = zeton.train(["low lower"], vocab_size=260, specials=["<|a|>"], rules=Rules(keep=["low"]))
     with pytest.raises(PatternError) as refused:
         tok.as_tiktoken()
     message = "tiktoken knows patterns only: the rules have keep, which no pattern can say"

@@ -77,8 +77,8 @@ def test_every_place_is_found_both_ways(needle: str, text: str) -> None:
 @given(small_needles, small, st.integers(-90, 90), st.none() | st.integers(-90, 90))
 def test_a_stretch_is_searched_as_by_str(needle: str, text: str, start: int, end: int) -> None:
     finder = Finder(needle)
-    assert finder.find(text, start, end) == text.find(needle, start, end)
-    assert finder.rfind(text, start, end) == text.rfind(needle, start, end)
+    assert finder.find(text, start=start, end=end) == text.find(needle, start, end)
+    assert finder.rfind(text, start=start, end=end) == text.rfind(needle, start, end)
 
 
 @given(wide_needles, wide, st.integers(0, 90))
@@ -87,9 +87,9 @@ def test_places_are_those_of_characters(needle: str, text: str, start: int) -> N
     places = naive(needle, text)
     assert list(finder.find_all(text, overlapping=True)) == places
     assert list(finder.find_all(text, overlapping=True, from_end=True)) == places[::-1]
-    assert finder.find(text, start) == text.find(needle, start)
-    assert finder.replace(text, "éx") == text.replace(needle, "éx")
-    assert finder.replace(text, "", 1) == text.replace(needle, "", 1)
+    assert finder.find(text, start=start) == text.find(needle, start)
+    assert finder.replace(text, new="éx") == text.replace(needle, "éx")
+    assert finder.replace(text, new="", count=1) == text.replace(needle, "", 1)
 
 
 @given(
@@ -189,24 +189,24 @@ def test_many_words_are_found_as_each_alone(
 def test_many_are_replaced_by_a_list_or_a_mapping() -> None:
     finder = FinderMany(["New York", "New", "é"])
     text = "é New York, New é"
-    assert finder.replace(text, ["NY", "old", ""]) == " NY, old "
-    assert finder.replace(text, {"é": "e"}) == "e New York, New e"
-    assert finder.replace(text, ["NY", "old", ""], 1) == " New York, New é"
+    assert finder.replace(text, new=["NY", "old", ""]) == " NY, old "
+    assert finder.replace(text, new={"é": "e"}) == "e New York, New e"
+    assert finder.replace(text, new=["NY", "old", ""], count=1) == " New York, New é"
     with pytest.raises(SearchError, match="give what replaces each of the 3 needles"):
-        finder.replace(text, ["NY"])
+        finder.replace(text, new=["NY"])
     with pytest.raises(SearchError, match="'York' is no needle; a mapping is from needles"):
-        finder.replace(text, {"York": "NY"})
+        finder.replace(text, new={"York": "NY"})
     for new in ("NY", len):
         with pytest.raises(TypeError, match="replaced by a list or a mapping, not"):
-            finder.replace(text, new)  # type: ignore[arg-type]
+            finder.replace(text, new=new)  # type: ignore[arg-type]
 
 
 def test_a_start_that_is_none_is_the_first_place() -> None:
-    assert Finder("cat").find("a cat", None, None) == 2
-    assert Finder("cat").rfind("a cat", None) == 2
-    assert FinderMany(["cat"]).find("a cat", None) == (2, 5, 0)
+    assert Finder("cat").find("a cat", start=None, end=None) == 2
+    assert Finder("cat").rfind("a cat", start=None) == 2
+    assert FinderMany(["cat"]).find("a cat", start=None) == (2, 5, 0)
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
-        Finder("cat").find("a cat", "0")  # type: ignore[arg-type]
+        Finder("cat").find("a cat", start="0")  # type: ignore[arg-type]
 
 
 ids = st.lists(st.sampled_from([7, 263, 1031, 65535]), max_size=60)
@@ -236,7 +236,7 @@ def test_ids_are_found_in_arrays_of_any_width(needle: list[int], searched: list[
         ]
     assert finder == Finder(np.array(needle, np.uint32))
     assert Finder([1 << 20]).count(arrays[0]) == 0
-    replaced = finder.replace(arrays[0], [1])
+    replaced = finder.replace(arrays[0], new=[1])
     spelled = "".join(map(chr, searched)).replace("".join(map(chr, needle)), "\x01")
     assert replaced == list(map(ord, spelled))
 
@@ -252,7 +252,7 @@ def test_mapped_files_are_searched_in_place(tmp_path: Path) -> None:
         assert Finder(b"\x01\0\0\0\x02").find(view) == 4
     for text in (bytearray(b"ab" * 50_000), memoryview(b"ab" * 50_000)):
         assert Finder(b"ba").count(text) == 49_999
-        assert Finder(b"ba").replace(text, b"") == b"ab"
+        assert Finder(b"ba").replace(text, new=b"") == b"ab"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 31, 32, 33, 64, 500])
@@ -300,7 +300,9 @@ def test_every_character_is_found_in_its_place() -> None:
     text = "".join(map(chr, range(sys.maxunicode + 1)))
     for point in [*range(0, 0x3000, 331), *range(0xD7FE, 0xD802), 0xDFFF, 0xFFFF, sys.maxunicode]:
         character = chr(point)
-        assert Finder(character).find(text, max(0, point - 5), point + 5) == point, hex(point)
+        assert Finder(character).find(text, start=max(0, point - 5), end=point + 5) == point, hex(
+            point
+        )
 
 
 def test_a_finder_is_a_value() -> None:
@@ -351,8 +353,8 @@ def test_refuses_what_cannot_be_found() -> None:
     with pytest.raises(TypeError, match="needles are many, not one str; give a list"):
         FinderMany("ab")
     with pytest.raises(TypeError, match="the text is str and what is put in bytes"):
-        Finder("a").replace("a", b"b")
+        Finder("a").replace("a", new=b"b")
     with pytest.raises(TypeError, match="the text is bytes and what is put in str"):
-        Finder(b"a").replace(b"a", "b")
+        Finder(b"a").replace(b"a", new="b")
     with pytest.raises(SearchError, match="it may have at most 16384"):
         FinderMany(["a" * 20_000])

@@ -62,7 +62,7 @@ def test_every_line_has_an_answer(folder: Path) -> None:
 
 
 def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
-    zeton.train(["abc def"], 259).save(folder / "given.zeton")
+    zeton.train(["abc def"], vocab_size=259).save(folder / "given.zeton")
     told = output(
         "seq2seq", "learn", "pairs.tsv", "-o", "other", *FEW, "--epochs", 1, "--quiet", "--json",
         "--source-tokenizer", "given.zeton", "--target-tokenizer", "gpt2", "--attention", "none",

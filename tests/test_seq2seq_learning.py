@@ -38,7 +38,7 @@ PAIRS = [Pair(word, word.upper()) for word in words(150)]
 
 def learned(folder: Path | None = None, **more: Any) -> tuple[Seq2Seq, seq2seq.Report]:
     options = {"epochs": 3, "batch": 16, "keep": 4} | more
-    told = {"progress": options.pop("progress", False), "anew": options.pop("anew", False)}
+    told = {"progress": options.pop("progress", False), "restart": options.pop("restart", False)}
     pairs = options.pop("pairs", PAIRS)
     return seq2seq.learn(
         pairs,
@@ -153,7 +153,7 @@ def test_another_learning_is_refused_and_stays(tmp_path: Path) -> None:
     with pytest.raises(seq2seq.Seq2SeqError, match="differs in pairs"):
         learned(tmp_path, pairs=PAIRS[1:])
     assert (tmp_path / "learning.json").exists()
-    learned(tmp_path, rate=0.005, anew=True)
+    learned(tmp_path, rate=0.005, restart=True)
     assert (tmp_path / "model.json").exists()
 
 

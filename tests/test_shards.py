@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zeton
-from zeton import jobs, shards
+from zeton import shards
 from zeton.errors import CorpusError, ShardError, SpecialError
-from zeton.shards import arrange, plan, texts, work
+from zeton.shards import arrange, plan, texts, work, writing
 from zeton.shards import options as options_of
 from zeton.shards.options import Options
 from zeton.shards.order import permutation
@@ -32,7 +32,9 @@ END = "<|end|>"
 
 @pytest.fixture(scope="module")
 def tok() -> zeton.Tokenizer:
-    return zeton.train([story(seed, 3000) for seed in range(20)], 320, specials=[END, "<|bos|>"])
+    return zeton.train(
+        [story(seed, 3000) for seed in range(20)], vocab_size=320, specials=[END, "<|bos|>"]
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -86,12 +88,12 @@ def lines(path: Path, rows: list[Any]) -> Path:
 
 
 def read(out: Path, split: str = "train") -> list[list[int]]:
-    return [text.tolist() for text in shards.open(out, split)]
+    return [text.tolist() for text in shards.open(out, split=split)]
 
 
 def test_a_plain_file_is_one_text(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower")
-    made = shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+    made = shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
     assert read(tmp_path / "out") == [tok.encode("low lower")]
     assert (made.texts, made.dtype, made.format) == (1, "<u2", "bin")
 
@@ -106,7 +108,7 @@ def test_a_long_text_is_cut_into_units_and_has_the_ids_of_the_whole(
         [tmp_path / "a.txt"], b"", work.cutter(tok, Options()), tmp_path / "out"
     ).units
     assert len(units) > 40
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "out", bos="<|bos|>", eos=END)
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out", bos="<|bos|>", eos=END)
     assert read(tmp_path / "out") == [tok.encode(text, prepend="<|bos|>", append=END)]
 
 
@@ -120,7 +122,7 @@ def test_texts_end_where_they_are_said_to(tok: zeton.Tokenizer, tmp_path: Path, 
             file.write(content.encode())
         for path in (tmp_path / name, tmp_path / f"{name}.gz"):
             out = tmp_path / f"{path.name}.out"
-            shards.write([path], tok, out, texts_end_with=end)
+            shards.write([path], tokenizer=tok, out=out, texts_end_with=end)
             assert read(out) == [tok.encode(text) for text in given], path.name
 
 
@@ -143,7 +145,7 @@ def test_any_content_falls_into_the_texts_that_splitting_it_gives(
     folder = tmp_path_factory.mktemp("any")
     (folder / "a.txt").write_text(content + "x")
     expected = (content + "x").split(end)
-    shards.write([folder / "a.txt"], tok, folder / "out", texts_end_with=end, eos=END)
+    shards.write([folder / "a.txt"], tokenizer=tok, out=folder / "out", texts_end_with=end, eos=END)
     assert read(folder / "out") == [tok.encode(text, append=END) for text in expected]
 
 
@@ -153,13 +155,15 @@ def test_no_cut_goes_through_an_end(tok: zeton.Tokenizer, tmp_path: Path) -> Non
     path = tmp_path / "a.txt"
     for before in range(20, 40):
         path.write_text("x" * before + "a b" + "y" * 60)
-        shards.write([path], tok, tmp_path / "out", texts_end_with="a b", anew=True)
+        shards.write(
+            [path], tokenizer=tok, out=tmp_path / "out", texts_end_with="a b", restart=True
+        )
         assert read(tmp_path / "out") == [tok.encode("x" * before), tok.encode("y" * 60)]
 
 
 def test_an_end_that_can_overlap_itself_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(ShardError, match="can overlap itself"):
-        shards.write([tmp_path], tok, tmp_path / "out", texts_end_with="\n\n")
+        shards.write([tmp_path], tokenizer=tok, out=tmp_path / "out", texts_end_with="\n\n")
 
 
 @pytest.mark.usefixtures("small")
@@ -176,7 +180,7 @@ def test_every_kind_of_file_is_read_in_order(tok: zeton.Tokenizer, tmp_path: Pat
     pq.write_table(pa.table({"body": given}), folder / "e.parquet", row_group_size=7)
     (folder / "f.txt").write_text("the end")
     for paths in ([folder], [str(folder / "*")], sorted(folder.iterdir())):
-        shards.write(paths, tok, tmp_path / "out", field="body", anew=True)
+        shards.write(paths, tokenizer=tok, out=tmp_path / "out", field="body", restart=True)
         expected = [tok.encode(text) for text in [*given * 5, "the end"]]
         assert read(tmp_path / "out") == expected
 
@@ -185,7 +189,9 @@ def test_every_kind_of_file_is_read_in_order(tok: zeton.Tokenizer, tmp_path: Pat
 def test_threads_do_not_change_a_byte(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in stories(100)])
     for threads in (1, 3):
-        shards.write([path], tok, tmp_path / str(threads), threads=threads, shard_size=500)
+        shards.write(
+            [path], tokenizer=tok, out=tmp_path / str(threads), threads=threads, shard_size=500
+        )
     assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
@@ -196,14 +202,14 @@ def contents(out: Path) -> dict[str, bytes]:
 def test_a_large_vocabulary_takes_four_bytes_an_id(tmp_path: Path) -> None:
     tok = zeton.pretrained("cl100k_base")
     (tmp_path / "a.txt").write_text("naïve café, 12345")
-    made = shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+    made = shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
     assert made.dtype == "<u4"
     assert read(tmp_path / "out") == [tok.encode("naïve café, 12345")]
 
 
 def test_a_shard_has_just_the_stated_size(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in stories(100)])
-    made = shards.write([path], tok, tmp_path / "out", shard_size=512)
+    made = shards.write([path], tokenizer=tok, out=tmp_path / "out", shard_size=512)
     sizes = [shard["tokens"] for shard in made.splits["train"]["shards"]]
     assert set(sizes[:-1]) == {512}
     assert 0 < sizes[-1] <= 512
@@ -221,7 +227,14 @@ def test_every_format_holds_the_same_texts(
     given = ["", *stories(100), ""]
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
     for size in (10**8, 700, 70):
-        shards.write([path], tok, tmp_path / "out", format=layout, shard_size=size, anew=True)
+        shards.write(
+            [path],
+            tokenizer=tok,
+            out=tmp_path / "out",
+            format=layout,
+            shard_size=size,
+            restart=True,
+        )
         assert read(tmp_path / "out") == [tok.encode(text) for text in given]
         assert shards.verify(tmp_path / "out") == []
 
@@ -229,41 +242,51 @@ def test_every_format_holds_the_same_texts(
 def test_a_special_in_a_text_is_text_unless_asked_for(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"low{END}lower")
     for name, specials in {"none": None, "all": "all", "one": [END]}.items():
-        shards.write([tmp_path / "a.txt"], tok, tmp_path / name, specials=specials)
-        assert read(tmp_path / name) == [tok.encode(f"low{END}lower", specials)]
+        shards.write(
+            [tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / name, allowed_special=specials
+        )
+        assert read(tmp_path / name) == [tok.encode(f"low{END}lower", allowed_special=specials)]
 
 
 @pytest.mark.usefixtures("small")
 def test_a_text_with_specials_is_never_cut(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     text = END.join(stories(100))
     (tmp_path / "a.txt").write_text(text)
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "out", specials="all")
-    assert read(tmp_path / "out") == [tok.encode(text, "all")]
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out", allowed_special="all")
+    assert read(tmp_path / "out") == [tok.encode(text, allowed_special="all")]
 
 
 def test_validation_depends_on_the_text_alone(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     given = sorted(set(stories(300)))
     shards.write(
         [lines(tmp_path / "a.jsonl", [{"text": text} for text in given])],
-        tok,
-        tmp_path / "a",
+        tokenizer=tok,
+        out=tmp_path / "a",
         validation=0.2,
     )
     (tmp_path / "b.txt").write_text("\x1e".join(["another", *reversed(given)]))
-    shards.write([tmp_path / "b.txt"], tok, tmp_path / "b", validation=0.2, texts_end_with=b"\x1e")
+    shards.write(
+        [tmp_path / "b.txt"],
+        tokenizer=tok,
+        out=tmp_path / "b",
+        validation=0.2,
+        texts_end_with=b"\x1e",
+    )
     chosen = read(tmp_path / "a", "val")
     assert 30 < len(chosen) < 90
     assert len(chosen) + len(read(tmp_path / "a")) == len(given)
     others = read(tmp_path / "b", "val")
     assert [text for text in reversed(others) if text != tok.encode("another")] == chosen
-    shards.write([tmp_path / "a.jsonl"], tok, tmp_path / "c", validation=0.2, validation_seed=1)
+    shards.write(
+        [tmp_path / "a.jsonl"], tokenizer=tok, out=tmp_path / "c", validation=0.2, validation_seed=1
+    )
     assert read(tmp_path / "c", "val") != chosen
 
 
 def test_validation_is_by_the_stated_hash(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     given = stories(200)
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
-    shards.write([path], tok, tmp_path / "out", validation=0.3, validation_seed=5)
+    shards.write([path], tokenizer=tok, out=tmp_path / "out", validation=0.3, validation_seed=5)
 
     def share(text: str) -> float:
         key = (5).to_bytes(8, "little")
@@ -282,7 +305,7 @@ def test_a_text_that_is_cut_stays_in_one_split(tok: zeton.Tokenizer, tmp_path: P
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     for path in (plain, packed):
         out = tmp_path / f"{path.name}.out"
-        shards.write([path], tok, out, validation=0.4, texts_end_with="\x1e", eos=END)
+        shards.write([path], tokenizer=tok, out=out, validation=0.4, texts_end_with="\x1e", eos=END)
         both = read(out), read(out, "val")
         expected = [tok.encode(text, append=END) for text in given]
         assert sorted(both[0] + both[1]) == sorted(expected)
@@ -297,7 +320,7 @@ def test_a_shuffle_is_a_permutation_that_a_seed_repeats(
     given = stories(200)
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
     for name, seed in {"one": 1, "again": 1, "two": 2}.items():
-        shards.write([path], tok, tmp_path / name, shuffle=seed, shard_size=300)
+        shards.write([path], tokenizer=tok, out=tmp_path / name, shuffle=seed, shard_size=300)
     order = permutation(200, 1).tolist()
     assert sorted(order) == list(range(200))
     assert read(tmp_path / "one") == [tok.encode(given[at]) for at in order]
@@ -333,7 +356,14 @@ def test_packed_rows_are_the_texts_one_after_the_other(
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
     out = tmp_path / "out"
     made = shards.write(
-        [path], tok, out, pack=64, eos=END, shuffle=shuffle, shard_size=1000, format=layout
+        [path],
+        tokenizer=tok,
+        out=out,
+        pack=64,
+        eos=END,
+        shuffle=shuffle,
+        shard_size=1000,
+        format=layout,
     )
     order = range(101) if shuffle is None else permutation(101, shuffle)
     ids = [each for at in order for each in tok.encode(given[at], append=END)]
@@ -354,7 +384,7 @@ def test_a_text_of_which_nothing_is_in_a_row_is_not_there(
 ) -> None:
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in ("....", "\n\n\n\n", "?")])
     ids = [each for text in ("....", "\n\n\n\n") for each in tok.encode(text, append=END)]
-    made = shards.write([path], tok, tmp_path / "out", pack=len(ids), eos=END)
+    made = shards.write([path], tokenizer=tok, out=tmp_path / "out", pack=len(ids), eos=END)
     assert (made.texts, made.tokens, made.splits["train"]["dropped"]) == (2, len(ids), 2)
     assert shards.open(tmp_path / "out").starts.tolist()[-1] == len(ids)
 
@@ -364,7 +394,7 @@ def test_with_padding_a_text_that_fits_a_row_is_in_one(
 ) -> None:
     given = [*stories(100), story(5, 2000), ""]
     path = lines(tmp_path / "a.jsonl", [{"text": text} for text in given])
-    shards.write([path], tok, tmp_path / "out", pack=80, pad=END, shard_size=800)
+    shards.write([path], tokenizer=tok, out=tmp_path / "out", pack=80, pad=END, shard_size=800)
     reader = shards.open(tmp_path / "out")
     ids = [tok.encode(text) for text in given]
     assert [text.tolist() for text in reader] == ids
@@ -388,7 +418,7 @@ def test_chats_become_ids_and_a_mask(
     layout: str,
 ) -> None:
     template = zeton.chat.CHATML
-    tok = zeton.train([story(1, 3000)], 300, specials=template.specials)
+    tok = zeton.train([story(1, 3000)], vocab_size=300, specials=template.specials)
     chats = [
         [{"role": "user", "content": text}, {"role": "assistant", "content": text[::-1]}]
         for text in stories(40)
@@ -398,16 +428,23 @@ def test_chats_become_ids_and_a_mask(
     for options in ({}, {"shuffle": 4}, {"pack": 50, "pad": 0}, {"validation": 0.1}):
         out = tmp_path / "out"
         shards.write(
-            [path], tok, out, chat="chatml", shard_size=900, format=layout, anew=True, **options
+            [path],
+            tokenizer=tok,
+            out=out,
+            chat="chatml",
+            shard_size=900,
+            format=layout,
+            restart=True,
+            **options,
         )
         found = []
         for split in shards.open(out).manifest.splits:
-            reader = shards.open(out, split)
+            reader = shards.open(out, split=split)
             found += [
                 (reader.text(at).tolist(), reader.text_mask(at).tolist())
                 for at in range(len(reader))
             ]
-        expected = [tuple(template.render(chat, tok)[:2]) for chat in chats]
+        expected = [tuple(template.render(chat, tokenizer=tok)[:2]) for chat in chats]
         assert sorted(found) == sorted(expected)
         assert shards.verify(out) == []
         if not options:
@@ -415,16 +452,18 @@ def test_chats_become_ids_and_a_mask(
 
 
 def test_what_is_no_chat_is_refused_with_its_line_or_skipped(tmp_path: Path) -> None:
-    tok = zeton.train([story(1, 3000)], 300, specials=zeton.chat.CHATML.specials)
+    tok = zeton.train([story(1, 3000)], vocab_size=300, specials=zeton.chat.CHATML.specials)
     good = [{"role": "user", "content": "low"}]
     path = lines(tmp_path / "a.jsonl", [good, {"text": "low"}, [{"role": "cat", "content": ""}]])
     with pytest.raises(CorpusError, match=r"a.jsonl, line 2 has no field 'messages'"):
-        shards.write([path], tok, tmp_path / "out", chat="chatml")
-    made = shards.write([path], tok, tmp_path / "out2", chat="chatml", on_error="skip", remark=str)
+        shards.write([path], tokenizer=tok, out=tmp_path / "out", chat="chatml")
+    made = shards.write(
+        [path], tokenizer=tok, out=tmp_path / "out2", chat="chatml", on_error="skip", on_warning=str
+    )
     assert made.texts == 1
     assert made.skipped["lines"] == 2
     with pytest.raises(ShardError, match="is no file of JSON lines"):
-        shards.write([__file__], tok, tmp_path / "out3", chat="chatml")
+        shards.write([__file__], tokenizer=tok, out=tmp_path / "out3", chat="chatml")
 
 
 @pytest.mark.usefixtures("small")
@@ -438,9 +477,11 @@ def test_what_cannot_be_read_is_refused_or_skipped_and_counted(
     content[40:40] = ['{"other": 1}']
     path.write_text("\n".join(content))
     with pytest.raises(CorpusError, match=r"a.jsonl, line 8 is not JSON"):
-        shards.write([path], tok, tmp_path / "out")
+        shards.write([path], tokenizer=tok, out=tmp_path / "out")
     said: list[str] = []
-    made = shards.write([path], tok, tmp_path / "out2", on_error="skip", remark=said.append)
+    made = shards.write(
+        [path], tokenizer=tok, out=tmp_path / "out2", on_error="skip", on_warning=said.append
+    )
     assert read(tmp_path / "out2") == [tok.encode(text) for text in given]
     assert made.skipped["lines"] == 2
     assert said == [f"skipped 2 lines; first: {path}, line 8 {made.skipped['examples'][0][1]}"]
@@ -463,14 +504,14 @@ def test_whole_texts_before_damage_stay_and_the_broken_one_does_not(
     (tmp_path / "b.txt").write_text("low")
     paths, options = [path, tmp_path / "b.txt"], {"texts_end_with": "\x1e", "eos": END}
     with pytest.raises(zeton.errors.FileError):
-        shards.write(paths, tok, tmp_path / "out", **options)  # type: ignore[arg-type]
+        shards.write(paths, tokenizer=tok, out=tmp_path / "out", **options)  # type: ignore[arg-type]
     said: list[str] = []
     made = shards.write(
         paths,
-        tok,
-        tmp_path / "out2",
+        tokenizer=tok,
+        out=tmp_path / "out2",
         on_error="skip",
-        remark=said.append,
+        on_warning=said.append,
         validation=validation,
         **options,  # type: ignore[arg-type]
     )
@@ -490,11 +531,11 @@ def test_files_that_are_given_twice_and_rows_that_stay_empty_are_remarked(
     path = tmp_path / "a.txt"
     path.write_text("low")
     said: list[str] = []
-    shards.write([path, tmp_path], tok, tmp_path / "out", remark=said.append)
+    shards.write([path, tmp_path], tokenizer=tok, out=tmp_path / "out", on_warning=said.append)
     assert said == [f"{path} is given 2 times and counts 2 times"]
     said.clear()
     count = len(tok.encode("low"))
-    shards.write([path], tok, tmp_path / "packed", remark=said.append, pack=100)
+    shards.write([path], tokenizer=tok, out=tmp_path / "packed", on_warning=said.append, pack=100)
     what = f"{count} tokens of train do not fill one row of 100"
     assert said == [f"{what}, and are dropped; give a pad or shorter rows"]
 
@@ -506,11 +547,11 @@ def test_a_path_is_the_same_however_it_is_written(
     (tmp_path / "c2" / "a.txt").write_text("low")
     monkeypatch.chdir(tmp_path)
     for path in ("c2", "./c2", "c2/", "c2/../c2", Path("c2")):
-        made = shards.write([path], tok, "out", remark=str)
+        made = shards.write([path], tokenizer=tok, out="out", on_warning=str)
         assert [(entry["path"], entry["source"]) for entry in made.inputs] == [("c2/a.txt", "c2")]
     for out in ("c2", "./c2/", tmp_path / "c2"):
         with pytest.raises(ShardError, match="c2 is both the corpus and the folder for shards"):
-            shards.write(["c2"], tok, out)
+            shards.write(["c2"], tokenizer=tok, out=out)
 
 
 def test_the_manifest_says_what_was_made_of_what(tok: zeton.Tokenizer, tmp_path: Path) -> None:
@@ -518,8 +559,8 @@ def test_the_manifest_says_what_was_made_of_what(tok: zeton.Tokenizer, tmp_path:
     for name in ("one", "two"):
         (tmp_path / "a" / f"{name}.txt").write_text(story(1, 500))
     path = lines(tmp_path / "b.jsonl", [{"text": text} for text in stories(10)])
-    made = shards.write([tmp_path / "a", path], tok, tmp_path / "out")
-    assert made.tokenizer["sha256"] == hashlib.sha256(tok.to_file()).hexdigest()
+    made = shards.write([tmp_path / "a", path], tokenizer=tok, out=tmp_path / "out")
+    assert made.tokenizer["sha256"] == tok.digest
     for told in made.files():
         content = (tmp_path / "out" / told["file"]).read_bytes()
         assert told["bytes"] == len(content)
@@ -547,7 +588,7 @@ def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
     encoded = work.Job(tok, Options(), "<u2", 1, str(tmp_path))(unit)
     assert [Path(name).stat().st_size for name in encoded.spilled] == [2 * len(encoded.ids)]
     assert encoded.ids.tolist() == tok.encode(story(1, 20_000))
-    shards.write([path], tok, tmp_path / "out")
+    shards.write([path], tokenizer=tok, out=tmp_path / "out")
     assert sorted(contents(tmp_path / "out")) == [
         "manifest.json",
         "train_000000.bin",
@@ -569,9 +610,9 @@ def test_what_other_processes_made_may_be_read_only(
             yield number, encoded
 
     options: dict[str, Any] = {"validation": 0.3, "texts_end_with": "\x1e", "shuffle": 1}
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "here", **options)
-    monkeypatch.setattr(jobs, "run", run)
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "there", **options)
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "here", **options)
+    monkeypatch.setattr(writing, "run_units", run)
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "there", **options)
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
@@ -615,7 +656,7 @@ def test_refuses_options_that_make_no_sense(
     monkeypatch.setattr(options_of, "SHARD_TOKENS_MIN", 1024)
     (tmp_path / "a.txt").write_text("low")
     with pytest.raises((ShardError, SpecialError)) as refused:
-        shards.write([tmp_path / "a.txt"], tok, tmp_path / "out", **options)
+        shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out", **options)
     assert message in str(refused.value)
     assert not (tmp_path / "out").exists()
 
@@ -625,6 +666,6 @@ def test_a_corpus_without_text_is_refused_and_leaves_nothing(
 ) -> None:
     (tmp_path / "a.jsonl").write_text("\n")
     with pytest.raises(ShardError, match="there is no text in 1 files"):
-        shards.write([tmp_path / "a.jsonl"], tok, tmp_path / "out")
+        shards.write([tmp_path / "a.jsonl"], tokenizer=tok, out=tmp_path / "out")
     (tmp_path / "a.txt").write_text("low")
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")

@@ -22,7 +22,7 @@ TEXTS = ["the cat sat", "on the mat", "and slept"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tokenizer and two sources."""
     folder = tmp_path_factory.mktemp("shards")
-    zeton.train(TEXTS * 3, 270, specials=["<|end|>"]).save(folder / "tokenizer")
+    zeton.train(TEXTS * 3, vocab_size=270, specials=["<|end|>"]).save(folder / "tokenizer")
     (folder / "a.txt").write_text("\x1e".join(TEXTS))
     (folder / "b").mkdir()
     (folder / "b" / "b.jsonl").write_text("".join(f'{{"body": "{text}"}}\n' for text in TEXTS))
@@ -80,8 +80,8 @@ def test_the_same_command_says_that_all_is_there(folder: Path) -> None:
     assert done.stderr.decode().strip() == "zeton: twice has all its shards already"
     assert json.loads(done.stdout) == first
     refused = refusal(*command, "--eos", "1", folder=folder)
-    assert "differ; name another folder, or start anew (--anew)" in refused
-    output(*command, "--eos", "1", "--anew", folder=folder)
+    assert "differ; name another folder, or start over (restart=True, --restart)" in refused
+    output(*command, "--eos", "1", "--restart", folder=folder)
 
 
 def test_refuses_what_it_cannot_do_in_one_line(folder: Path) -> None:
@@ -101,13 +101,22 @@ def test_refuses_what_it_cannot_do_in_one_line(folder: Path) -> None:
 def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     large = folder / "large.txt"
     large.write_text("the cat sat on the mat " * 5_000_000)
-    arguments = ["shard", str(large), "-o", str(folder / "long"), "--part", "1", "--threads", "1"]
+    arguments = [
+        "shard",
+        str(large),
+        "-o",
+        str(folder / "long"),
+        "--checkpoint-every",
+        "1",
+        "--threads",
+        "1",
+    ]
     arguments += ["-t", str(folder / "tokenizer")]
     process = subprocess.Popen(
         [sys.executable, "-m", "zeton", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     end = time.monotonic() + 60
-    while not (folder / "long" / ".journal" / "state.json").exists():
+    while not (folder / "long" / ".checkpoint" / "state.json").exists():
         assert process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.005)
@@ -115,7 +124,7 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     _, said = process.communicate()
     if process.returncode:  # It was not done before the signal came.
         assert process.returncode == 130
-        assert b"run the same command to go on" in said
+        assert b"run the same command to resume" in said
     done = run(*arguments)
     assert done.returncode == 0
     assert shards.verify(folder / "long") == []

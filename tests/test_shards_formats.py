@@ -34,7 +34,7 @@ def large() -> zeton.Tokenizer:
 
 def test_nanogpt_maps_the_bare_ids(corpus: Path, tmp_path: Path) -> None:
     tok = small()
-    shards.write([corpus], tok, tmp_path / "out", eos=END)
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "out", eos=END)
     data = np.memmap(tmp_path / "out" / "train_000000.bin", dtype=np.uint16, mode="r")
     assert data.tolist() == [each for text in TEXTS for each in [*tok.encode(text), END]]
 
@@ -42,7 +42,7 @@ def test_nanogpt_maps_the_bare_ids(corpus: Path, tmp_path: Path) -> None:
 def test_numpy_loads_and_maps_an_array(corpus: Path, tmp_path: Path) -> None:
     for name, tok in {"small": small(), "large": large()}.items():
         out = tmp_path / name
-        shards.write([corpus], tok, out, format="npy", shard_size=100)
+        shards.write([corpus], tokenizer=tok, out=out, format="npy", shard_size=100)
         files = sorted(out.glob("train_0*.npy"))
         assert len(files) == -(-sum(len(tok.encode(text)) for text in TEXTS) // 100)
         ids = np.concatenate([np.load(file, mmap_mode="r") for file in files])
@@ -69,7 +69,9 @@ def llmc_ids(path: Path) -> list[int]:
 def test_llm_c_reads_header_and_ids(corpus: Path, tmp_path: Path, make: object) -> None:
     tok = small() if make is small else large()
     end = tok.specials["<|endoftext|>"]
-    shards.write([corpus], tok, tmp_path / "out", format="llmc", bos=end, shard_size=64)
+    shards.write(
+        [corpus], tokenizer=tok, out=tmp_path / "out", format="llmc", bos=end, shard_size=64
+    )
     files = sorted((tmp_path / "out").glob("train_*.bin"))
     assert len(files) > 1
     ids = [each for file in files for each in llmc_ids(file)]
@@ -103,7 +105,9 @@ class MegatronReader:
 def test_megatron_reads_every_text(corpus: Path, tmp_path: Path, make: object) -> None:
     tok = small() if make is small else large()
     end = tok.specials["<|endoftext|>"]
-    shards.write([corpus], tok, tmp_path / "out", format="megatron", eos=end, shard_size=8)
+    shards.write(
+        [corpus], tokenizer=tok, out=tmp_path / "out", format="megatron", eos=end, shard_size=8
+    )
     found = []
     prefixes = sorted((tmp_path / "out").glob("*.idx"))
     assert len(prefixes) > 1
@@ -127,7 +131,12 @@ def test_megatron_takes_two_bytes_below_65500_ids_and_others_up_to_65536(tmp_pat
         tok = zeton.Tokenizer(ranks, specials={"<|last|>": last})
         for layout, expected in {"megatron": megatron, "bin": others}.items():
             made = shards.write(
-                [tmp_path / "a.txt"], tok, tmp_path / "out", format=layout, eos=last, anew=True
+                [tmp_path / "a.txt"],
+                tokenizer=tok,
+                out=tmp_path / "out",
+                format=layout,
+                eos=last,
+                restart=True,
             )
             assert made.dtype == expected, last
             assert shards.open(tmp_path / "out").text(0).tolist() == [97, last]
@@ -135,7 +144,7 @@ def test_megatron_takes_two_bytes_below_65500_ids_and_others_up_to_65536(tmp_pat
 
 def test_parquet_has_a_row_a_text(corpus: Path, tmp_path: Path) -> None:
     tok = small()
-    shards.write([corpus], tok, tmp_path / "out", format="parquet")
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "out", format="parquet")
     table = pq.read_table(tmp_path / "out" / "train_000000.parquet")
     assert table.column_names == ["input_ids"]
     assert table.column(0).to_pylist() == [tok.encode(text) for text in TEXTS]
@@ -146,7 +155,7 @@ def test_the_formats_never_change(corpus: Path, tmp_path: Path) -> None:
     tok = zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})
     digest = hashlib.sha256()
     for layout in ("bin", "npy", "llmc", "megatron"):
-        shards.write([corpus], tok, tmp_path / layout, format=layout, shard_size=50)
+        shards.write([corpus], tokenizer=tok, out=tmp_path / layout, format=layout, shard_size=50)
         for file in sorted((tmp_path / layout).glob("train*")):
             digest.update(file.name.encode() + file.read_bytes())
     assert digest.hexdigest()[:16] == "b4360b661052d4a9"

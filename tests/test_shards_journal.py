@@ -16,7 +16,7 @@ import pytest
 
 import zeton
 from test_shards import small_shards  # noqa: F401 - a fixture for all tests here.
-from zeton import jobs, shards
+from zeton import shards
 from zeton.errors import ShardError
 from zeton.shards import arrange, plan, writing
 from zeton.shards.stream import Stream, checksum
@@ -55,7 +55,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tok(corpus: Path) -> zeton.Tokenizer:
-    return zeton.train([(corpus / "a.txt").read_text()[:100_000]], 400)
+    return zeton.train([(corpus / "a.txt").read_text()[:100_000]], vocab_size=400)
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -67,7 +67,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
     corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, way: str
 ) -> None:
     tok.save(tmp_path / "tok.zeton")
-    arguments = [sys.executable, "-c", COMMAND, "shard", str(corpus), "--part", "1"]
+    arguments = [sys.executable, "-c", COMMAND, "shard", str(corpus), "--checkpoint-every", "1"]
     arguments += ["-t", str(tmp_path / "tok.zeton"), "--shard-size", "50000", *WAYS[way], "-o"]
     whole, out = tmp_path / "whole", tmp_path / "out"
     start = time.monotonic()
@@ -109,8 +109,8 @@ def test_stopped_after_any_unit_and_anywhere_in_the_end_it_goes_on(
         "parquet": {"format": "parquet"},
         "arranged": {"shuffle": 1, "pack": 64, "format": "megatron"},
     }
-    options = {"shard_size": 60_000, "remark": str, **ways[way]}
-    shards.write([corpus], tok, tmp_path / "whole", **options)
+    options = {"shard_size": 60_000, "on_warning": str, **ways[way]}
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "whole", **options)
     expected = contents(tmp_path / "whole")
 
     real = Stream.add
@@ -128,7 +128,14 @@ def test_stopped_after_any_unit_and_anywhere_in_the_end_it_goes_on(
         stops, left = 0, 3
         while True:
             try:
-                shards.write([corpus], tok, tmp_path / "out", part=part, anew=False, **options)
+                shards.write(
+                    [corpus],
+                    tokenizer=tok,
+                    out=tmp_path / "out",
+                    checkpoint_every=part,
+                    restart=False,
+                    **options,
+                )
             except StoppedError:
                 stops += 1
                 left = 5 if part == 1 else 3 + stops * 4
@@ -144,15 +151,17 @@ def test_stopped_between_the_last_shard_and_the_manifest_it_goes_on(
 ) -> None:
     for layout in ("bin", "npy", "megatron", "parquet"):
         options: dict[str, Any] = {"format": layout, "shard_size": 200_000, "validation": 0.2}
-        shards.write([corpus], tok, tmp_path / f"{layout}-whole", **options)
+        shards.write([corpus], tokenizer=tok, out=tmp_path / f"{layout}-whole", **options)
         with monkeypatch.context() as patch:
             patch.setattr(writing._Writing, "_manifest", stop)
             with pytest.raises(StoppedError):
-                shards.write([corpus], tok, tmp_path / layout, **options)
+                shards.write([corpus], tokenizer=tok, out=tmp_path / layout, **options)
         assert (tmp_path / layout / "train_index.npy").exists()
         said: list[str] = []
-        shards.write([corpus], tok, tmp_path / layout, remark=said.append, **options)
-        assert "going on from" in said[0]
+        shards.write(
+            [corpus], tokenizer=tok, out=tmp_path / layout, on_warning=said.append, **options
+        )
+        assert "resuming from" in said[0]
         assert contents(tmp_path / layout) == contents(tmp_path / f"{layout}-whole")
 
 
@@ -168,24 +177,26 @@ def test_what_a_kill_leaves_half_written_goes(
     with monkeypatch.context() as patch:
         patch.setattr(writing._Writing, "_manifest", stop)
         with pytest.raises(StoppedError):
-            shards.write([corpus], tok, out)
-    for folder in (out, out / ".journal"):
+            shards.write([corpus], tokenizer=tok, out=out)
+    for folder in (out, out / ".checkpoint"):
         (folder / ".train_000000.parquet.0123456789abcdef.tmp").write_bytes(b"PAR1")
-    shards.write([corpus], tok, out, remark=str)
+    shards.write([corpus], tokenizer=tok, out=out, on_warning=str)
     assert shards.verify(out) == []
     (out / ".manifest.json.0123456789abcdef.tmp").write_bytes(b"{")
-    shards.write([corpus], tok, out, remark=str)
+    shards.write([corpus], tokenizer=tok, out=out, on_warning=str)
     assert shards.verify(out) == []
 
 
 def test_what_is_done_is_not_done_again(
     corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = shards.write([corpus], tok, tmp_path / "out")
+    made = shards.write([corpus], tokenizer=tok, out=tmp_path / "out")
     before = contents(tmp_path / "out")
-    monkeypatch.setattr(jobs, "run", stop)
+    monkeypatch.setattr(writing, "run_units", stop)
     said: list[str] = []
-    assert shards.write([corpus], tok, tmp_path / "out", remark=said.append) == made
+    assert (
+        shards.write([corpus], tokenizer=tok, out=tmp_path / "out", on_warning=said.append) == made
+    )
     assert said == [f"{tmp_path / 'out'} has all its shards already"]
     assert contents(tmp_path / "out") == before
 
@@ -194,24 +205,24 @@ def test_another_command_is_refused_unless_anew(
     corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    shards.write([corpus], tok, out)
-    other = zeton.train(["low lower"], 258)
+    shards.write([corpus], tokenizer=tok, out=out)
+    other = zeton.train(["low lower"], vocab_size=258)
     for tokenizer, paths, options, what in (
         (tok, [corpus], {"eos": 1}, r"the options \(eos\)"),
         (other, [corpus], {}, r"the tokenizer \(sha256, vocab_size\)"),
         (tok, [corpus / "a.txt"], {}, "the files of the corpus"),
     ):
         with pytest.raises(ShardError, match=f"holds the work of another command: {what} differ"):
-            shards.write(paths, tokenizer, out, **options)  # type: ignore[arg-type]
-    shards.write([corpus], tok, out, eos=1, anew=True, shard_size=10**6)
-    shards.write([corpus], tok, tmp_path / "fresh", eos=1, shard_size=10**6)
+            shards.write(paths, tokenizer=tokenizer, out=out, **options)  # type: ignore[arg-type]
+    shards.write([corpus], tokenizer=tok, out=out, eos=1, restart=True, shard_size=10**6)
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "fresh", eos=1, shard_size=10**6)
     assert contents(out) == contents(tmp_path / "fresh")
     with monkeypatch.context() as patch:
         patch.setattr(writing._Writing, "_manifest", stop)
         with pytest.raises(StoppedError):
-            shards.write([corpus], tok, tmp_path / "half")
+            shards.write([corpus], tokenizer=tok, out=tmp_path / "half")
     with pytest.raises(ShardError, match=r"the options \(bos\) differ"):
-        shards.write([corpus], tok, tmp_path / "half", bos=2)
+        shards.write([corpus], tokenizer=tok, out=tmp_path / "half", bos=2)
 
 
 def test_after_an_error_the_command_may_skip_and_go_on(
@@ -223,12 +234,12 @@ def test_after_an_error_the_command_may_skip_and_go_on(
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(rows))
     for name in ("out", "whole"):
-        options: dict[str, Any] = {"part": 1, "remark": str, "shard_size": 100}
+        options: dict[str, Any] = {"checkpoint_every": 1, "on_warning": str, "shard_size": 100}
         if name == "out":
             with pytest.raises(zeton.Error, match="line 151 is not JSON"):
-                shards.write([path], tok, tmp_path / name, **options)
-            assert (tmp_path / "out" / ".journal").exists()
-        shards.write([path], tok, tmp_path / name, on_error="skip", **options)
+                shards.write([path], tokenizer=tok, out=tmp_path / name, **options)
+            assert (tmp_path / "out" / ".checkpoint").exists()
+        shards.write([path], tokenizer=tok, out=tmp_path / name, on_error="skip", **options)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
@@ -236,9 +247,9 @@ def test_nothing_is_left_where_nothing_was_kept(tok: zeton.Tokenizer, tmp_path: 
     path = tmp_path / "a.jsonl"
     path.write_text("{")
     with pytest.raises(zeton.Error, match="is not JSON"):
-        shards.write([path], tok, tmp_path / "out", format="npy")
+        shards.write([path], tokenizer=tok, out=tmp_path / "out", format="npy")
     path.write_text('{"text": "low"}')
-    shards.write([path], tok, tmp_path / "out", format="bin")
+    shards.write([path], tokenizer=tok, out=tmp_path / "out", format="bin")
     assert shards.verify(tmp_path / "out") == []
 
 
@@ -249,13 +260,13 @@ def test_shards_without_a_manifest_are_not_written_over(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "train_000000.bin").write_text("precious")
     with pytest.raises(ShardError, match=r"has 'train_000000.bin' without a manifest"):
-        shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+        shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
     assert (tmp_path / "out" / "train_000000.bin").read_text() == "precious"
 
 
 def test_what_is_not_ours_stays_whatever_its_name(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "whole")
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "whole")
     manifest = (tmp_path / "whole" / "manifest.json").read_text()
     for number, foreign in enumerate(
         [
@@ -274,29 +285,29 @@ def test_what_is_not_ours_stays_whatever_its_name(tok: zeton.Tokenizer, tmp_path
             (out / name).write_text(content)
         for anew in (False, True):
             with pytest.raises(ShardError, match="name another"):
-                shards.write([tmp_path / "a.txt"], tok, out, anew=anew)
+                shards.write([tmp_path / "a.txt"], tokenizer=tok, out=out, restart=anew)
             assert contents(out) == {name: text.encode() for name, text in foreign.items()}
 
 
 def test_shards_with_a_damaged_manifest_are_made_anew(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     out = tmp_path / "out"
-    shards.write([tmp_path / "a.txt"], tok, out)
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=out)
     manifest = out / "manifest.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"pad": null', b'"pad": 0'))
     with pytest.raises(ShardError, match="is damaged"):
-        shards.write([tmp_path / "a.txt"], tok, out)
-    shards.write([tmp_path / "a.txt"], tok, out, anew=True)
+        shards.write([tmp_path / "a.txt"], tokenizer=tok, out=out)
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=out, restart=True)
     assert shards.verify(out) == []
 
 
 def test_a_corpus_that_has_changed_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low lower")
-    shards.write([path], tok, tmp_path / "out")
+    shards.write([path], tokenizer=tok, out=tmp_path / "out")
     path.write_text("low lowes")
     with pytest.raises(ShardError, match="the files of the corpus differ"):
-        shards.write([path], tok, tmp_path / "out")
+        shards.write([path], tokenizer=tok, out=tmp_path / "out")
 
 
 def test_a_folder_with_other_files_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
@@ -305,25 +316,25 @@ def test_a_folder_with_other_files_is_refused(tok: zeton.Tokenizer, tmp_path: Pa
     (tmp_path / "out" / "precious.txt").write_text("!")
     for anew in (False, True):
         with pytest.raises(ShardError, match=r"has 'precious.txt', which is no shard's"):
-            shards.write([tmp_path / "a.txt"], tok, tmp_path / "out", anew=anew)
+            shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out", restart=anew)
     with pytest.raises(ShardError, match="is a file; shards are a folder"):
-        shards.write([tmp_path / "a.txt"], tok, tmp_path / "a.txt")
+        shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "a.txt")
 
 
 def test_two_cannot_write_to_one_folder(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
-    (tmp_path / "out" / ".journal").mkdir(parents=True)
-    with (tmp_path / "out" / ".journal" / "lock").open("w") as lock:
+    (tmp_path / "out" / ".checkpoint").mkdir(parents=True)
+    with (tmp_path / "out" / ".checkpoint" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(ShardError, match="is in use: another command writes there"):
-            shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
-    shards.write([tmp_path / "a.txt"], tok, tmp_path / "out")
+            shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
 
 
 def test_the_shards_are_no_part_of_their_corpus(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low")
     for _ in range(2):
-        made = shards.write([tmp_path], tok, tmp_path / "out", remark=str)
+        made = shards.write([tmp_path], tokenizer=tok, out=tmp_path / "out", on_warning=str)
         assert [entry["path"] for entry in made.inputs] == [str(tmp_path / "a.txt")]
 
 
@@ -332,10 +343,10 @@ def test_verify_finds_whatever_is_changed(tok: zeton.Tokenizer, tmp_path: Path) 
     out = tmp_path / "out"
 
     def made() -> Path:
-        shards.write([tmp_path / "a.txt"], tok, out, shard_size=100, anew=True)
+        shards.write([tmp_path / "a.txt"], tokenizer=tok, out=out, shard_size=100, restart=True)
         assert shards.verify(out) == []
-        assert shards.verify(out, tok) == []
-        assert shards.verify(out, tok, [tmp_path / "a.txt"]) == []
+        assert shards.verify(out, tokenizer=tok) == []
+        assert shards.verify(out, tokenizer=tok, paths=[tmp_path / "a.txt"]) == []
         return out / "train_000001.bin"
 
     def wrong() -> str:
@@ -358,13 +369,15 @@ def test_verify_finds_whatever_is_changed(tok: zeton.Tokenizer, tmp_path: Path) 
     made()
     forge(out, "train_000000.bin", lambda ids: ids.__setitem__(3, 0))
     assert shards.verify(out) == []
-    [line] = shards.verify(out, tok, [tmp_path / "a.txt"])
+    [line] = shards.verify(out, tokenizer=tok, paths=[tmp_path / "a.txt"])
     assert line == "encoding the corpus again gives other shards"
     made()
-    other = zeton.train(["low lower"], 258)
-    assert shards.verify(out, other) == ["the tokenizer is not the one that made the shards"]
+    other = zeton.train(["low lower"], vocab_size=258)
+    assert shards.verify(out, tokenizer=other) == [
+        "the tokenizer is not the one that made the shards"
+    ]
     (tmp_path / "a.txt").write_text("low")
-    [line] = shards.verify(out, tok, [tmp_path / "a.txt"])
+    [line] = shards.verify(out, tokenizer=tok, paths=[tmp_path / "a.txt"])
     assert line == "the corpus is not the one that the shards were made of"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "out"]
 
@@ -372,7 +385,7 @@ def test_verify_finds_whatever_is_changed(tok: zeton.Tokenizer, tmp_path: Path) 
 def test_a_manifest_with_any_bit_flipped_is_refused(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower lowest " * 50)
     out = tmp_path / "out"
-    shards.write([tmp_path / "a.txt"], tok, out, pack=16, pad=0)
+    shards.write([tmp_path / "a.txt"], tokenizer=tok, out=out, pack=16, pad=0)
     path = out / "manifest.json"
     content = path.read_bytes()
     chance = random.Random(1)

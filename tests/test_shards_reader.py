@@ -21,7 +21,7 @@ TEXTS = [f"text {number}: " + "lower " * (number % 13) for number in range(120)]
 
 @pytest.fixture(scope="module")
 def tok() -> zeton.Tokenizer:
-    return zeton.train(TEXTS, 290)
+    return zeton.train(TEXTS, vocab_size=290)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def reader(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Reader:
     out = tmp_path_factory.mktemp("out") / "shards"
-    shards.write([corpus], tok, out, format=request.param, shard_size=200)
+    shards.write([corpus], tokenizer=tok, out=out, format=request.param, shard_size=200)
     return shards.open(out)
 
 
@@ -68,7 +68,7 @@ def test_texts_are_found_by_their_number(reader: Reader, tok: zeton.Tokenizer) -
 def test_a_stretch_within_a_shard_is_not_copied(
     tok: zeton.Tokenizer, corpus: Path, tmp_path: Path
 ) -> None:
-    shards.write([corpus], tok, tmp_path / "out")
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "out")
     reader = shards.open(tmp_path / "out")
     assert np.shares_memory(reader.tokens[10:50], reader.tokens[0:100])
     with pytest.raises(ValueError, match="read-only"):
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_refused(reader: Reader, tmp_path: Path) -> None:
     with pytest.raises(ShardError, match="has no manifest"):
         shards.open(tmp_path)
     with pytest.raises(ShardError, match="has no split 'val'; there is train"):
-        shards.open(reader.folder, "val")
+        shards.open(reader.folder, split="val")
     with pytest.raises(ShardError, match="is not packed"):
         reader.row(0)
     with pytest.raises(ShardError, match="there is no mask"):
@@ -97,7 +97,7 @@ def test_what_is_not_there_is_refused(reader: Reader, tmp_path: Path) -> None:
 
 def test_windows_follow_one_another_with_some_of_the_next(reader: Reader) -> None:
     ids = reader.tokens[:].tolist()
-    windows = Windows(reader, 32, extra=1)
+    windows = Windows(reader, length=32, extra=1)
     assert len(windows) == (len(ids) - 1) // 32
     assert [windows[at].tolist() for at in range(len(windows))] == [
         ids[at * 32 : at * 32 + 33] for at in range(len(windows))
@@ -117,7 +117,7 @@ def test_what_is_no_number_is_refused_in_one_line(reader: Reader) -> None:
         ):
             reader.text(each)
         with pytest.raises(TypeError, match="a window is named by an int"):
-            Windows(reader, 8)[each]
+            Windows(reader, length=8)[each]
         if not isinstance(each, slice):
             with pytest.raises(TypeError, match="a token is named by an int"):
                 reader.tokens[each]
@@ -127,7 +127,7 @@ def test_what_is_no_number_is_refused_in_one_line(reader: Reader) -> None:
 def test_rows_are_counted_from_the_end_too(
     tok: zeton.Tokenizer, corpus: Path, tmp_path: Path
 ) -> None:
-    shards.write([corpus], tok, tmp_path / "out", pack=16)
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "out", pack=16)
     reader = shards.open(tmp_path / "out")
     assert reader.row(-1).tolist() == reader.row(reader.rows - 1).tolist()
     assert reader.borders(-1).tolist() == reader.borders(reader.rows - 1).tolist()
@@ -136,7 +136,7 @@ def test_rows_are_counted_from_the_end_too(
 
 
 def test_a_damaged_table_is_named(tok: zeton.Tokenizer, corpus: Path, tmp_path: Path) -> None:
-    shards.write([corpus], tok, tmp_path / "out", format="parquet")
+    shards.write([corpus], tokenizer=tok, out=tmp_path / "out", format="parquet")
     path = tmp_path / "out" / "train_000000.parquet"
     content = path.read_bytes()
     for damaged in (
@@ -166,10 +166,10 @@ def test_a_damaged_table_is_named(tok: zeton.Tokenizer, corpus: Path, tmp_path: 
 def test_ranks_and_workers_see_every_window_once(
     reader: Reader, seed: int | None, ranks: int, workers: int
 ) -> None:
-    windows = Windows(reader, 8)
+    windows = Windows(reader, length=8)
     seen: list[int] = []
     for rank in range(ranks):
-        batches = Batches(windows, 3, seed, rank, ranks)
+        batches = Batches(windows, batch_size=3, seed=seed, rank=rank, ranks=ranks)
         of_rank = taken_in_turn(batches, workers)
         assert of_rank == [numbers.tolist() for numbers in batches.numbers()]
         assert len(of_rank) == len(batches)
@@ -180,7 +180,7 @@ def test_ranks_and_workers_see_every_window_once(
 
 def taken_in_turn(batches: Batches, workers: int) -> list[list[int]]:
     """Take batches as torch's loader does: one of each worker, until all have ended."""
-    each = [batches.numbers(worker, workers) for worker in range(workers)]
+    each = [batches.numbers(worker=worker, workers=workers) for worker in range(workers)]
     found = []
     while each:
         for numbers in list(each):
@@ -193,7 +193,7 @@ def taken_in_turn(batches: Batches, workers: int) -> list[list[int]]:
 
 
 def test_every_epoch_has_its_own_order(reader: Reader) -> None:
-    batches = Batches(Windows(reader, 8), 4, seed=1)
+    batches = Batches(Windows(reader, length=8), batch_size=4, seed=1)
     first, second = (np.concatenate([batch["ids"] for batch in batches]) for _ in range(2))
     assert first.shape == second.shape
     assert first.tolist() != second.tolist()
@@ -204,11 +204,11 @@ def test_every_epoch_has_its_own_order(reader: Reader) -> None:
 def test_reading_goes_on_from_a_place_also_with_other_ranks(
     reader: Reader, ranks_before: int, ranks_after: int
 ) -> None:
-    windows = Windows(reader, 8)
+    windows = Windows(reader, length=8)
     seen: list[int] = []
     place = {}
     for rank in range(ranks_before):
-        batches = Batches(windows, 2, 9, rank, ranks_before)
+        batches = Batches(windows, batch_size=2, seed=9, rank=rank, ranks=ranks_before)
         for _, numbers in zip(range(4 // ranks_before), batches.numbers(), strict=False):
             seen += numbers.tolist()
         for _, _ in zip(batches, range(4 // ranks_before), strict=False):
@@ -216,7 +216,7 @@ def test_reading_goes_on_from_a_place_also_with_other_ranks(
         place = batches.state_dict()
     assert len(seen) == 8
     for rank in range(ranks_after):
-        batches = Batches(windows, 2, 9, rank, ranks_after)
+        batches = Batches(windows, batch_size=2, seed=9, rank=rank, ranks=ranks_after)
         batches.position = 8
         seen += [number for numbers in batches.numbers() for number in numbers.tolist()]
     assert (
@@ -228,16 +228,18 @@ def test_reading_goes_on_from_a_place_also_with_other_ranks(
 
 
 def test_a_place_is_kept_and_gone_on_from(reader: Reader) -> None:
-    whole = [batch["ids"].tolist() for batch in Batches(Windows(reader, 8), 4, seed=2)]
-    batches = Batches(Windows(reader, 8), 4, seed=2)
+    whole = [
+        batch["ids"].tolist() for batch in Batches(Windows(reader, length=8), batch_size=4, seed=2)
+    ]
+    batches = Batches(Windows(reader, length=8), batch_size=4, seed=2)
     some = iter(batches)
     before = [next(some)["ids"].tolist() for _ in range(5)]
     place = json.loads(json.dumps(batches.state_dict()))
-    later = Batches(Windows(reader, 8), 4, seed=2)
+    later = Batches(Windows(reader, length=8), batch_size=4, seed=2)
     later.load_state_dict(place)
     assert before + [batch["ids"].tolist() for batch in later] == whole
     with pytest.raises(ShardError, match="the place is of seed 2, and here it is 3"):
-        Batches(Windows(reader, 8), 4, seed=3).load_state_dict(place)
+        Batches(Windows(reader, length=8), batch_size=4, seed=3).load_state_dict(place)
     with pytest.raises(ShardError, match="give what state_dict returned"):
         later.load_state_dict({"epoch": 1})
 
@@ -246,8 +248,8 @@ def test_a_place_in_another_corpus_is_refused(tok: zeton.Tokenizer, tmp_path: Pa
     found = []
     for name, words in (("a", "low lower " * 99), ("b", "lower low " * 99), ("c", "low " * 99)):
         (tmp_path / f"{name}.txt").write_text(words)
-        shards.write([tmp_path / f"{name}.txt"], tok, tmp_path / name)
-        found.append(Batches(Windows(shards.open(tmp_path / name), 8), 2))
+        shards.write([tmp_path / f"{name}.txt"], tokenizer=tok, out=tmp_path / name)
+        found.append(Batches(Windows(shards.open(tmp_path / name), length=8), batch_size=2))
     with pytest.raises(ShardError, match="the place is of windows"):
         found[2].load_state_dict(found[0].state_dict())
     assert len(found[0].windows) == len(found[1].windows)
@@ -257,12 +259,14 @@ def test_a_place_in_another_corpus_is_refused(tok: zeton.Tokenizer, tmp_path: Pa
 
 
 def test_batches_of_chats_have_masks(tmp_path: Path) -> None:
-    tok = zeton.train(TEXTS, 290, specials=zeton.chat.CHATML.specials)
+    tok = zeton.train(TEXTS, vocab_size=290, specials=zeton.chat.CHATML.specials)
     chat = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "lower"}]
     (tmp_path / "a.jsonl").write_text(json.dumps({"messages": chat}) + "\n")
-    shards.write([tmp_path / "a.jsonl"], tok, tmp_path / "out", chat="chatml", pack=64, pad=0)
-    batch = next(iter(Batches(Windows(shards.open(tmp_path / "out")), 1)))
-    rendered = zeton.chat.CHATML.render(chat, tok)
+    shards.write(
+        [tmp_path / "a.jsonl"], tokenizer=tok, out=tmp_path / "out", chat="chatml", pack=64, pad=0
+    )
+    batch = next(iter(Batches(Windows(shards.open(tmp_path / "out")), batch_size=1)))
+    rendered = zeton.chat.CHATML.render(chat, tokenizer=tok)
     assert batch["ids"][0].tolist() == rendered.ids + [0] * (64 - len(rendered.ids))
     assert batch["mask"][0].tolist() == rendered.mask + [0] * (64 - len(rendered.ids))
 
@@ -270,19 +274,19 @@ def test_batches_of_chats_have_masks(tmp_path: Path) -> None:
 def test_torch_loads_the_same_batches_with_any_number_of_workers(reader: Reader) -> None:
     if not find_spec("torch"):
         with pytest.raises(ShardError, match="need the package torch"):
-            import_module("zeton.shards.torch").Rows(Windows(reader, 8))
+            import_module("zeton.shards.torch").Rows(Windows(reader, length=8))
     pytest.importorskip("torch")
     from torch.utils.data import DataLoader
 
     from zeton.shards.torch import Rows, Stream
 
     def batches() -> Batches:
-        return Batches(Windows(reader, 8, extra=1), 4, seed=2)
+        return Batches(Windows(reader, length=8, extra=1), batch_size=4, seed=2)
 
     expected = [batch["ids"].tolist() for batch in batches()]
     for workers in (0, 2):
         loader = DataLoader(Stream(batches()), batch_size=None, num_workers=workers)
         assert [batch["ids"].tolist() for batch in loader] == expected
-    rows = Rows(Windows(reader, 8))
+    rows = Rows(Windows(reader, length=8))
     assert rows[3]["ids"].tolist() == reader.tokens[24:32].tolist()
     assert len(rows) == len(reader.tokens) // 8

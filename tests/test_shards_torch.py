@@ -23,12 +23,19 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> Windows:
     texts = [f"text {number}: " + "lower " * (number % 13) for number in range(120)]
     rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
     (folder / "a.jsonl").write_text(rows)
-    shards.write([folder / "a.jsonl"], zeton.train(texts, 290), folder / "out")
-    return Windows(shards.open(folder / "out"), 8)
+    shards.write(
+        [folder / "a.jsonl"], tokenizer=zeton.train(texts, vocab_size=290), out=folder / "out"
+    )
+    return Windows(shards.open(folder / "out"), length=8)
 
 
 def expected(windows: Windows, epoch: int, position: int = 0) -> list[Any]:
-    return [batch["ids"].tolist() for batch in Batches(windows, 4, 2, 0, 1, epoch, position)]
+    return [
+        batch["ids"].tolist()
+        for batch in Batches(
+            windows, batch_size=4, seed=2, rank=0, ranks=1, epoch=epoch, position=position
+        )
+    ]
 
 
 def loaded(stream: Any, workers: int, *, stay: bool = False, **options: Any) -> Any:
@@ -45,7 +52,7 @@ def epoch_of(loader: Any) -> list[Any]:
 def stream_of(windows: Windows, position: int = 0) -> Any:
     from zeton.shards.torch import Stream
 
-    return Stream(Batches(windows, 4, seed=2, position=position))
+    return Stream(Batches(windows, batch_size=4, seed=2, position=position))
 
 
 @pytest.mark.parametrize(("workers", "stay"), WAYS)
@@ -71,7 +78,7 @@ def test_after_a_resume_only_the_first_epoch_is_a_tail(
     for done, _ in enumerate(loader, 1):
         if done == 5:
             break
-    state = json.loads(json.dumps(before.state_dict(done)))
+    state = json.loads(json.dumps(before.state_dict(done=done)))
     assert (state["epoch"], state["position"]) == (1, 20)
     for count in {workers, 2}:
         stream = stream_of(windows)
@@ -110,7 +117,7 @@ def test_an_epoch_that_is_broken_off_may_be_gone_on_with(
     for done, _ in enumerate(loader, 1):
         if done == 5:
             break
-    stream.load_state_dict(stream.state_dict(done))
+    stream.load_state_dict(stream.state_dict(done=done))
     assert epoch_of(loader) == expected(windows, 0, 28)
     next(iter(loader))
     if workers:  # Otherwise it goes on by itself.

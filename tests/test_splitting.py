@@ -81,7 +81,7 @@ class TestEncode:
     def test_merges_each_piece_of_the_function(self, split: Split, text: str | bytes) -> None:
         tok = made(split)
         assert tok.encode(text) == plainly(text, split, {})
-        assert tok.encode(text, specials="all") == plainly(text, split, END)
+        assert tok.encode(text, allowed_special="all") == plainly(text, split, END)
         assert tok.decode_bytes(tok.encode(text)) == reference.read(text).encode(
             "utf-8", "surrogateescape"
         )
@@ -89,29 +89,31 @@ class TestEncode:
     @given(texts=st.lists(any_text, max_size=4))
     def test_all_ways_to_encode_agree(self, texts: list[str | bytes]) -> None:
         tok = made(syllables)
-        lists = [tok.encode(text, specials="all") for text in texts]
-        assert tok.encode_batch(texts, specials="all") == lists
-        assert tok.count_batch(texts, specials="all") == list(map(len, lists))
-        ids, offsets = tok.encode_batch_array(texts, specials="all")
+        lists = [tok.encode(text, allowed_special="all") for text in texts]
+        assert tok.encode_batch(texts, allowed_special="all") == lists
+        assert tok.count_batch(texts, allowed_special="all") == list(map(len, lists))
+        ids, offsets = tok.encode_batch_array(texts, allowed_special="all")
         assert [ids.dtype, offsets.dtype] == [np.dtype("uint32"), np.dtype("uint64")]
         assert [ids[a:b].tolist() for a, b in pairwise(offsets)] == lists
         for text, expected in zip(texts, lists, strict=True):
-            assert tok.encode_array(text, specials="all").tolist() == expected
-            assert tok.count(text, specials="all") == len(expected)
-            assert tok.count(text, 2, specials="all") == min(2, len(expected))
-            assert tok.fits(text, len(expected), specials="all")
-            assert not expected or not tok.fits(text, len(expected) - 1, specials="all")
-            assert tok.explain(text, specials="all").ids == expected
-            located = tok.encode_with_offsets(text, specials="all")  # type: ignore[type-var]
+            assert tok.encode_array(text, allowed_special="all").tolist() == expected
+            assert tok.count(text, allowed_special="all") == len(expected)
+            assert tok.count(text, limit=2, allowed_special="all") == min(2, len(expected))
+            assert tok.fits(text, n=len(expected), allowed_special="all")
+            assert not expected or not tok.fits(text, n=len(expected) - 1, allowed_special="all")
+            assert tok.explain(text, allowed_special="all").ids == expected
+            located = tok.encode_with_offsets(text, allowed_special="all")  # type: ignore[type-var]
             assert located.ids == expected
 
     def test_names_of_specials_may_come_once(self) -> None:
         tok = made()
         texts = ["low<|end|>"] * 2
         expected = [[257, 9000]] * 2
-        assert tok.encode_batch(texts, specials=iter(END)) == expected
-        assert tok.encode_batch_array(texts, specials=iter(END))[0].tolist() == [257, 9000] * 2
-        assert tok.count_batch(texts, specials=iter(END)) == [2, 2]
+        assert tok.encode_batch(texts, allowed_special=iter(END)) == expected
+        assert (
+            tok.encode_batch_array(texts, allowed_special=iter(END))[0].tolist() == [257, 9000] * 2
+        )
+        assert tok.count_batch(texts, allowed_special=iter(END)) == [2, 2]
 
     def test_its_function_stays(self) -> None:
         with pytest.raises(AttributeError):
@@ -136,19 +138,19 @@ class TestEncode:
     def test_refuses_what_encode_refuses(self) -> None:
         tok = made()
         with pytest.raises(zeton.errors.SpecialError):
-            tok.encode("low", specials=["<|no|>"])
+            tok.encode("low", allowed_special=["<|no|>"])
         with pytest.raises(TypeError, match="a text is str or bytes"):
             tok.encode(7)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="list of texts"):
             tok.encode_batch("low")
         with pytest.raises(zeton.errors.TextError, match="-1 tokens"):
-            tok.count("low", -1)
+            tok.count("low", limit=-1)
 
     def test_places_are_those_of_the_text(self) -> None:
         located = made(halves).encode_with_offsets("éé low")
         assert [located.offsets[0], located.offsets[-1]] == [(0, 1), (3, 6)]
-        assert made().token_at("é low", 3).start == 2
-        explained = made().explain("é low<|end|>", specials="all").pieces
+        assert made().token_at("é low", position=3).start == 2
+        explained = made().explain("é low<|end|>", allowed_special="all").pieces
         assert [(piece.start, piece.end, piece.rule) for piece in explained] == [
             (0, 1, "split"),
             (1, 2, "split"),
@@ -158,10 +160,8 @@ class TestEncode:
 
     def test_is_aligned_with_a_tokenizer_that_has_a_pattern(self) -> None:
         other = zeton.Tokenizer(BYTES)
-        assert [made().align(other, "low low")[0].ours, len(other.align(made(), "low low"))] == [
-            [257],
-            3,
-        ]
+        assert made().align("low low", other=other)[0].ours == [257]
+        assert len(other.align("low low", other=made())) == 3
 
 
 class TestChecks:
@@ -188,7 +188,7 @@ class TestChecks:
         with pytest.raises(error, match=line):
             made(split).encode("one two")
         with pytest.raises(error, match=line):
-            zeton.train(["one two"], 260, split=split)
+            zeton.train(["one two"], vocab_size=260, split=split)
 
     def test_texts_that_look_alike_are_told_apart(self) -> None:
         with pytest.raises(zeton.errors.PatternError, match=r"has 'e\\u0301', the pieces '\\xe9'"):
@@ -216,11 +216,11 @@ class TestChecks:
         with pytest.raises(LookupError, match="mine"):
             made(failing).encode_array("low")
         with pytest.raises(LookupError, match="mine"):
-            zeton.train(["low"], 260, split=failing)
+            zeton.train(["low"], vocab_size=260, split=failing)
 
     def test_refuses_what_is_no_function(self) -> None:
         with pytest.raises(TypeError, match="split is a function"):
-            zeton.train(["low"], 260, split="words")
+            zeton.train(["low"], vocab_size=260, split="words")  # type: ignore[call-overload]
         with pytest.raises(TypeError, match="split is a function"):
             SplitTokenizer(BYTES, split=7)  # type: ignore[arg-type]
 
@@ -233,7 +233,7 @@ class TestChecks:
 class TestTrain:
     @pytest.mark.parametrize("split", SPLITS)
     def test_learns_what_the_reference_learns(self, split: Split) -> None:
-        tok = zeton.train(CORPUS, 259, split=split, specials=["<|end|>"])
+        tok = zeton.train(CORPUS, vocab_size=259, split=split, specials=["<|end|>"])
         counts = Counter(piece for text in CORPUS for piece in pieces_of(text, split))
         assert tok.ranks() == reference.learn(counts, 258)
         assert tok.specials == {"<|end|>": tok.vocab_size - 1}
@@ -241,42 +241,42 @@ class TestTrain:
         assert tok.decode(tok.encode("lower café")) == "lower café"
 
     def test_neither_order_nor_options_change_a_result(self) -> None:
-        expected = zeton.train(CORPUS, 275, split=words).ranks()
-        assert zeton.train(CORPUS[::-1], 275, split=words, threads=2).ranks() == expected
-        assert zeton.train(CORPUS, 275, split=words, memory="1MB").ranks() == expected
+        expected = zeton.train(CORPUS, vocab_size=275, split=words).ranks()
+        assert zeton.train(CORPUS[::-1], vocab_size=275, split=words, threads=2).ranks() == expected
+        assert zeton.train(CORPUS, vocab_size=275, split=words, memory="1MB").ranks() == expected
         as_bytes = [text.encode() for text in CORPUS]
-        assert zeton.train(as_bytes, 275, split=words).ranks() == expected
-        doubled = zeton.train(CORPUS, 275, split=words, weights=[2] * len(CORPUS))
+        assert zeton.train(as_bytes, vocab_size=275, split=words).ranks() == expected
+        doubled = zeton.train(CORPUS, vocab_size=275, split=words, weights=[2] * len(CORPUS))
         assert doubled.ranks() == expected
 
     def test_several_sizes_and_what_is_held_out(self) -> None:
         corpus = [f"{text} {number}" for number in range(300) for text in CORPUS]
-        small, large = zeton.train(corpus, [260, 270], split=words, held_out=0.3)
+        small, large = zeton.train(corpus, vocab_size=[260, 270], split=words, validation=0.3)
         assert isinstance(small, SplitTokenizer)
         assert large.encode("lowest") != []
-        assert "training.held_out_bytes_per_token" in large.made_by
+        assert "training.validation_bytes_per_token" in large.made_by
 
     def test_goes_on_from_a_tokenizer_of_the_same_function(self) -> None:
-        first = zeton.train(CORPUS, 260, split=words)
-        assert zeton.train(CORPUS, 270, initial=first).ranks() == (
-            zeton.train(CORPUS, 270, split=words).ranks()
+        first = zeton.train(CORPUS, vocab_size=260, split=words)
+        assert zeton.train(CORPUS, vocab_size=270, initial=first).ranks() == (
+            zeton.train(CORPUS, vocab_size=270, split=words).ranks()
         )
-        assert zeton.train(CORPUS, 270, initial=first, split=words).vocab_size == 270
+        assert zeton.train(CORPUS, vocab_size=270, initial=first, split=words).vocab_size == 270
         for options in ({"split": list}, {"pattern": r"\w+|\W"}):
             with pytest.raises(zeton.errors.TrainError):
-                zeton.train(CORPUS, 270, initial=first, **options)
+                zeton.train(CORPUS, vocab_size=270, initial=first, **options)
         with pytest.raises(zeton.errors.TrainError, match="splits in another way"):
-            zeton.train(CORPUS, 270, initial=zeton.Tokenizer(BYTES), split=words)
+            zeton.train(CORPUS, vocab_size=270, initial=zeton.Tokenizer(BYTES), split=words)
 
     def test_refuses_a_split_and_a_pattern(self) -> None:
         with pytest.raises(zeton.errors.TrainError, match="give one of them"):
-            zeton.train(CORPUS, 270, split=words, pattern=r"\w+|\W")
+            zeton.train(CORPUS, vocab_size=270, split=words, pattern=r"\w+|\W")
 
     def test_counts_then_learns(self, tmp_path: Path) -> None:
         counts = zeton.count_corpus(CORPUS, split=words)
         assert counts.most_common(1) == [(b" ", 21)]
-        tok = zeton.learn(counts, 270)
-        assert tok == zeton.train(CORPUS, 270, split=words)
+        tok = zeton.learn(counts, vocab_size=270)
+        assert tok == zeton.train(CORPUS, vocab_size=270, split=words)
         with pytest.raises(zeton.errors.TrainError, match="holds no code"):
             counts.save(tmp_path / "corpus.counts")
 
@@ -288,15 +288,15 @@ class TestTrain:
             seen.append(text)
             return words(text)
 
-        tok = zeton.train_files([tmp_path], 270, split=watching)
+        tok = zeton.train_files([tmp_path], vocab_size=270, split=watching)
         assert seen == [" ".join(CORPUS)]
-        assert tok.ranks() == zeton.train([" ".join(CORPUS)], 270, split=words).ranks()
-        for options in ({"engine": "local"}, {"journal": tmp_path / "journal"}):
+        assert tok.ranks() == zeton.train([" ".join(CORPUS)], vocab_size=270, split=words).ranks()
+        for options in ({"executor": "local"}, {"checkpoint_dir": tmp_path / "journal"}):
             with pytest.raises(zeton.errors.TrainError, match="is a Python function"):
-                zeton.train_files([tmp_path], 270, split=words, **options)
+                zeton.train_files([tmp_path], vocab_size=270, split=words, **options)
 
     def test_writes_a_report(self, tmp_path: Path) -> None:
-        zeton.train(CORPUS, 270, split=words, report=tmp_path / "report.html")
+        zeton.train(CORPUS, vocab_size=270, split=words, report=tmp_path / "report.html")
         assert "test_splitting.words" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -380,18 +380,18 @@ class TestSafety:
             lambda tok: _engine.TokenizerCore.encode_array(tok, "a" * 5000),
             lambda tok: _engine.TokenizerCore.encode_batch(tok, ["a"]),
             lambda tok: _engine.TokenizerCore.count(tok, "a"),
-            lambda tok: _engine.TokenizerCore.count(tok, "a", 1),
+            lambda tok: _engine.TokenizerCore.count(tok, "a", limit=1),
             lambda tok: _engine.TokenizerCore.split(tok, "a"),
             lambda tok: _engine.Encoder(tok, None).push("a") + _engine.Encoder(tok, None).finish(),
             lambda tok: _engine.encode_with_places(tok, "a", None, characters=True),
             lambda tok: _engine.find_chunks(tok, "one two", 1, 0, "piece", None),
             lambda tok: _engine.fit_end(tok, "one two", 1, "character", None),
             lambda tok: _engine.fit_start(tok, "one two", 1, "character", None, ""),
-            lambda tok: _engine.encode_unsettled(tok, b"one", None),
+            lambda tok: _engine.encode_unstable(tok, b"one", None),
             lambda tok: _engine.explain(tok, "one", None, characters=True),
             lambda tok: _engine.heal(tok, "one", None),
             lambda tok: zeton.Tokenizer(BYTES, pattern=tok.pattern),
-            lambda tok: zeton.train(["one"], 260, pattern=tok.pattern),
+            lambda tok: zeton.train(["one"], vocab_size=260, pattern=tok.pattern),
         ],
     )
     def test_the_engine_never_splits_in_its_place(

@@ -28,20 +28,20 @@ def test_pushed_text_has_the_ids_of_the_whole(
 ) -> None:
     tok = zeton.Tokenizer(vocab, pattern=pattern, specials=SPECIALS)
     for specials in (None, "all"):
-        whole = tok.encode(b"".join(map(as_bytes, texts)), specials=specials)
-        encoder = tok.encoder(specials)
+        whole = tok.encode(b"".join(map(as_bytes, texts)), allowed_special=specials)
+        encoder = tok.encoder(allowed_special=specials)
         for _ in range(2):  # A stream can be used again.
             ids: list[int] = []
             for text in texts:
                 ids += encoder.push(text)
                 assert whole[: len(ids)] == ids
             assert ids + encoder.finish() == whole
-            assert encoder.held == b""
+            assert encoder.pending == b""
 
 
 def test_a_refused_text_leaves_a_stream_that_begins_anew() -> None:
     tok = zeton.Tokenizer(BYTES, pattern=r"(?:(a|aa)+)\1b|(?s:.)", specials={"<s>": 300})
-    encoder = tok.encoder("all")
+    encoder = tok.encoder(allowed_special="all")
     encoder.push("z" * 1000)
     with pytest.raises(zeton.errors.PatternError):
         encoder.push("a" * 50 + "<s>")
@@ -51,14 +51,14 @@ def test_a_refused_text_leaves_a_stream_that_begins_anew() -> None:
 def test_what_is_held_back_is_the_last_word() -> None:
     encoder = TOK.encoder()
     assert encoder.push("one two thr") == TOK.encode("one two")
-    assert encoder.held == b" thr"
+    assert encoder.pending == b" thr"
 
 
 def test_a_pattern_of_bounded_pieces_has_a_bound() -> None:
     bounded = zeton.Tokenizer(TOK.ranks(), pattern="(?s:.)").encoder()
-    assert (bounded.held_max, bounded.why_unbounded) == (4, None)
+    assert (bounded.pending_bytes_max, bounded.why_unbounded) == (4, None)
     unbounded = TOK.encoder()
-    assert unbounded.held_max is None
+    assert unbounded.pending_bytes_max is None
     assert "for ever" in str(unbounded.why_unbounded)
     backtracking = zeton.Tokenizer(TOK.ranks(), pattern=r"(.)\1+|(?s:.)").encoder()
     assert "backtracking" in str(backtracking.why_unbounded)
@@ -77,10 +77,10 @@ some_ids = st.lists(st.one_of(st.integers(0, 255), st.integers(0, 100255)), max_
 def test_pushed_ids_have_the_text_of_the_whole(
     *, ids: list[int], errors: str, graphemes: bool
 ) -> None:
-    decoder = TOK.decoder(errors, graphemes=graphemes)
-    one_by_one = "".join(decoder.push(each) for each in ids) + decoder.flush()
-    assert one_by_one == TOK.decode(ids, errors)
-    assert decoder.push(ids) + decoder.flush() == one_by_one
+    decoder = TOK.decoder(errors=errors, graphemes=graphemes)
+    one_by_one = "".join(decoder.push(each) for each in ids) + decoder.finish()
+    assert one_by_one == TOK.decode(ids, errors=errors)
+    assert decoder.push(ids) + decoder.finish() == one_by_one
 
 
 @given(text=odd_text, stops=st.lists(odd_text.filter(bool), min_size=1, max_size=3))
@@ -90,7 +90,7 @@ def test_text_ends_before_the_stop_that_is_complete_first(text: str, stops: list
     decoder = TOK.decoder(stop=stops)
     decoded = "".join(decoder.push(each) for each in TOK.encode(text))
     stopped = decoder.stopped
-    decoded += decoder.flush()
+    decoded += decoder.finish()
     if not ends:
         assert (decoded, stopped) == (text, None)
     else:
@@ -109,8 +109,8 @@ def test_ids_that_are_taken_back_were_never_there(
     assert text[: len(text) - taken] == fresh.push(ids[: len(ids) - back])
     assert decoder.stopped == fresh.stopped
     assert (
-        decoder.push(ids[len(ids) - back :]) + decoder.flush()
-        == fresh.push(ids[len(ids) - back :]) + fresh.flush()
+        decoder.push(ids[len(ids) - back :]) + decoder.finish()
+        == fresh.push(ids[len(ids) - back :]) + fresh.finish()
     )
 
 
@@ -135,11 +135,11 @@ def test_a_cluster_comes_whole_on_request() -> None:
     ids = TOK.encode(f"a{family}b")
     decoder = TOK.decoder(graphemes=True)
     assert [text for each in ids if (text := decoder.push(each))] == ["a", family]
-    assert decoder.flush() == "b"
+    assert decoder.finish() == "b"
 
 
 def test_refuses_broken_text_if_it_is_to_be_strict() -> None:
-    decoder = TOK.decoder("strict")
+    decoder = TOK.decoder(errors="strict")
     assert decoder.push([64, 65]) == TOK.decode([64, 65])
     broken = TOK.encode(b"\xff")
     with pytest.raises(UnicodeDecodeError, match="errors="):
@@ -148,7 +148,7 @@ def test_refuses_broken_text_if_it_is_to_be_strict() -> None:
     assert decoder.push(64) == TOK.decode([64])
     decoder.push(TOK.encode(b"\xe4\xb8"))
     with pytest.raises(UnicodeDecodeError):
-        decoder.flush()
+        decoder.finish()
 
 
 def test_refuses_what_cannot_be() -> None:
@@ -159,6 +159,6 @@ def test_refuses_what_cannot_be() -> None:
     with pytest.raises(zeton.errors.IdError, match="200000"):
         decoder.push([64, 200000])
     with pytest.raises(ValueError, match="errors="):
-        TOK.decoder("loud")
+        TOK.decoder(errors="loud")
     with pytest.raises(ValueError, match="a stop is empty"):
         TOK.decoder(stop=["", "a"])

@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from typing import Unpack
 
 import pytest
 import rustbpe
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import zeton
 from conftest import SHARED, family_patterns, needs_shared, odd_bytes, odd_text, patterns
 from zeton import reference
+from zeton.training.options import TrainOptions
 
 
 def by_rustbpe(texts: list[str], vocab_size: int, pattern: str) -> dict[bytes, int]:
@@ -25,11 +27,11 @@ def by_rustbpe(texts: list[str], vocab_size: int, pattern: str) -> dict[bytes, i
 
 
 def quiet_train(
-    texts: list[str] | list[bytes], vocab_size: int, **options: object
+    texts: list[str] | list[bytes], vocab_size: int, **options: Unpack[TrainOptions]
 ) -> zeton.Tokenizer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return zeton.train(texts, vocab_size, **options)
+        return zeton.train(texts, vocab_size=vocab_size, **options)
 
 
 corpora = st.lists(st.one_of(st.text("ab ", max_size=60), odd_text), max_size=8)
@@ -57,10 +59,10 @@ def test_order_and_threads_do_not_matter(texts: list[str], seed: int, threads: i
 
 def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"some text {i} and {i * i} more " * 5 for i in range(300)]
-    expected = zeton.train(texts, 360)
+    expected = zeton.train(texts, vocab_size=360)
     for size in (1, 100, 10_000):
         monkeypatch.setattr("zeton.training.count.BATCH_BYTES", size)
-        assert zeton.train(iter(texts), 360, threads=2) == expected
+        assert zeton.train(iter(texts), vocab_size=360, threads=2) == expected
 
 
 def test_one_letter_over_and_over_trains_as_rustbpe_trains() -> None:
@@ -69,12 +71,12 @@ def test_one_letter_over_and_over_trains_as_rustbpe_trains() -> None:
 
 
 def test_the_merges_of_a_trained_vocabulary_are_found_again() -> None:
-    tok = zeton.train(["the theme of the thesis then"], 264)
+    tok = zeton.train(["the theme of the thesis then"], vocab_size=264)
     assert list(tok.merges().values()) == list(range(256, 264))
 
 
 def test_specials_take_the_last_ids_and_count() -> None:
-    tok = zeton.train(["the theme of the thesis then"], 264, specials=["<|a|>", "<|b|>"])
+    tok = zeton.train(["the theme of the thesis then"], vocab_size=264, specials=["<|a|>", "<|b|>"])
     assert tok.specials == {"<|a|>": 262, "<|b|>": 263}
     assert tok.vocab_size == 264
 
@@ -82,20 +84,20 @@ def test_specials_take_the_last_ids_and_count() -> None:
 def test_says_the_size_reached_when_the_corpus_is_too_small() -> None:
     message = "the corpus is too small for 300 tokens: it has pairs for 258"
     with pytest.warns(UserWarning, match=message):
-        tok = zeton.train(["abc"], 300)
+        tok = zeton.train(["abc"], vocab_size=300)
     assert tok.vocab_size == 258
     with pytest.raises(zeton.errors.TrainError, match=message):
-        zeton.train(["abc"], 300, exact_size=True)
+        zeton.train(["abc"], vocab_size=300, exact_size=True)
     with pytest.warns(UserWarning, match="it has pairs for 256"):
-        assert zeton.train([], 300).encode("abc") == [97, 98, 99]
+        assert zeton.train([], vocab_size=300).encode("abc") == [97, 98, 99]
 
 
 def test_one_special_may_stand_alone_and_ids_are_not_given() -> None:
-    assert zeton.train(["abab"], 258, specials="<|a|>").specials == {"<|a|>": 257}
+    assert zeton.train(["abab"], vocab_size=258, specials="<|a|>").specials == {"<|a|>": 257}
     with pytest.raises(TypeError, match="training gives them their ids"):
-        zeton.train(["abab"], 258, specials={"<|a|>": 257})
+        zeton.train(["abab"], vocab_size=258, specials={"<|a|>": 257})
     with pytest.raises(TypeError, match="memory is bytes or a text such as '2GB', not float"):
-        zeton.train(["abab"], 258, memory=1e9)
+        zeton.train(["abab"], vocab_size=258, memory=1e9)  # type: ignore[call-overload]
 
 
 def test_refuses_options_that_make_no_sense_before_it_reads() -> None:
@@ -117,11 +119,11 @@ def test_refuses_options_that_make_no_sense_before_it_reads() -> None:
         with pytest.raises(zeton.Error):
             zeton.train(unread(), **options)
     with pytest.raises(TypeError, match="not one"):
-        zeton.train("one text", 300)
+        zeton.train("one text", vocab_size=300)
 
 
 def test_more_threads_than_any_machine_has_do_no_harm() -> None:
-    assert zeton.train(["abc abd"], 257, threads=10**6).vocab_size == 257
+    assert zeton.train(["abc abd"], vocab_size=257, threads=10**6).vocab_size == 257
     tok = zeton.pretrained("gpt2")
     texts = ["hello world " * 1000] * 400
     assert tok.encode_batch(texts, threads=10**6) == tok.encode_batch(texts, threads=1)
@@ -129,7 +131,7 @@ def test_more_threads_than_any_machine_has_do_no_harm() -> None:
 
 def test_refuses_what_is_not_text() -> None:
     with pytest.raises(TypeError, match="a text is str or bytes, not NoneType"):
-        zeton.train([None, "abc"], 300)  # type: ignore[list-item]
+        zeton.train([None, "abc"], vocab_size=300)  # type: ignore[list-item]
 
 
 def test_an_iterators_own_error_comes_through() -> None:
@@ -138,7 +140,7 @@ def test_an_iterators_own_error_comes_through() -> None:
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        zeton.train(broken(), 300)
+        zeton.train(broken(), vocab_size=300)
 
 
 def test_memory_does_not_matter() -> None:
@@ -149,7 +151,7 @@ def test_memory_does_not_matter() -> None:
 
 
 def test_notes_say_how_it_was_made() -> None:
-    notes = zeton.train(["the theme of the thesis then"], 262).made_by
+    notes = zeton.train(["the theme of the thesis then"], vocab_size=262).made_by
     assert notes["version"] == zeton.__version__
     assert notes["training.vocab_size"] == "262"
     assert notes["training.distinct_pieces"] == "6"
@@ -163,7 +165,7 @@ letters = bytes(97 + byte % 26 for byte in range(256))
 long = random.randbytes(4 * 10**7).translate(letters)  # One word.
 texts = many if sys.argv[1] == "count" else [long]
 print("ready", flush=True)
-zeton.train(texts, 10**6)
+zeton.train(texts, vocab_size=10**6)
 """
 
 
@@ -192,5 +194,5 @@ def test_merges_are_rustbpes_on_real_texts(folder: str) -> None:
     ]
     for name in ("nanochat", "o200k"):
         pattern = patterns()[name]
-        tok = zeton.train(texts, 4000, pattern=pattern)
+        tok = zeton.train(texts, vocab_size=4000, pattern=pattern)
         assert tok.ranks() == by_rustbpe(texts, 4000, pattern)

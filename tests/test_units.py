@@ -51,11 +51,11 @@ def in_units(files: list[Path], size: int, cut: Callable[[bytes], int]) -> list[
 
 
 def same_counts(one: zeton.Counts, other: zeton.Counts) -> bool:
-    if (one.held_out is None) != (other.held_out is None):
+    if (one.validation is None) != (other.validation is None):
         return False
     pairs = [(one, other)]
-    if one.held_out is not None and other.held_out is not None:
-        pairs.append((one.held_out, other.held_out))
+    if one.validation is not None and other.validation is not None:
+        pairs.append((one.validation, other.validation))
     return all(
         (a.texts, a.corpus_bytes) == (b.texts, b.corpus_bytes)
         and a.most_common(10**6) == b.most_common(10**6)
@@ -137,18 +137,18 @@ class TestPlan:
 
 
 class TestCounts:
-    @pytest.mark.parametrize("held_out", [0.0, 0.2])
-    def test_are_those_of_one_run(self, folder: Path, held_out: float) -> None:
+    @pytest.mark.parametrize("validation", [0.0, 0.2])
+    def test_are_those_of_one_run(self, folder: Path, validation: float) -> None:
         said: dict[str | None, list[str]] = {None: [], "local": []}
         counts = [
             zeton.count_files(
                 [folder],
-                part="100KB",
+                checkpoint_every="100KB",
                 weights={"e.txt": 3, "b.txt": 2},
                 on_error="skip",
-                held_out=held_out,
-                engine=engine,
-                remark=said[engine].append,
+                validation=validation,
+                executor=engine,
+                on_warning=said[engine].append,
             )
             for engine in (None, "local")
         ]
@@ -160,7 +160,7 @@ class TestCounts:
         messages = []
         for engine in (None, "local"):
             with pytest.raises(zeton.errors.CorpusError) as raised:
-                zeton.count_files([folder], part="100KB", engine=engine)
+                zeton.count_files([folder], checkpoint_every="100KB", executor=engine)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
         assert "a.jsonl, line 401 is not JSON" in messages[0]
@@ -177,9 +177,9 @@ class TestCounts:
         content[place : place + 40] = b"\xff" * 40
         file.write_bytes(content)
         said: dict[str | None, list[str]] = {None: [], "local": []}
-        options = {"part": "30KB", "on_error": "skip"}
+        options = {"checkpoint_every": "30KB", "on_error": "skip"}
         counts = [
-            zeton.count_files([file], engine=engine, remark=said[engine].append, **options)  # type: ignore[arg-type]
+            zeton.count_files([file], executor=engine, on_warning=said[engine].append, **options)  # type: ignore[arg-type]
             for engine in (None, "local")
         ]
         assert same_counts(*counts)
@@ -188,53 +188,57 @@ class TestCounts:
 
     def test_paths_may_be_relative(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
-        found = zeton.count_files(["b.txt", "e.txt"], engine="local")
+        found = zeton.count_files(["b.txt", "e.txt"], executor="local")
         assert same_counts(found, zeton.count_files(["b.txt", "e.txt"]))
 
     def test_a_file_that_is_given_twice_counts_twice(self, folder: Path) -> None:
         files = [folder / "b.txt", folder / "e.txt", folder / "b.txt", folder / "e.txt"]
-        found = zeton.count_files(files, engine="local", part=1, remark=str)
-        assert same_counts(found, zeton.count_files(files, remark=str))
+        found = zeton.count_files(files, executor="local", checkpoint_every=1, on_warning=str)
+        assert same_counts(found, zeton.count_files(files, on_warning=str))
         assert found.texts == 4
 
     def test_very_many_units_are_merged_in_steps(self, tmp_path: Path) -> None:
         file = tmp_path / "a.jsonl"
         file.write_text("\n".join(lines(8, 80)))
-        found = zeton.count_files([file], part=1, engine="local", held_out=0.3)
-        assert same_counts(found, zeton.count_files([file], held_out=0.3))
+        found = zeton.count_files([file], checkpoint_every=1, executor="local", validation=0.3)
+        assert same_counts(found, zeton.count_files([file], validation=0.3))
 
     def test_nothing_to_count_is_refused_as_ever(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("")
         with pytest.raises(zeton.errors.CorpusError, match="there is no text in 1 files"):
-            zeton.count_files([tmp_path], engine="local")
+            zeton.count_files([tmp_path], executor="local")
         with pytest.raises(zeton.errors.CorpusError, match="there is no text in 0 files"):
-            zeton.count_files([], engine="local")
+            zeton.count_files([], executor="local")
 
     def test_progress_tells_how_far_it_is(self, folder: Path) -> None:
         told: list[zeton.Progress] = []
-        zeton.count_files([folder / "b.txt"], engine="local", part=1, progress=told.append)
+        zeton.count_files(
+            [folder / "b.txt"], executor="local", checkpoint_every=1, progress=told.append
+        )
         assert [now.stage for now in told] == ["count"] * len(told)
         assert len(told) > 2
         assert told[-1].text_bytes == told[-1].text_bytes_total
         assert told[-1].texts == 1
 
     def test_workers_without_an_engine_are_refused(self, folder: Path) -> None:
-        with pytest.raises(zeton.errors.JobError, match="workers is for an engine"):
+        with pytest.raises(zeton.errors.JobError, match="workers is for an executor"):
             zeton.count_files([folder], workers=2)
 
     def test_an_unknown_engine_is_refused(self, folder: Path) -> None:
-        with pytest.raises(zeton.errors.JobError, match="engine is 'spark'"):
-            zeton.count_files([folder], engine="spark")
+        with pytest.raises(zeton.errors.JobError, match="executor='spark' is unknown"):
+            zeton.count_files([folder], executor="spark")
 
     def test_temporary_units_go(self, folder: Path, tmp_path: Path) -> None:
-        zeton.count_files([folder / "b.txt"], engine="local", folder=tmp_path)
+        zeton.count_files([folder / "b.txt"], executor="local", temp_dir=tmp_path)
         assert list(tmp_path.iterdir()) == []
 
 
 class TestJournal:
     def test_what_is_done_is_not_done_again(self, folder: Path, tmp_path: Path) -> None:
         file, journal = folder / "b.txt", tmp_path / "journal"
-        expected = zeton.count_files([file], engine="local", part=1, journal=journal)
+        expected = zeton.count_files(
+            [file], executor="local", checkpoint_every=1, checkpoint_dir=journal
+        )
         notes = sorted(set(journal.glob("*.json")) - {journal / "work.json"})
         assert len(notes) > 2
         notes[0].unlink()
@@ -243,20 +247,29 @@ class TestJournal:
         before = {path: path.stat().st_mtime_ns for path in journal.glob("*.counts")}
         said: list[str] = []
         again = zeton.count_files(
-            [file], engine="local", part=1, journal=journal, remark=said.append
+            [file],
+            executor="local",
+            checkpoint_every=1,
+            checkpoint_dir=journal,
+            on_warning=said.append,
         )
         assert same_counts(again, expected)
         assert not list(journal.glob(".*"))
-        assert said == [f"going on from {journal}, which holds {len(notes) - 1} units"]
+        assert said == [f"resuming from {journal}, which holds {len(notes) - 1} units"]
         changed = {path for path in before if path.stat().st_mtime_ns != before[path]}
         assert changed == {note.with_suffix(".counts") for note in notes[:2]}
 
     def test_a_changed_file_is_counted_anew(self, tmp_path: Path) -> None:
         file, journal = tmp_path / "a.jsonl", tmp_path / "journal"
         file.write_text("\n".join(lines(9, 100)))
-        zeton.count_files([file], engine="local", part="20KB", journal=journal)
+        zeton.count_files([file], executor="local", checkpoint_every="20KB", checkpoint_dir=journal)
         file.write_text(file.read_text().replace("1", "2"))
-        options = {"engine": "local", "part": "20KB", "journal": journal, "remark": str}
+        options = {
+            "executor": "local",
+            "checkpoint_every": "20KB",
+            "checkpoint_dir": journal,
+            "on_warning": str,
+        }
         found = zeton.count_files([file], **options)  # type: ignore[arg-type]
         assert same_counts(found, zeton.count_files([file]))
         found = zeton.count_files([file], weights={"a.jsonl": 3}, **options)  # type: ignore[arg-type]
@@ -265,17 +278,28 @@ class TestJournal:
     def test_is_refused_where_others_files_are(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.json").write_text("{}")
         with pytest.raises(zeton.errors.TrainError, match=r"has 'mine\.json'"):
-            zeton.count_files([folder / "b.txt"], engine="local", journal=tmp_path)
+            zeton.count_files([folder / "b.txt"], executor="local", checkpoint_dir=tmp_path)
 
     def test_of_units_and_of_parts_are_not_mixed_up(self, folder: Path, tmp_path: Path) -> None:
         file, journal = folder / "b.txt", tmp_path / "journal"
         expected = zeton.count_files([file])
         for engine in ("local", None, "local"):
             if journal.exists():
-                with pytest.raises(OtherWorkError, match="keeps what was counted"):
-                    zeton.count_files([file], engine=engine, part=1, journal=journal, remark=str)
+                with pytest.raises(OtherWorkError, match=r"holds (counts|units) that were"):
+                    zeton.count_files(
+                        [file],
+                        executor=engine,
+                        checkpoint_every=1,
+                        checkpoint_dir=journal,
+                        on_warning=str,
+                    )
             found = zeton.count_files(
-                [file], engine=engine, part=1, journal=journal, anew=True, remark=str
+                [file],
+                executor=engine,
+                checkpoint_every=1,
+                checkpoint_dir=journal,
+                restart=True,
+                on_warning=str,
             )
             assert same_counts(found, expected)
 
@@ -284,31 +308,36 @@ class TestJournal:
 
         def count(**options: Any) -> zeton.Counts:
             return zeton.count_files(
-                [file], engine="local", part=1, journal=journal, remark=str, **options
+                [file],
+                executor="local",
+                checkpoint_every=1,
+                checkpoint_dir=journal,
+                on_warning=str,
+                **options,
             )
 
         count()
         units = sorted(path.name for path in journal.iterdir())
-        with pytest.raises(OtherWorkError, match="differs in held_out"):
-            count(held_out=0.5)
+        with pytest.raises(OtherWorkError, match="differ in validation"):
+            count(validation=0.5)
         assert sorted(path.name for path in journal.iterdir()) == units
-        assert count(held_out=0.5, anew=True).held_out is not None
+        assert count(validation=0.5, restart=True).validation is not None
 
     def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
         self, folder: Path, tmp_path: Path
     ) -> None:
         command = [
             *(sys.executable, "-m", "zeton", "train", str(folder), "--on-error", "skip"),
-            *("-n", "2000", "--part", "100KB"),
+            *("-n", "2000", "--checkpoint-every", "100KB"),
         ]
         whole, out = tmp_path / "whole.zeton", tmp_path / "tok.zeton"
         subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
         chance = random.Random(os.urandom(8))
-        train = [*command, "-o", str(out), "--engine", "local"]
+        train = [*command, "-o", str(out), "--executor", "local"]
         for _ in range(3):
             process = subprocess.Popen(train, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             end = time.monotonic() + 60
-            journal = tmp_path / "tok.zeton.journal"
+            journal = tmp_path / "tok.zeton.checkpoint"
             while process.poll() is None and not list(journal.glob("*.json")):
                 assert time.monotonic() < end, "no unit was done"
                 time.sleep(0.002)

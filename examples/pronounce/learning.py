@@ -47,7 +47,7 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
         tokens=Tokens.train(pairs, setup.source_vocab, setup.target_vocab),
         shape=setup.shape,
         options=setup.options,
-        anew=anew,
+        restart=anew,
         progress=sys.stderr.isatty() or _lines(name),
     )
     print(f"{name}: learned in {report.seconds:.0f} s, best in epoch {report.best}")

@@ -24,10 +24,12 @@ __all__ = [
     "TokenizerCore",
     "ZstdReader",
     "check_rules",
-    "encode_broken",
+    "describe_grammar",
+    "describe_path",
+    "encode_invalid_utf8_tail",
     "encode_piece",
     "encode_pieces",
-    "encode_unsettled",
+    "encode_unstable",
     "encode_with_places",
     "explain",
     "explain_piece",
@@ -46,11 +48,13 @@ __all__ = [
     "place_ids",
     "scripts_of",
     "spell_phrase",
+    "to_file",
     "with_specials",
     "write_image",
 ]
 
 _Text: TypeAlias = str | bytes | bytearray | memoryview
+_AllowedSpecial: TypeAlias = str | Iterable[str] | None
 _Merged: TypeAlias = tuple[list[int], bool, list[tuple[int, int, int, int, int, int]]]
 
 VERSION: str
@@ -82,27 +86,30 @@ def with_specials(
     engine: TokenizerCore, specials: list[tuple[str, int]], notes: dict[str, str]
 ) -> TokenizerCore: ...
 def find_special(
-    engine: TokenizerCore, text: str, specials: str | Iterable[str] | None
+    engine: TokenizerCore, text: str, allowed_special: _AllowedSpecial
 ) -> str | None: ...
 def find_token(engine: TokenizerCore, token: bytes) -> int | None: ...
 def find_specials(
-    engine: TokenizerCore, text: _Text, specials: str | Iterable[str] | None, characters: bool
+    engine: TokenizerCore, text: _Text, allowed_special: _AllowedSpecial, characters: bool
 ) -> list[tuple[int, int, int]]: ...
+def to_file(engine: TokenizerCore) -> bytes: ...
+def describe_path(engine: TokenizerCore) -> dict[str, Any]: ...
+def describe_grammar(engine: TokenizerCore) -> dict[str, Any] | None: ...
 def encode_piece(engine: TokenizerCore, piece: bytes) -> list[int]: ...
 def encode_pieces(engine: TokenizerCore, pieces: Sequence[bytes]) -> list[int]: ...
-def encode_broken(engine: TokenizerCore, bytes: bytes) -> list[int]: ...  # noqa: A002
-def encode_unsettled(
-    engine: TokenizerCore, text: bytes, specials: str | Iterable[str] | None
+def encode_invalid_utf8_tail(engine: TokenizerCore, bytes: bytes) -> list[int]: ...  # noqa: A002
+def encode_unstable(
+    engine: TokenizerCore, text: bytes, allowed_special: _AllowedSpecial
 ) -> tuple[list[int], list[list[int]]]: ...
 def fit_end(
-    engine: TokenizerCore, text: _Text, n: int, at: str, specials: str | Iterable[str] | None
+    engine: TokenizerCore, text: _Text, n: int, at: str, allowed_special: _AllowedSpecial
 ) -> int: ...
 def fit_start(
     engine: TokenizerCore,
     text: _Text,
     n: int,
     at: str,
-    specials: str | Iterable[str] | None,
+    allowed_special: _AllowedSpecial,
     before: _Text,
 ) -> int: ...
 def find_chunks(
@@ -111,21 +118,21 @@ def find_chunks(
     n: int,
     overlap: int,
     at: str,
-    specials: str | Iterable[str] | None,
+    allowed_special: _AllowedSpecial,
 ) -> list[tuple[int, int, int]]: ...
 def encode_with_places(
-    engine: TokenizerCore, text: _Text, specials: str | Iterable[str] | None, characters: bool
+    engine: TokenizerCore, text: _Text, allowed_special: _AllowedSpecial, characters: bool
 ) -> tuple[list[int], list[tuple[int, int]]]: ...
 def place_ids(
     engine: TokenizerCore, text: _Text, ids: Sequence[int], characters: bool
 ) -> list[tuple[int, int]]: ...
 def explain(
-    engine: TokenizerCore, text: _Text, specials: str | Iterable[str] | None, characters: bool
+    engine: TokenizerCore, text: _Text, allowed_special: _AllowedSpecial, characters: bool
 ) -> list[tuple[bytes, int, int, str, _Merged]]: ...
 def explain_piece(engine: TokenizerCore, piece: bytes) -> _Merged: ...
 def find_completions(engine: TokenizerCore, prefix: _Text) -> list[int]: ...
 def heal(
-    engine: TokenizerCore, text: _Text, specials: str | Iterable[str] | None
+    engine: TokenizerCore, text: _Text, allowed_special: _AllowedSpecial
 ) -> tuple[list[int], bytes, list[int] | None]: ...
 def spell_phrase(
     engine: TokenizerCore, phrase: _Text
@@ -133,59 +140,65 @@ def spell_phrase(
 
 class TokenizerCore:
     def __new__(cls, engine: TokenizerCore) -> Self: ...
-    def to_file(self) -> bytes: ...
     def encode(
         self,
         text: _Text,
-        specials: str | Iterable[str] | None = None,
+        *,
+        allowed_special: _AllowedSpecial = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]: ...
     def encode_array(
         self,
         text: _Text,
-        specials: str | Iterable[str] | None = None,
+        *,
+        allowed_special: _AllowedSpecial = None,
         threads: int | None = None,
     ) -> NDArray[np.uint32]: ...
     def encode_batch(
         self,
         texts: Iterable[_Text],
-        threads: int | None = None,
-        specials: str | Iterable[str] | None = None,
+        *,
+        allowed_special: _AllowedSpecial = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
+        threads: int | None = None,
     ) -> list[list[int]]: ...
     def encode_batch_array(
         self,
         texts: Iterable[_Text],
+        *,
+        allowed_special: _AllowedSpecial = None,
         threads: int | None = None,
-        specials: str | Iterable[str] | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]: ...
     def count(
         self,
         text: _Text,
+        *,
         limit: int | None = None,
-        specials: str | Iterable[str] | None = None,
+        allowed_special: _AllowedSpecial = None,
         threads: int | None = None,
     ) -> int: ...
     def count_batch(
         self,
         texts: Iterable[_Text],
+        *,
+        allowed_special: _AllowedSpecial = None,
         threads: int | None = None,
-        specials: str | Iterable[str] | None = None,
     ) -> list[int]: ...
-    def fits(self, text: _Text, n: int, specials: str | Iterable[str] | None = None) -> bool: ...
+    def fits(self, text: _Text, *, n: int, allowed_special: _AllowedSpecial = None) -> bool: ...
     def split(self, text: _Text) -> list[bytes]: ...
-    def decode(self, ids: Iterable[int], errors: str = "replace") -> str: ...
+    def decode(self, ids: Iterable[int], *, errors: str = "replace") -> str: ...
     def decode_bytes(self, ids: Iterable[int]) -> bytes: ...
     def decode_batch(
         self,
         batch: Iterable[Iterable[int]],
-        threads: int | None = None,
+        *,
         errors: str = "replace",
+        threads: int | None = None,
     ) -> list[str]: ...
-    def decode_bytes_batch(
-        self, batch: Iterable[Iterable[int]], threads: int | None = None
+    def decode_batch_bytes(
+        self, batch: Iterable[Iterable[int]], *, threads: int | None = None
     ) -> list[bytes]: ...
     def token_bytes(self, id: int) -> bytes: ...  # noqa: A002 - the word is ours.
     @property
@@ -198,22 +211,20 @@ class TokenizerCore:
     def made_by(self) -> dict[str, str]: ...
     def ranks(self) -> dict[bytes, int]: ...
     def merges(self) -> dict[tuple[int, int], int]: ...
-    def read_path(self) -> dict[str, Any]: ...
-    def read_grammar(self) -> dict[str, Any] | None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Encoder:
-    def __new__(cls, engine: TokenizerCore, specials: str | Iterable[str] | None) -> Self: ...
+    def __new__(cls, engine: TokenizerCore, allowed_special: _AllowedSpecial) -> Self: ...
     def push(self, text: _Text) -> list[int]: ...
     def push_count(self, text: _Text, threads: int | None) -> int: ...
     def push_array(self, text: _Text, threads: int | None) -> NDArray[np.uint32]: ...
     def finish(self) -> list[int]: ...
     @property
-    def held(self) -> bytes: ...
+    def pending(self) -> bytes: ...
     @property
-    def held_max(self) -> int | None: ...
+    def pending_bytes_max(self) -> int | None: ...
     @property
     def why_unbounded(self) -> str | None: ...
 
@@ -228,7 +239,7 @@ class Decoder:
         rewind_max: int,
     ) -> Self: ...
     def push(self, ids: int | Iterable[int]) -> str: ...
-    def flush(self) -> str: ...
+    def finish(self) -> str: ...
     def rewind(self, n: int) -> int: ...
     @property
     def stopped(self) -> str | None: ...
@@ -273,7 +284,7 @@ class Counter:
         threads: int,
         memory: int | None,
         folder: str,
-        held_out: float,
+        validation: float,
         by_function: bool = False,
     ) -> Self: ...
     def add(self, texts: Texts, weight: int) -> None: ...
@@ -304,7 +315,7 @@ class RawCounts:
         token_bytes_max: int | None,
         memory: int | None,
         initial: tuple[TokenizerCore, int] | None,
-        held_out: tuple[RawCounts, Sequence[int]] | None,
+        validation: tuple[RawCounts, Sequence[int]] | None,
         report: Callable[[int, bytes, list[tuple[int, int]]], object] | None,
     ) -> tuple[RawMerges, int, tuple[int, int]]: ...
 

@@ -42,7 +42,7 @@ class Tokenizer:
         """Learn merges from texts, read as they come, until there are `vocab_size` tokens."""
         check_buffer_size(buffer_size)
         chosen = _PATTERN if pattern is None else pattern
-        self.tokenizer = train(strs_of(iterator), vocab_size, pattern=chosen)
+        self.tokenizer = train(strs_of(iterator), vocab_size=vocab_size, pattern=chosen)
         self._pattern = chosen
 
     def encode(self, text: str) -> list[int]:

@@ -24,9 +24,10 @@ from zeton._engine import (
     from_file,
     from_ranks,
     place_ids,
+    to_file,
 )
 from zeton.errors import FormatError, PatternError, SpecialError, TextError
-from zeton.text.fit import AnyText, readable
+from zeton.text.fit import AllowedSpecial, AnyText, readable
 from zeton.tokenizer import Tokenizer, target_of
 from zeton.work.files import write_whole
 
@@ -41,8 +42,6 @@ __all__ = ["Split", "SplitTokenizer", "checked", "mark_of", "name_of", "pieces_o
 
 Split: TypeAlias = Callable[[str], Iterable[str | bytes]]
 """A text becomes pieces; joined, they are the text."""
-
-_Special: TypeAlias = str | Iterable[str] | None
 
 RULE = "split"
 """The rule that is said to make the pieces of a function."""
@@ -224,13 +223,14 @@ class SplitTokenizer(Tokenizer):
     def encode(  # type: ignore[override] # No buffers, here and below.
         self,
         text: str | bytes,
-        specials: _Special = None,
+        *,
+        allowed_special: AllowedSpecial = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]:
         """Encode a text into a list of ids, as `Tokenizer.encode` does."""
         ids = self._end(prepend)
-        for stretch in self._stretches(read(text), specials):
+        for stretch in self._stretches(read(text), allowed_special):
             ids += [stretch] if isinstance(stretch, int) else encode_pieces(self, stretch)
         return ids + self._end(append)
 
@@ -245,12 +245,13 @@ class SplitTokenizer(Tokenizer):
             raise SpecialError(f"{end!r} is not a special of this tokenizer; see its `specials`")
         return [self.specials[end]]
 
-    def _stretches(self, text: str, specials: _Special) -> Iterator[int | list[bytes]]:
+    def _stretches(self, text: str, allowed_special: AllowedSpecial) -> Iterator[int | list[bytes]]:
         """Yield the specials of a text, and the pieces of what is between them."""
         at = 0
-        if specials is not None:
+        if allowed_special is not None:
             content = text.encode("utf-8", "surrogateescape")
-            for start, end, special in find_specials(self, content, specials, characters=True):
+            found = find_specials(self, content, allowed_special, characters=True)
+            for start, end, special in found:
                 if at < start:
                     yield pieces_of_characters(text[at:start], self.function)
                 yield special
@@ -261,84 +262,98 @@ class SplitTokenizer(Tokenizer):
     def encode_array(  # type: ignore[override]
         self,
         text: str | bytes,
-        specials: _Special = None,
+        *,
+        allowed_special: AllowedSpecial = None,
         threads: int | None = None,  # noqa: ARG002 - a function has one.
     ) -> "NDArray[np.uint32]":
         """Encode a text into a numpy array."""
         import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
 
-        return np.array(self.encode(text, specials), np.uint32)
+        return np.array(self.encode(text, allowed_special=allowed_special), np.uint32)
 
     def encode_batch(  # type: ignore[override]
         self,
         texts: Iterable[str | bytes],
-        threads: int | None = None,  # noqa: ARG002
-        specials: _Special = None,
+        *,
+        allowed_special: AllowedSpecial = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
+        threads: int | None = None,  # noqa: ARG002
     ) -> list[list[int]]:
         """Encode many texts into lists of ids, one after the other."""
-        names = _names(specials)
-        return [self.encode(text, names, prepend, append) for text in _many(texts)]
+        names = _names(allowed_special)
+        return [
+            self.encode(text, allowed_special=names, prepend=prepend, append=append)
+            for text in _many(texts)
+        ]
 
     def encode_batch_array(  # type: ignore[override]
         self,
         texts: Iterable[str | bytes],
+        *,
+        allowed_special: AllowedSpecial = None,
         threads: int | None = None,  # noqa: ARG002
-        specials: _Special = None,
     ) -> "tuple[NDArray[np.uint32], NDArray[np.uint64]]":
         """Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`."""
         import numpy as np  # noqa: PLC0415
 
-        ids, offsets, names = array("I"), array("Q", [0]), _names(specials)
+        ids, offsets, names = array("I"), array("Q", [0]), _names(allowed_special)
         for text in _many(texts):
-            ids.extend(self.encode(text, names))
+            ids.extend(self.encode(text, allowed_special=names))
             offsets.append(len(ids))
         return np.array(ids, np.uint32), np.array(offsets, np.uint64)
 
     def count(  # type: ignore[override]
         self,
         text: str | bytes,
+        *,
         limit: int | None = None,
-        specials: _Special = None,
+        allowed_special: AllowedSpecial = None,
         threads: int | None = None,  # noqa: ARG002
     ) -> int:
         """Return how many ids a text has, or `limit` if it has more."""
-        count = len(self.encode(text, specials))
+        count = len(self.encode(text, allowed_special=allowed_special))
         return count if limit is None else min(count, _number(limit))
 
     def count_batch(  # type: ignore[override]
         self,
         texts: Iterable[str | bytes],
+        *,
+        allowed_special: AllowedSpecial = None,
         threads: int | None = None,  # noqa: ARG002
-        specials: _Special = None,
     ) -> list[int]:
         """Return how many ids each of many texts has."""
-        names = _names(specials)
-        return [self.count(text, specials=names) for text in _many(texts)]
+        names = _names(allowed_special)
+        return [self.count(text, allowed_special=names) for text in _many(texts)]
 
     def fits(  # type: ignore[override]
-        self, text: str | bytes, n: int, specials: _Special = None
+        self, text: str | bytes, *, n: int, allowed_special: AllowedSpecial = None
     ) -> bool:
         """Return whether a text has at most `n` ids."""
-        return self.count(text, specials=specials) <= _number(n)
+        return self.count(text, allowed_special=allowed_special) <= _number(n)
 
     def encode_with_offsets(
-        self, text: AnyText, specials: _Special = None, unit: "Unit | None" = None
+        self,
+        text: AnyText,
+        *,
+        unit: "Unit | None" = None,
+        allowed_special: AllowedSpecial = None,
     ) -> "Located":
         """Encode a text, and say where in it each id begins and ends."""
         from zeton.text.offsets import Located, in_characters  # noqa: PLC0415 - few programs ask.
 
-        ids = self.encode(text, specials)
+        ids = self.encode(text, allowed_special=allowed_special)
         places = place_ids(self, readable(text), ids, in_characters(text, unit))
         return Located(ids, places)
 
-    def explain(self, text: str | bytes, specials: _Special = None) -> "Explanation":
+    def explain(
+        self, text: str | bytes, *, allowed_special: AllowedSpecial = None
+    ) -> "Explanation":
         """Say how a text becomes its ids; the rule of every piece is "split"."""
         from zeton.text import explain as explaining  # noqa: PLC0415 - few programs ask.
 
         found: list[tuple[bytes, str, Any]] = []
-        for stretch in self._stretches(read(text), specials):
+        for stretch in self._stretches(read(text), allowed_special):
             if isinstance(stretch, int):
                 special = self.token_bytes(stretch)
                 found.append((special, explaining.SPECIAL, ([stretch], True, [])))
@@ -364,8 +379,12 @@ class SplitTokenizer(Tokenizer):
 
     # ---- files and copies ----
 
-    def to_file(self) -> NoReturn:
-        """Refuse: a file holds no code."""
+    @property
+    def digest(self) -> NoReturn:
+        """Raise an error: a function has no digest."""
+        self._refuse_code()
+
+    def _refuse_code(self) -> NoReturn:
         raise FormatError(
             f"a file holds no code, so not the split {name_of(self.function)}; "
             "save(path, without_split=True) saves the rest, and load(path, split=…) is given it"
@@ -377,14 +396,14 @@ class SplitTokenizer(Tokenizer):
         `zeton.load(path, split=function)` reads it.
         """
         if not without_split:
-            self.to_file()
+            self._refuse_code()
         target = target_of(path)
-        write_whole(target, super().to_file())
+        write_whole(target, to_file(self))
         return target
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the bytes of the file, and the function, which pickle must be able to name."""
-        return _from_file, (type(self), super().to_file(), self.function)
+        return _from_file, (type(self), to_file(self), self.function)
 
     def __repr__(self) -> str:
         """Say what tells tokenizers apart at a glance."""
@@ -428,9 +447,9 @@ def _many(texts: Iterable[str | bytes]) -> Iterable[str | bytes]:
     return texts
 
 
-def _names(specials: _Special) -> str | list[str] | None:
+def _names(names: AllowedSpecial) -> str | list[str] | None:
     """Return names that can be read again for every text."""
-    return specials if specials is None or isinstance(specials, str) else list(specials)
+    return names if names is None or isinstance(names, str) else list(names)
 
 
 def _number(ids: int) -> int:

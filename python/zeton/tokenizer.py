@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,10 +15,11 @@ from zeton._engine import (
     TokenizerCore,
     find_completions,
     from_ranks,
+    to_file,
 )
 from zeton.errors import Error, FileError, MissingFileError, file_error
 from zeton.pattern.spec import is_rules, pattern_text, plain_pattern
-from zeton.text.fit import AnyText, Border, Chunk, Side
+from zeton.text.fit import AllowedSpecial, AnyText, Border, Chunk, Side
 from zeton.text.fit import chunk as cut_into_chunks
 from zeton.text.fit import truncate as cut_to_fit
 from zeton.work.cache_folder import from_content
@@ -79,12 +81,12 @@ class Tokenizer(TokenizerCore):
     def truncate(
         self,
         text: AnyText,
+        *,
         n: int,
         side: Side = "end",
         at: Border = "character",
-        *,
         mark: AnyText | None = None,
-        specials: str | Iterable[str] | None = None,
+        allowed_special: AllowedSpecial = None,
     ) -> AnyText:
         """Return the longest part of a text whose own encoding has at most `n` tokens.
 
@@ -93,29 +95,34 @@ class Tokenizer(TokenizerCore):
         A cut is `at` a border: between "character"s, "grapheme"s, "piece"s, "word"s, "sentence"s,
         "line"s or "paragraph"s.
         """
-        return cut_to_fit(self, text, n, side=side, at=at, mark=mark, specials=specials)
+        return cut_to_fit(
+            self, text, n, side=side, at=at, mark=mark, allowed_special=allowed_special
+        )
 
     def chunk(
         self,
         text: AnyText,
+        *,
         n: int,
         overlap: int = 0,
         at: Border = "piece",
-        *,
-        specials: str | Iterable[str] | None = None,
+        allowed_special: AllowedSpecial = None,
     ) -> list[Chunk[AnyText]]:
         """Cut a text into chunks of at most `n` tokens, as long as may be; joined, they are it.
 
         A chunk ends `at` a border, as in `truncate`; where no such unit fits, at a finer one. It
         begins with up to `overlap` tokens of the one before.
         """
-        return cut_into_chunks(self, text, n, overlap=overlap, at=at, specials=specials)
+        return cut_into_chunks(
+            self, text, n, overlap=overlap, at=at, allowed_special=allowed_special
+        )
 
     def encode_with_offsets(
         self,
         text: AnyText,
-        specials: str | Iterable[str] | None = None,
+        *,
         unit: "Unit | None" = None,
+        allowed_special: AllowedSpecial = None,
     ) -> "Located":
         """Encode a text, and say where in it each id begins and ends.
 
@@ -124,35 +131,38 @@ class Tokenizer(TokenizerCore):
         """
         from zeton.text.offsets import locate  # noqa: PLC0415
 
-        return locate(self, text, specials, unit)
+        return locate(self, text, unit=unit, allowed_special=allowed_special)
 
     def token_at(
         self,
         text: AnyText,
+        *,
         position: int,
-        specials: str | Iterable[str] | None = None,
         unit: "Unit | None" = None,
+        allowed_special: AllowedSpecial = None,
     ) -> "Token":
         """Return the token at a position of a text.
 
         To ask many times, ask what `encode_with_offsets` returns.
         """
-        return self.encode_with_offsets(text, specials, unit).token_at(position)
+        located = self.encode_with_offsets(text, unit=unit, allowed_special=allowed_special)
+        return located.token_at(position)
 
     def align(
         self,
-        other: "Tokenizer",
         text: AnyText,
-        specials: str | Iterable[str] | None = None,
+        *,
+        other: "Tokenizer",
         unit: "Unit | None" = None,
+        allowed_special: AllowedSpecial = None,
     ) -> "list[Aligned]":
         """Cut a text wherever this tokenizer and another both have a border between tokens."""
         from zeton.text.offsets import align  # noqa: PLC0415
 
-        return align(self, other, text, specials, unit)
+        return align(text, self, other, unit=unit, allowed_special=allowed_special)
 
     def explain(
-        self, text: str | bytes, specials: str | Iterable[str] | None = None
+        self, text: str | bytes, *, allowed_special: AllowedSpecial = None
     ) -> "Explanation":
         """Say how a text becomes its ids: its pieces, the rule that made each, and every merge.
 
@@ -160,13 +170,13 @@ class Tokenizer(TokenizerCore):
         """
         from zeton.text.explain import explained  # noqa: PLC0415 - few programs ask.
 
-        return explained(self, text, specials)
+        return explained(self, text, allowed_special)
 
     def completions(self, prefix: str | bytes) -> list[int]:
         """Return the ids of all tokens that begin with a prefix, rising; specials are none."""
         return find_completions(self, prefix)
 
-    def heal(self, text: str | bytes, specials: str | Iterable[str] | None = None) -> "Healed":
+    def heal(self, text: str | bytes, *, allowed_special: AllowedSpecial = None) -> "Healed":
         """Take back the ids of a prompt that more text may change, and say which may stand there.
 
         Give a model the `ids`, and let it choose its next id among those `allowed`: each begins
@@ -174,20 +184,21 @@ class Tokenizer(TokenizerCore):
         """
         from zeton.text.offsets import healed  # noqa: PLC0415
 
-        return healed(self, text, specials)
+        return healed(self, text, allowed_special)
 
-    def encoder(self, specials: str | Iterable[str] | None = None) -> Encoder:
+    def encoder(self, *, allowed_special: AllowedSpecial = None) -> Encoder:
         """Return a stream: push text as it comes, get the ids that no later text can change.
 
-        Held back is what follows the last place where the pattern cuts in any case; `held_max` is
-        its bound in bytes, and where there is none, `why_unbounded` says why.
+        The stream buffers the text after the last guaranteed boundary, usually the last word.
+        `pending` is that text, `pending_bytes_max` its bound in bytes. For a pattern without a
+        bound `why_unbounded` gives the reason.
         """
-        return Encoder(self, specials)
+        return Encoder(self, allowed_special)
 
     def decoder(
         self,
-        errors: str = "replace",
         *,
+        errors: str = "replace",
         graphemes: bool = False,
         stop: str | Iterable[str] = (),
         rewind_max: int = 1024,
@@ -206,10 +217,10 @@ class Tokenizer(TokenizerCore):
     def encode_file(
         self,
         source: str | os.PathLike[str],
+        *,
         target: str | os.PathLike[str],
         dtype: "Dtype | None" = None,
-        *,
-        specials: str | Iterable[str] | None = None,
+        allowed_special: AllowedSpecial = None,
         threads: int | None = None,
     ) -> int:
         """Encode a file of any size, also `.gz`, `.zst` or `.xz`, and return how many ids it has.
@@ -218,11 +229,14 @@ class Tokenizer(TokenizerCore):
         """
         from zeton.text.id_files import encode_file  # noqa: PLC0415
 
-        return encode_file(self, source, target, dtype=dtype, specials=specials, threads=threads)
+        return encode_file(
+            self, source, target, dtype=dtype, allowed_special=allowed_special, threads=threads
+        )
 
     def decode_file(
         self,
         source: str | os.PathLike[str],
+        *,
         target: str | os.PathLike[str],
         dtype: "Dtype | None" = None,
     ) -> int:
@@ -252,16 +266,21 @@ class Tokenizer(TokenizerCore):
 
         return read_info(self)
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the tokenizer's file, in hexadecimal digits."""
+        return sha256(to_file(self)).hexdigest()
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a `.zeton` file, or `tokenizer.zeton` into a folder; return where it is.
 
         The file appears whole or not at all.
         """
         target = target_of(path)
-        write_whole(target, self.to_file())
+        write_whole(target, to_file(self))
         return target
 
-    def as_tiktoken(self, name: str = "zeton") -> "tiktoken.Encoding":
+    def as_tiktoken(self, *, name: str = "zeton") -> "tiktoken.Encoding":
         """Return the same tokenizer as tiktoken's own class, where tiktoken is installed."""
         import tiktoken  # noqa: PLC0415
 
@@ -285,7 +304,7 @@ class Tokenizer(TokenizerCore):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the bytes of the file, which run no code when read."""
-        return _from_file, (type(self), self.to_file())
+        return _from_file, (type(self), to_file(self))
 
     def __copy__(self) -> Self:
         """Return itself: it never changes."""

@@ -40,7 +40,7 @@ TEXTS: list[str | bytes] = [
 
 @cache
 def trained() -> zeton.Tokenizer:
-    tok = zeton.train([text.decode() for text in SAMPLES.values()], 1500)
+    tok = zeton.train([text.decode() for text in SAMPLES.values()], vocab_size=1500)
     return zeton.Tokenizer(tok.ranks(), pattern=tok.pattern, specials=SPECIALS)
 
 

@@ -43,18 +43,22 @@ from zeton.accel.transport import Transport, Words
 @pytest.mark.parametrize("specials", [None, "all", ["<|end|>"], ("<|x|>", "<|en"), []])
 def test_encodes_as_the_tokenizer_does(device: Device, specials: Any) -> None:
     for text in TEXTS[:10]:
-        assert device.encode(text, specials) == trained().encode(text, specials)
-    assert device.encode_batch(TEXTS, specials=specials) == expected(TEXTS, specials=specials)
+        assert device.encode(text, allowed_special=specials) == trained().encode(
+            text, allowed_special=specials
+        )
+    assert device.encode_batch(TEXTS, allowed_special=specials) == expected(
+        TEXTS, allowed_special=specials
+    )
 
 
 def test_puts_ids_before_and_after(device: Device) -> None:
-    options: dict[str, Any] = {"specials": "all", "prepend": "<|x|>", "append": 7}
+    options: dict[str, Any] = {"allowed_special": "all", "prepend": "<|x|>", "append": 7}
     assert device.encode("<|end|>a", **options) == trained().encode("<|end|>a", **options)
     assert device.encode_batch(TEXTS, **options) == expected(TEXTS, **options)
 
 
 def test_names_of_specials_may_come_once(device: Device) -> None:
-    many = device.encode_batch(["<|x|>"] * 3, specials=iter(["<|x|>"]))
+    many = device.encode_batch(["<|x|>"] * 3, allowed_special=iter(["<|x|>"]))
     assert many == [[9000]] * 3
 
 
@@ -76,7 +80,7 @@ def test_refuses_what_the_tokenizer_refuses(device: Device) -> None:
     with pytest.raises(TypeError, match="a batch is a list of texts, not one text"):
         device.encode_batch("text")
     with pytest.raises(zeton.errors.SpecialError, match="nobody"):
-        device.encode("text", specials=["<|nobody|>"])
+        device.encode("text", allowed_special=["<|nobody|>"])
     with pytest.raises(zeton.errors.SpecialError, match="nobody"):
         device.encode("text", prepend="<|nobody|>")
     assert device.encode("text") == trained().encode("text")
@@ -100,7 +104,7 @@ def test_encodes_odd_texts_as_the_tokenizer_does(texts: list[str | bytes]) -> No
 )
 def test_the_reference_encodes_as_published_tokenizers_do(name: str) -> None:
     tok = zeton.pretrained(name)
-    with accel.open("reference", "large" if name == "o200k_base" else "default") as device:
+    with accel.open("reference", config="large" if name == "o200k_base" else "default") as device:
         device.load(tok)
         texts = [text[:200] for text in TEXTS]
         assert device.encode_batch(texts) == [tok.encode(text) for text in texts]
@@ -164,8 +168,8 @@ def test_long_texts_are_encoded_by_the_host(
 ) -> None:
     monkeypatch.setattr("zeton.accel.device.TEXT_BYTES_MAX", 100)
     texts = ["a" * 101, "b c " * 25, "<|x|>" + "d" * 200]
-    found = device.encode_batch(texts, specials="all")
-    assert found == expected(texts, specials="all")
+    found = device.encode_batch(texts, allowed_special="all")
+    assert found == expected(texts, allowed_special="all")
     assert (device.info.software_texts, device.info.software_bytes) == (2, 301)
 
 
@@ -297,14 +301,14 @@ def test_waits_no_longer_than_told(link: Faulty) -> None:
 
 def test_needs_a_tokenizer() -> None:
     with (
-        accel.open("reference", "small") as device,
+        accel.open("reference", config="small") as device,
         pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"),
     ):
         device.encode("text")
 
 
 def test_is_closed_at_the_end() -> None:
-    with accel.open("reference", "small", fallback=True) as device:
+    with accel.open("reference", config="small", fallback=True) as device:
         device.load(trained())
     for ask in (lambda: device.encode("text"), device.counters, device.reset):
         with pytest.raises(DeviceError, match="the device is closed; open it again"):
@@ -433,5 +437,5 @@ def test_what_is_refused_lets_the_card_go(
     closed: list[bool] = []
     monkeypatch.setattr(ReferenceTransport, "close", lambda _: closed.append(True))
     with pytest.raises(ValueError, match=r"a fallback is|a timeout is"):
-        accel.open("reference", "small", **options)
+        accel.open("reference", config="small", **options)
     assert closed == [True]

@@ -48,7 +48,7 @@ def test_turns_are_of_bytes_not_of_requests() -> None:
 
 def test_a_batch_has_one_set_of_options_and_others_come_next() -> None:
     queue = FairQueue()
-    other = Options(specials="all")
+    other = Options(allowed_special="all")
     for name in "abc":
         queue.put(name, waiting(b"x", options=other if name == "b" else Options()))
         queue.put(name, waiting(b"y"))

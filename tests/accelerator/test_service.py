@@ -36,7 +36,7 @@ def test_answers_what_the_tokenizer_answers(
     async def test() -> None:
         device = Device(transport())
         device.load(trained())
-        options: dict[str, Any] = {"specials": "all", "prepend": "<|x|>", "append": 7}
+        options: dict[str, Any] = {"allowed_special": "all", "prepend": "<|x|>", "append": 7}
         async with (
             served(tmp_path, {"card": device}) as (_, address),
             AsyncClient(address) as client,
@@ -45,8 +45,8 @@ def test_answers_what_the_tokenizer_answers(
             assert await client.encode_batch([]) == []
             assert await client.encode_batch(TEXTS) == expected(TEXTS)
             assert await client.encode_batch(TEXTS, **options) == expected(TEXTS, **options)
-            named = await client.encode("<|end|>a<|x|>", specials=["<|x|>"])
-            assert named == trained().encode("<|end|>a<|x|>", ["<|x|>"])
+            named = await client.encode("<|end|>a<|x|>", allowed_special=["<|x|>"])
+            assert named == trained().encode("<|end|>a<|x|>", allowed_special=["<|x|>"])
         assert device.info.texts > len(TEXTS)
 
     run(test())
@@ -54,7 +54,7 @@ def test_answers_what_the_tokenizer_answers(
 
 def test_answers_many_clients_on_several_cards(tmp_path: Path) -> None:
     async def ask(address: Address, seed: int) -> None:
-        options = [{}, {"specials": "all"}, {"append": "<|end|>"}][seed % 3]
+        options = [{}, {"allowed_special": "all"}, {"append": "<|end|>"}][seed % 3]
         async with AsyncClient(address, in_flight=4) as client:
             for at in range(5):
                 texts = some_texts(10 * seed + at, 20)
@@ -81,12 +81,14 @@ def test_serves_programs_without_a_loop(tmp_path: Path) -> None:
 
     def use(address: str) -> None:
         with Client(address) as client:
-            assert client.encode("hello", None, "<|x|>") == trained().encode("hello", None, "<|x|>")
+            assert client.encode(
+                "hello", allowed_special=None, prepend="<|x|>"
+            ) == trained().encode("hello", allowed_special=None, prepend="<|x|>")
             assert client.encode_batch(TEXTS) == expected(TEXTS)
             assert client.health()["status"] == "ok"
             assert "zeton_requests_total 2" in client.metrics()
             with pytest.raises(RefusedError, match="special"):
-                client.encode("a", ["<|unknown|>"])
+                client.encode("a", allowed_special=["<|unknown|>"])
             with pytest.raises(TypeError, match="not one text"):
                 client.encode_batch("text")
         with pytest.raises(ServiceError, match="closed"):

@@ -100,13 +100,13 @@ def test_refuses_who_speaks_another_protocol(tmp_path: Path, content: bytes) -> 
             struct.pack("<QII", 0, len(text), 0) + text
             for text in (
                 b'{"what":1}',
-                b'{"specials":"some"}',
-                b'{"specials":[1]}',
+                b'{"allowed_special":"some"}',
+                b'{"allowed_special":[1]}',
                 b'{"prepend":true}',
                 b'{"append":1.5}',
                 b'{"append":99999999999999999999}',
                 b'{"append":-1}',
-                b'{"specials":["<|no|>"]}',
+                b'{"allowed_special":["<|no|>"]}',
                 b"[" * 100_000,
             )
         ),

@@ -42,7 +42,7 @@ FAMILY = ["gpt2", "cl100k", "o200k", "nanochat"]
 @cache
 def trained() -> zeton.Tokenizer:
     """Train a small vocabulary on many languages, with tokens that begin and end in characters."""
-    return zeton.train([text.decode() for text in SAMPLES.values()] + [THAI], 1500)
+    return zeton.train([text.decode() for text in SAMPLES.values()] + [THAI], vocab_size=1500)
 
 
 @cache
@@ -369,7 +369,7 @@ def test_says_how_large_ids_and_pairs_are() -> None:
 
 def test_refuses_pairs_that_find_no_place() -> None:
     shape = Configuration(id_bits=12, bank_bits=4)
-    tok = zeton.train(["the cat sat on the mat, and the dog on the log"] * 3, 256 + 20)
+    tok = zeton.train(["the cat sat on the mat, and the dog on the log"] * 3, vocab_size=256 + 20)
     image_of(tok, shape)
     said = refusal(trained(), shape)
     assert f"{len(trained().merges()):,} pairs; the card holds 64" in said
@@ -397,7 +397,7 @@ def test_refuses_rules_that_no_transducer_expresses() -> None:
 
 
 def test_refuses_a_split_that_is_a_function() -> None:
-    tok = zeton.train(["one two"], 257, split=lambda text: text.partition(" "))
+    tok = zeton.train(["one two"], vocab_size=257, split=lambda text: text.partition(" "))
     with pytest.raises(FitError, match="a Python function, which no card runs"):
         kept_image(tok, Configuration())
 

@@ -65,7 +65,9 @@ def test_says_what_the_card_is(device: Device) -> None:
 
 
 def test_encodes_as_the_tokenizer_does(device: Device) -> None:
-    assert device.encode_batch(TEXTS, specials="all") == expected(TEXTS, specials="all")
+    assert device.encode_batch(TEXTS, allowed_special="all") == expected(
+        TEXTS, allowed_special="all"
+    )
     batches = [[f"{TEXT} {at}", ""] for at in range(12)]
     found = list(device.encode_iter(batches, in_flight=4))
     assert found == [expected(batch) for batch in batches]

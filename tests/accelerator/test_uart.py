@@ -90,7 +90,7 @@ def board() -> Iterator[tuple[Board, str]]:
 
 
 def test_a_board_gives_the_ids_of_the_tokenizer(board: tuple[Board, str]) -> None:
-    tok = zeton.train([text.decode() for text in SAMPLES.values()], 600)
+    tok = zeton.train([text.decode() for text in SAMPLES.values()], vocab_size=600)
     assert isinstance(tok, zeton.Tokenizer)
     texts = [text[:400] for text in SAMPLES.values()] + [b"", b"\xff" * 40]
     with accel.open(f"uart:{board[1]}", timeout=TIMEOUT) as device:

@@ -52,7 +52,7 @@ def test_lanes_have_the_same_to_do_and_take_turns() -> None:
 def test_a_batch_that_has_nothing_is_not_sent(device: Device, link: Faulty) -> None:
     before = len(link.sent)
     assert device.encode_batch([]) == []
-    assert device.encode("<|x|>", specials="all") == [9000]
+    assert device.encode("<|x|>", allowed_special="all") == [9000]
     assert list(device.encode_iter([[]])) == [[]]
     assert len(link.sent) == before
     assert wire.deal([], 2).packet == b""

@@ -103,7 +103,7 @@ async def start(dut: Any) -> Pins:
 
 
 def tokenizer() -> zeton.Tokenizer:
-    trained = zeton.train([text.decode() for text in SAMPLES.values()], 600)
+    trained = zeton.train([text.decode() for text in SAMPLES.values()], vocab_size=600)
     assert isinstance(trained, zeton.Tokenizer)
     return trained
 

@@ -38,7 +38,7 @@ INPUTS = dict.fromkeys(["text_valid", "word_ready", "table_request"], 0)
 def train(pattern: str) -> zeton.Tokenizer:
     """Train a tokenizer on texts that the tests draw."""
     texts = [text for text in draw_texts(random.Random(0), 400) if text]
-    trained = zeton.train(texts, 600, pattern=bytes_only(pattern).pattern)
+    trained = zeton.train(texts, vocab_size=600, pattern=bytes_only(pattern).pattern)
     assert isinstance(trained, zeton.Tokenizer)
     return trained
 

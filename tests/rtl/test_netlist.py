@@ -55,7 +55,7 @@ def texts() -> list[bytes]:
 
 
 def test_the_netlist_gives_the_same_words_in_the_same_cycles() -> None:
-    tokenizer = zeton.train([text.decode() for text in SAMPLES.values()], 600)
+    tokenizer = zeton.train([text.decode() for text in SAMPLES.values()], vocab_size=600)
     assert isinstance(tokenizer, zeton.Tokenizer)
     told = []
     with pytest.MonkeyPatch.context() as patch:

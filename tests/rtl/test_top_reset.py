@@ -37,7 +37,7 @@ def transport() -> Iterator[SimTransport]:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> zeton.Tokenizer:
-    return zeton.train([text.decode() for text in SAMPLES.values()], 1200)
+    return zeton.train([text.decode() for text in SAMPLES.values()], vocab_size=1200)
 
 
 @pytest.fixture

@@ -97,6 +97,17 @@ pub(crate) fn from_file(py: Python<'_>, file: &[u8], by_function: bool) -> PyRes
     TokenizerCore::try_from_result(py, Ok(tokenizer), notes)
 }
 
+/// Return the bytes of a tokenizer's `.zeton` file.
+#[pyfunction]
+pub(crate) fn to_file<'py>(
+    py: Python<'py>,
+    engine: &Bound<'py, TokenizerCore>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let core = engine.get();
+    let file = py.detach(|| zeton::storage::tokenizer_file::write(&core.tokenizer, &core.notes));
+    Ok(PyBytes::new(py, &file.map_err(|error| raise(py, &error))?))
+}
+
 /// Make a tokenizer with the tokens and the pattern of another one, and new specials.
 ///
 /// The other tokenizer is only read. Specials that are refused raise `SpecialError`.

@@ -45,7 +45,7 @@ impl Texts {
 #[pyclass(frozen, module = "zeton._engine")]
 pub(crate) struct Counter {
     splitter: Splitter,
-    held_out: f64,
+    validation: f64,
     /// The counters of the corpus and of the held-out share. `None` after the end, or after a batch
     /// that failed and left the counts incomplete.
     counters: Mutex<Option<[zeton::Counter; 2]>>,
@@ -55,14 +55,14 @@ pub(crate) struct Counter {
 impl Counter {
     /// Make a counter; counts above `memory` bytes go to temporary files in `folder`.
     #[new]
-    #[pyo3(signature = (pattern, threads, memory, folder, held_out, by_function=false))]
+    #[pyo3(signature = (pattern, threads, memory, folder, validation, by_function=false))]
     fn new(
         py: Python<'_>,
         pattern: &str,
         threads: usize,
         memory: Option<usize>,
         folder: PathBuf,
-        held_out: f64,
+        validation: f64,
         by_function: bool,
     ) -> PyResult<Self> {
         let splitter = compile_splitter(pattern, by_function).map_err(|error| raise(py, &error))?;
@@ -73,8 +73,8 @@ impl Counter {
             });
             zeton::Counter::new(splitter.clone(), threads, budget)
         };
-        let counters = Mutex::new(Some([make(threads, 1.0 - held_out), make(1, held_out)]));
-        Ok(Self { splitter, held_out, counters })
+        let counters = Mutex::new(Some([make(threads, 1.0 - validation), make(1, validation)]));
+        Ok(Self { splitter, validation, counters })
     }
 
     /// Count more texts, each `weight` times.
@@ -85,7 +85,7 @@ impl Counter {
         let mut counters = self.take_counters()?;
         let counters = run_with_progress(py, None, |progress| {
             let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.bytes()).collect();
-            let [corpus, held] = hold_out(&self.splitter, texts, self.held_out, progress)?;
+            let [corpus, held] = hold_out(&self.splitter, texts, self.validation, progress)?;
             counters[0].add(&corpus, weight, progress)?;
             counters[1].add(&held, weight, progress)?;
             Ok(counters)
@@ -112,8 +112,8 @@ impl Counter {
         let mut counters = self.take_counters()?;
         let counters = run_with_progress(py, None, |progress| {
             for (text, ends) in &texts {
-                let held_out = usize::from(!is_counted(text, self.held_out));
-                counters[held_out].add_pieces(text, ends, weight, progress)?;
+                let validation = usize::from(!is_counted(text, self.validation));
+                counters[validation].add_pieces(text, ends, weight, progress)?;
             }
             Ok(counters)
         })?;
@@ -250,7 +250,7 @@ impl Counts {
     /// Learn merges, and return them with the number of ties and the pieces that were left out.
     ///
     /// `report` is called with the number of merges so far, the latest token, and the token counts
-    /// of the held-out share. `held_out` is its counts and the numbers of merges after which they
+    /// of the held-out share. `validation` is its counts and the numbers of merges after which they
     /// are measured. Pieces that were left out are a number of pieces and of occurrences.
     #[allow(clippy::too_many_arguments, reason = "the Python package passes each by name")]
     #[allow(clippy::type_complexity, reason = "the Python package names the parts")]
@@ -262,17 +262,17 @@ impl Counts {
         token_bytes_max: Option<usize>,
         memory: Option<usize>,
         initial: Option<(Bound<'_, TokenizerCore>, Id)>,
-        held_out: Option<(Bound<'_, Self>, Vec<usize>)>,
+        validation: Option<(Bound<'_, Self>, Vec<usize>)>,
         report: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Merges, usize, (usize, u64))> {
         let initial = initial.as_ref().map(|(engine, first)| (engine.get(), *first));
-        let held_out = held_out.as_ref().map(|(counts, merges)| (counts.get(), &merges[..]));
+        let validation = validation.as_ref().map(|(counts, merges)| (counts.get(), &merges[..]));
         let options = LearnOptions {
             piece_count_min,
             token_bytes_max: token_bytes_max.unwrap_or(usize::MAX),
             memory_max: memory,
             initial: initial.map(|(engine, first)| (engine.tokenizer.model(), first)),
-            validation: held_out
+            validation: validation
                 .map(|(counts, measure_after)| ValidationSet { pieces: &counts.0, measure_after }),
             ..LearnOptions::new(merges_max)
         };

@@ -1,7 +1,7 @@
 //! How a pattern is run, as plain values for Python.
 //!
-//! `TokenizerCore.read_path` feeds `tok.info`, and `TokenizerCore.read_grammar` feeds `tok.grammar`
-//! and the tables of the accelerator. For example, `read_path` of cl100k:
+//! `describe_path` feeds `tok.info`. `describe_grammar` feeds `tok.grammar` and the tables of the
+//! accelerator. For example, `describe_path` of cl100k:
 //!
 //! ```text
 //! split    "transducer"
@@ -13,17 +13,18 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use zeton::Splitter;
 use zeton::pattern::{ContractionPlace, WordCase};
 use zeton::split::EnginePath;
 
-/// Makes a dict of plain Python values that names the engine of a pattern and the reason for it.
-/// Python asks for it by `read_path`.
+use crate::tokenizer_core::TokenizerCore;
+
+/// Return the engine of a tokenizer's pattern, and the reason for it.
+#[pyfunction]
 pub(crate) fn describe_path<'py>(
     py: Python<'py>,
-    splitter: &Splitter,
+    engine: &Bound<'py, TokenizerCore>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let path = splitter.engine_path();
+    let path = engine.get().tokenizer.splitter().engine_path();
     let (states, classes, vectors) = match &path {
         EnginePath::Transducer { states, classes, vectors } => {
             (Some(states), Some(classes), *vectors)
@@ -43,13 +44,13 @@ pub(crate) fn describe_path<'py>(
 /// Code points of Unicode: 0 to 0x10FFFF.
 const CODE_POINTS: u32 = 0x11_0000;
 
-/// Makes a dict with the choices of a pattern's grammar and the tables of its transducer. `None`
-/// means that the pattern is outside the family, so it has no grammar.
+/// Return the grammar of a tokenizer's pattern and its transducer, or None without a grammar.
+#[pyfunction]
 pub(crate) fn describe_grammar<'py>(
     py: Python<'py>,
-    splitter: &Splitter,
+    engine: &Bound<'py, TokenizerCore>,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let Some((grammar, transducer)) = splitter.grammar() else {
+    let Some((grammar, transducer)) = engine.get().tokenizer.splitter().grammar() else {
         return Ok(None);
     };
     let place = match grammar.contractions.place {

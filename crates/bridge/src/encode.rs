@@ -138,11 +138,15 @@ impl TokenizerCore {
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         threads: Option<i128>,
-        specials: Option<&Bound<'_, PyAny>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EncodedBatch> {
-        self.with_texts(py, texts, threads, specials, |tokenizer, texts, allowed, threads| {
-            tokenizer.encode_batch(texts, allowed, threads)
-        })
+        self.with_texts(
+            py,
+            texts,
+            threads,
+            allowed_special,
+            |tokenizer, texts, allowed, threads| tokenizer.encode_batch(texts, allowed, threads),
+        )
     }
 
     /// Calls `work` with many texts and the number of threads, without the GIL. If `work` returns
@@ -152,7 +156,7 @@ impl TokenizerCore {
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         threads: Option<i128>,
-        specials: Option<&Bound<'_, PyAny>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
         work: impl Fn(
             &Tokenizer,
             &[EncodeSource<'_>],
@@ -164,7 +168,7 @@ impl TokenizerCore {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
         }
-        let allowed = self.allow_specials(py, specials)?;
+        let allowed = self.allow_specials(py, allowed_special)?;
         let texts: Vec<Bound<'_, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
         let call = |sources: Vec<EncodeSource<'_>>| {
             let threads = thread_count(threads, sources.iter().map(EncodeSource::bytes_max).sum());

@@ -32,11 +32,11 @@ pub(crate) fn explain<'py>(
     py: Python<'py>,
     engine: &Bound<'py, TokenizerCore>,
     text: StrictText<'_>,
-    specials: Option<&Bound<'py, PyAny>>,
+    allowed_special: Option<&Bound<'py, PyAny>>,
     characters: bool,
 ) -> PyResult<Vec<PieceTuple<'py>>> {
     let engine = engine.get();
-    let (allowed, text) = (engine.allow_specials(py, specials)?, text.0.bytes());
+    let (allowed, text) = (engine.allow_specials(py, allowed_special)?, text.0.bytes());
     let explained = py.detach(|| {
         let pieces = engine.tokenizer.explain(text, &allowed)?;
         let mut ranges: Vec<_> = pieces.iter().map(|piece| piece.place.clone()).collect();

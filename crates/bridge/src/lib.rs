@@ -52,10 +52,12 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::construct::{
-        check_rules, from_file, from_merges, from_ranks, scripts_of, with_specials,
+        check_rules, from_file, from_merges, from_ranks, scripts_of, to_file, with_specials,
     };
     #[pymodule_export]
     use super::counts::{Counter, Counts, Merges, Texts};
+    #[pymodule_export]
+    use super::describe::{describe_grammar, describe_path};
     #[pymodule_export]
     use super::explain::{explain, explain_piece};
     #[pymodule_export]
@@ -74,7 +76,7 @@ mod _engine {
     use super::streaming::{Decoder, Encoder};
     #[pymodule_export]
     use super::tiktoken::{
-        encode_broken, encode_piece, encode_unsettled, find_special, find_token,
+        encode_invalid_utf8_tail, encode_piece, encode_unstable, find_special, find_token,
     };
     #[pymodule_export]
     use super::tokenizer_core::TokenizerCore;

@@ -70,9 +70,9 @@ pub(crate) fn fit_end(
     text: &Bound<'_, PyAny>,
     n: &Bound<'_, PyAny>,
     at: &str,
-    specials: Option<&Bound<'_, PyAny>>,
+    allowed_special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<usize> {
-    let arguments = FitArguments::try_from_python(engine, n, at, specials)?;
+    let arguments = FitArguments::try_from_python(engine, n, at, allowed_special)?;
     let is_str = text.is_instance_of::<PyString>();
     try_growing_parts(text, arguments.ids_max, false, |part, is_partial| {
         let end = py.detach(|| arguments.fit().find_end(part, is_partial));
@@ -90,10 +90,10 @@ pub(crate) fn fit_start(
     text: &Bound<'_, PyAny>,
     n: &Bound<'_, PyAny>,
     at: &str,
-    specials: Option<&Bound<'_, PyAny>>,
+    allowed_special: Option<&Bound<'_, PyAny>>,
     before: Text<'_>,
 ) -> PyResult<usize> {
-    let arguments = FitArguments::try_from_python(engine, n, at, specials)?;
+    let arguments = FitArguments::try_from_python(engine, n, at, allowed_special)?;
     let (is_str, before) = (text.is_instance_of::<PyString>(), before.bytes());
     try_growing_parts(text, arguments.ids_max, true, |part, is_partial| {
         let start = py.detach(|| arguments.fit().find_start(before, part, is_partial));
@@ -112,9 +112,9 @@ pub(crate) fn find_chunks(
     n: &Bound<'_, PyAny>,
     overlap: &Bound<'_, PyAny>,
     at: &str,
-    specials: Option<&Bound<'_, PyAny>>,
+    allowed_special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(usize, usize, usize)>> {
-    let arguments = FitArguments::try_from_python(engine, n, at, specials)?;
+    let arguments = FitArguments::try_from_python(engine, n, at, allowed_special)?;
     let overlap = ids_max(overlap)?;
     if overlap >= arguments.ids_max && arguments.ids_max > 0 {
         let error = Error::OverlapTooLong { overlap, ids_max: arguments.ids_max };
@@ -150,11 +150,11 @@ impl<'a> FitArguments<'a> {
         engine: &'a Bound<'_, TokenizerCore>,
         n: &Bound<'_, PyAny>,
         at: &str,
-        specials: Option<&Bound<'_, PyAny>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (py, engine) = (engine.py(), engine.get());
         let border = at.parse().map_err(|error| raise(py, &error))?;
-        let allowed = engine.allow_specials(py, specials)?;
+        let allowed = engine.allow_specials(py, allowed_special)?;
         Ok(Self { engine, allowed, ids_max: ids_max(n)?, border })
     }
 

@@ -21,11 +21,11 @@ pub(crate) fn encode_with_places<'py>(
     py: Python<'py>,
     engine: &Bound<'py, TokenizerCore>,
     text: StrictText<'_>,
-    specials: Option<&Bound<'py, PyAny>>,
+    allowed_special: Option<&Bound<'py, PyAny>>,
     characters: bool,
 ) -> PyResult<(Bound<'py, PyList>, Offsets)> {
     let engine = engine.get();
-    let (allowed, text) = (engine.allow_specials(py, specials)?, text.0.bytes());
+    let (allowed, text) = (engine.allow_specials(py, allowed_special)?, text.0.bytes());
     let found = py.detach(|| -> Result<(Vec<Id>, Offsets), Error> {
         let mut ids = Vec::new();
         engine.tokenizer.encode(text, &allowed, &mut ids)?;
@@ -81,10 +81,10 @@ pub(crate) fn heal<'py>(
     py: Python<'py>,
     engine: &Bound<'py, TokenizerCore>,
     text: Text<'_>,
-    specials: Option<&Bound<'py, PyAny>>,
+    allowed_special: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Id>, Bound<'py, PyBytes>, Option<Vec<Id>>)> {
     let engine = engine.get();
-    let (allowed, text) = (engine.allow_specials(py, specials)?, text.bytes());
+    let (allowed, text) = (engine.allow_specials(py, allowed_special)?, text.bytes());
     let healed = py.detach(|| engine.tokenizer.heal(text, &allowed));
     let healed = healed.map_err(|error| raise(py, &error))?;
     let next = (!healed.rest.is_empty()).then(|| healed.next.into_iter().collect());

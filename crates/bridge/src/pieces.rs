@@ -38,10 +38,10 @@ pub(crate) fn find_specials(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
     text: StrictText<'_>,
-    specials: Option<&Bound<'_, PyAny>>,
+    allowed_special: Option<&Bound<'_, PyAny>>,
     characters: bool,
 ) -> PyResult<Vec<(usize, usize, zeton::Id)>> {
-    let (allowed, text) = (engine.get().allow_specials(py, specials)?, text.0.bytes());
+    let (allowed, text) = (engine.get().allow_specials(py, allowed_special)?, text.0.bytes());
     let (mut ranges, ids): (Vec<_>, Vec<_>) =
         py.detach(|| allowed.find_all(text)).into_iter().unzip();
     if characters {

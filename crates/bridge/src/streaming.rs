@@ -3,10 +3,10 @@
 //! A stream has a state, so two calls at a time cannot use it. For example, by cl100k:
 //!
 //! ```text
-//! Encoder   push("Hello wor") → [9906]        held b" wor"
-//!           push("ld, 語")    → [1917, 11]    held b" \xe8\xaa\x9e"
+//! Encoder   push("Hello wor") → [9906]        pending b" wor"
+//!           push("ld, 語")    → [1917, 11]    pending b" \xe8\xaa\x9e"
 //!           finish()          → [9085, 103, 252]
-//! Decoder   push(9906) → "Hello"     push([1917, 11]) → " world,"     flush() → ""
+//! Decoder   push(9906) → "Hello"     push([1917, 11]) → " world,"     finish() → ""
 //! ```
 //!
 //! The GIL is released for texts from [`DETACH_BYTES`] on, and for lists of ids.
@@ -56,10 +56,11 @@ impl Encoder {
     fn new(
         py: Python<'_>,
         engine: &Bound<'_, TokenizerCore>,
-        specials: Option<&Bound<'_, PyAny>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let engine = engine.get().clone();
-        let stream = Mutex::new(streaming::Encoder::new(engine.allow_specials(py, specials)?));
+        let stream =
+            Mutex::new(streaming::Encoder::new(engine.allow_specials(py, allowed_special)?));
         Ok(Self { engine, stream })
     }
 
@@ -97,17 +98,17 @@ impl Encoder {
 
     /// The text whose ids are not returned yet, as bytes.
     #[getter]
-    fn held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn pending<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, lock_stream(&self.stream)?.pending()))
     }
 
-    /// The maximum of held bytes for text in UTF-8 without specials, or None if there is none.
+    /// The maximum of pending bytes for text in UTF-8 without specials, or None if there is none.
     #[getter]
-    fn held_max(&self, py: Python<'_>) -> Option<usize> {
+    fn pending_bytes_max(&self, py: Python<'_>) -> Option<usize> {
         py.detach(|| self.engine.tokenizer.splitter().pending_bytes_max().ok())
     }
 
-    /// The reason why `held_max` is None, or None if it is a number.
+    /// The reason why `pending_bytes_max` is None, or None if it is a number.
     #[getter]
     fn why_unbounded(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| self.engine.tokenizer.splitter().pending_bytes_max().err())
@@ -200,7 +201,7 @@ impl Decoder {
     }
 
     /// End the text and return its remaining characters; the next push begins another text.
-    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let mut text = String::new();
         lock_stream(&self.stream)?
             .finish(&mut text)

@@ -1,7 +1,8 @@
 //! Functions for `zeton.tiktoken`, the package that has tiktoken's names.
 //!
 //! For example, `encode_piece(b"a b")` encodes all of `a b` as one piece, as tiktoken's
-//! `_encode_single_piece` does, and `encode_broken(b"lo\xFF lo")` encodes bytes that are not UTF-8.
+//! `_encode_single_piece` does, and `encode_invalid_utf8_tail(b"lo\xFF lo")` encodes bytes that are
+//! not UTF-8.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -17,10 +18,10 @@ pub(crate) fn find_special(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
     text: &Bound<'_, PyString>,
-    specials: Option<&Bound<'_, PyAny>>,
+    allowed_special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<String>> {
     let engine = engine.get();
-    let allowed = engine.allow_specials(py, specials)?;
+    let allowed = engine.allow_specials(py, allowed_special)?;
     if let Ok(text) = text.to_str() {
         return Ok(allowed.first_name(text.as_bytes()).map(str::to_owned));
     }
@@ -54,7 +55,7 @@ pub(crate) fn encode_piece(
 ///
 /// It runs without the GIL.
 #[pyfunction]
-pub(crate) fn encode_broken(
+pub(crate) fn encode_invalid_utf8_tail(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
     bytes: &[u8],
@@ -65,14 +66,14 @@ pub(crate) fn encode_broken(
 
 /// Return the stable ids of a text that may go on, and the completions of its last piece.
 #[pyfunction]
-pub(crate) fn encode_unsettled(
+pub(crate) fn encode_unstable(
     py: Python<'_>,
     engine: &Bound<'_, TokenizerCore>,
     text: &[u8],
-    specials: Option<&Bound<'_, PyAny>>,
+    allowed_special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Vec<Id>, Vec<Vec<Id>>)> {
     let engine = engine.get();
-    let allowed = engine.allow_specials(py, specials)?;
+    let allowed = engine.allow_specials(py, allowed_special)?;
     let encoded = py
         .detach(|| engine.tokenizer.encode_unstable(text, &allowed))
         .map_err(|error| raise(py, &error))?;

@@ -24,7 +24,6 @@ use zeton::storage::tokenizer_file::Notes;
 use zeton::{Error, Id, Tokenizer};
 
 use crate::decode::make_str;
-use crate::describe;
 use crate::encode::{DETACH_BYTES, thread_count};
 use crate::errors::raise;
 use crate::ids::{self, Array, ListMaker};
@@ -36,7 +35,7 @@ use crate::text::{EncodeSource, Text};
 #[derive(Clone)]
 pub(crate) struct TokenizerCore {
     pub(crate) tokenizer: Arc<Tokenizer>,
-    notes: Arc<Notes>,
+    pub(crate) notes: Arc<Notes>,
     pub(crate) lists: Arc<ListMaker>,
 }
 
@@ -54,28 +53,21 @@ impl TokenizerCore {
         engine.get().clone()
     }
 
-    /// Return the bytes of the tokenizer's `.zeton` file.
-    fn to_file<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let file =
-            py.detach(|| zeton::storage::tokenizer_file::write(&self.tokenizer, &self.notes));
-        Ok(PyBytes::new(py, &file.map_err(|error| raise(py, &error))?))
-    }
-
     /// Encode a text, str or bytes, into a list of ids.
     ///
-    /// A special in the text is ordinary text unless `specials` lists it: "all", a name, or names.
+    /// A special in the text is ordinary text unless `allowed_special` names it: "all", or names.
     /// `prepend` and `append` put one id around the text: an id, or the name of a special.
-    #[pyo3(signature = (text, specials=None, prepend=None, append=None))]
+    #[pyo3(signature = (text, *, allowed_special=None, prepend=None, append=None))]
     fn encode<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
-        specials: Option<&Bound<'py, PyAny>>,
+        allowed_special: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let source: EncodeSource<'_> = text.extract()?;
-        let allowed = self.allow_specials(py, specials)?;
+        let allowed = self.allow_specials(py, allowed_special)?;
         ids::with_spare_buffer(source.bytes_max(), |ids| {
             ids.extend(self.read_end_id(prepend)?);
             self.encode_into(text, &source, &allowed, ids)?;
@@ -86,16 +78,16 @@ impl TokenizerCore {
 
     /// Encode a text into a NumPy array; a large text uses `threads` threads (None: one for each
     /// core).
-    #[pyo3(signature = (text, specials=None, threads=None))]
+    #[pyo3(signature = (text, *, allowed_special=None, threads=None))]
     fn encode_array<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
-        specials: Option<&Bound<'py, PyAny>>,
+        allowed_special: Option<&Bound<'py, PyAny>>,
         threads: Option<i128>,
     ) -> PyResult<Array<'py, Id>> {
         let source: EncodeSource<'_> = text.extract()?;
-        let allowed = self.allow_specials(py, specials)?;
+        let allowed = self.allow_specials(py, allowed_special)?;
         let threads = thread_count(threads, source.bytes_max());
         if threads > 1 {
             let text: Text<'_> = text.extract()?;
@@ -112,18 +104,18 @@ impl TokenizerCore {
     /// Encode many texts into lists of ids, on `threads` threads (None: one for each core).
     ///
     /// The other options have the meaning that they have in `encode`, for every text.
-    #[pyo3(signature = (texts, threads=None, specials=None, prepend=None, append=None))]
+    #[pyo3(signature = (texts, *, allowed_special=None, prepend=None, append=None, threads=None))]
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i128>,
-        specials: Option<&Bound<'py, PyAny>>,
+        allowed_special: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
+        threads: Option<i128>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (prepend, append) = (self.read_end_id(prepend)?, self.read_end_id(append)?);
-        let batch = self.encode_texts(py, texts, threads, specials)?;
+        let batch = self.encode_texts(py, texts, threads, allowed_special)?;
         let vocab_size = self.tokenizer.vocab_size();
         let lists = batch.iter().map(|ids| {
             if prepend.is_none() && append.is_none() {
@@ -137,15 +129,15 @@ impl TokenizerCore {
     }
 
     /// Encode many texts into one array; text i has `ids[offsets[i]:offsets[i + 1]]`.
-    #[pyo3(signature = (texts, threads=None, specials=None))]
+    #[pyo3(signature = (texts, *, allowed_special=None, threads=None))]
     fn encode_batch_array<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
+        allowed_special: Option<&Bound<'py, PyAny>>,
         threads: Option<i128>,
-        specials: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Array<'py, Id>, Array<'py, u64>)> {
-        let mut batch = self.encode_texts(py, texts, threads, specials)?;
+        let mut batch = self.encode_texts(py, texts, threads, allowed_special)?;
         let ends = batch.ends.iter().map(|&end| end as u64);
         let offsets: Vec<u64> = [0].into_iter().chain(ends).collect();
         Ok((ids::make_array(py, &mut batch.ids)?, ids::make_offset_array(py, offsets)?))
@@ -155,16 +147,16 @@ impl TokenizerCore {
     ///
     /// Counting stops at `limit` and reads no more of the text. A large text uses `threads` threads
     /// (None: one for each core).
-    #[pyo3(signature = (text, limit=None, specials=None, threads=None))]
+    #[pyo3(signature = (text, *, limit=None, allowed_special=None, threads=None))]
     fn count(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         limit: Option<&Bound<'_, PyAny>>,
-        specials: Option<&Bound<'_, PyAny>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
         threads: Option<i128>,
     ) -> PyResult<usize> {
-        let allowed = self.allow_specials(py, specials)?;
+        let allowed = self.allow_specials(py, allowed_special)?;
         if let Some(limit) = limit {
             let limit = limits::ids_max(limit)?;
             let count = |part: &[u8], is_partial| {
@@ -191,31 +183,35 @@ impl TokenizerCore {
 
     /// Return the number of ids of each of many texts, on `threads` threads (None: one for each
     /// core).
-    #[pyo3(signature = (texts, threads=None, specials=None))]
+    #[pyo3(signature = (texts, *, allowed_special=None, threads=None))]
     fn count_batch(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
         threads: Option<i128>,
-        specials: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<usize>> {
-        self.with_texts(py, texts, threads, specials, |tokenizer, texts, allowed, threads| {
-            tokenizer.count_batch(texts, allowed, threads)
-        })
+        self.with_texts(
+            py,
+            texts,
+            threads,
+            allowed_special,
+            |tokenizer, texts, allowed, threads| tokenizer.count_batch(texts, allowed, threads),
+        )
     }
 
     /// Return whether a text has at most `n` ids, and read no more of it than that takes.
-    #[pyo3(signature = (text, n, specials=None))]
+    #[pyo3(signature = (text, *, n, allowed_special=None))]
     fn fits(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         n: &Bound<'_, PyAny>,
-        specials: Option<&Bound<'_, PyAny>>,
+        allowed_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let ids_max = limits::ids_max(n)?;
         let limit = ids_max.saturating_add(1).into_pyobject(py)?;
-        Ok(self.count(py, text, Some(limit.as_any()), specials, None)? <= ids_max)
+        Ok(self.count(py, text, Some(limit.as_any()), allowed_special, None)? <= ids_max)
     }
 
     /// Return the pieces of a text as bytes: the parts that the pattern splits it into.
@@ -238,7 +234,7 @@ impl TokenizerCore {
 
     /// Decode ids, a list or an array, into a str; `errors` handles bytes that are not UTF-8, as in
     /// `bytes.decode`.
-    #[pyo3(signature = (ids, errors="replace"))]
+    #[pyo3(signature = (ids, *, errors="replace"))]
     fn decode<'py>(
         &self,
         py: Python<'py>,
@@ -249,13 +245,13 @@ impl TokenizerCore {
     }
 
     /// Decode many lists of ids into strs, on `threads` threads (None: one for each core).
-    #[pyo3(signature = (batch, threads=None, errors="replace"))]
+    #[pyo3(signature = (batch, *, errors="replace", threads=None))]
     fn decode_batch<'py>(
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
-        threads: Option<i128>,
         errors: &str,
+        threads: Option<i128>,
     ) -> PyResult<Bound<'py, PyList>> {
         let texts = self.decode_lists(py, batch, threads)?;
         let texts = texts.iter().map(|bytes| make_str(py, bytes, errors));
@@ -263,8 +259,8 @@ impl TokenizerCore {
     }
 
     /// Return the bytes of many lists of ids, on `threads` threads (None: one for each core).
-    #[pyo3(signature = (batch, threads=None))]
-    fn decode_bytes_batch<'py>(
+    #[pyo3(signature = (batch, *, threads=None))]
+    fn decode_batch_bytes<'py>(
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
@@ -328,16 +324,6 @@ impl TokenizerCore {
             merges.set_item(pair, id)?;
         }
         Ok(merges)
-    }
-
-    /// Return the engine that runs the pattern, and the reason for it, as plain values.
-    fn read_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        describe::describe_path(py, self.tokenizer.splitter())
-    }
-
-    /// Return the grammar's choices and its transducer as plain values, or None without a grammar.
-    fn read_grammar<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        describe::describe_grammar(py, self.tokenizer.splitter())
     }
 }
 

@@ -3,7 +3,7 @@
 >>> import zeton
 >>> from zeton import accel
 >>> tok = zeton.Tokenizer({bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257})
->>> with accel.open("reference", "small") as device:
+>>> with accel.open("reference", config="small") as device:
 ...     device.load(tok)
 ...     device.encode("lower")
 [257, 101, 114]
@@ -45,8 +45,8 @@ __all__ = [
 
 def open(  # noqa: A001 - as gzip.open and others.
     name: str = "sim",
-    config: str = "default",
     *,
+    config: str = "default",
     timeout: float = 60.0,
     fallback: bool | Literal["software"] = False,
     progress: bool | None = None,

@@ -210,10 +210,15 @@ class Device:
     # ---- text to ids ----
 
     def encode(
-        self, text: Text, specials: Specials = None, prepend: End = None, append: End = None
+        self,
+        text: Text,
+        *,
+        allowed_special: Specials = None,
+        prepend: End = None,
+        append: End = None,
     ) -> list[int]:
         """Encode a text into a list of ids, as `Tokenizer.encode` does."""
-        batch = self._planned([text], specials, prepend, append)
+        batch = self._planned([text], allowed_special, prepend, append)
         self._send(batch)
         return self._finished(batch)[0]
 
@@ -221,14 +226,14 @@ class Device:
         self,
         texts: Iterable[Text],
         *,
-        specials: Specials = None,
+        allowed_special: Specials = None,
         prepend: End = None,
         append: End = None,
     ) -> list[list[int]]:
         """Encode many texts into lists of ids, as `Tokenizer.encode_batch` does."""
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise TypeError("a batch is a list of texts, not one text")
-        options = (names(specials), prepend, append)
+        options = (names(allowed_special), prepend, append)
         found = self._streamed(grouped(map(bytes_of, texts), self._batch_bytes), options, 2)
         return [ids for batch, _ in found for ids in batch]
 
@@ -237,7 +242,7 @@ class Device:
         self,
         texts: Iterable[Text],
         *,
-        specials: Specials = None,
+        allowed_special: Specials = None,
         prepend: End = None,
         append: End = None,
         in_flight: int = 2,
@@ -248,7 +253,7 @@ class Device:
         self,
         texts: Iterable[Iterable[Text]],
         *,
-        specials: Specials = None,
+        allowed_special: Specials = None,
         prepend: End = None,
         append: End = None,
         in_flight: int = 2,
@@ -258,7 +263,7 @@ class Device:
         self,
         texts: Iterable[Text] | Iterable[Iterable[Text]],
         *,
-        specials: Specials = None,
+        allowed_special: Specials = None,
         prepend: End = None,
         append: End = None,
         in_flight: int = 2,
@@ -269,7 +274,7 @@ class Device:
         """
         if in_flight < 1:
             raise DeviceError(f"{in_flight} batches in flight; give 1 or more")
-        return self._flattened(texts, (names(specials), prepend, append), in_flight)
+        return self._flattened(texts, (names(allowed_special), prepend, append), in_flight)
 
     def _flattened(
         self,
@@ -308,7 +313,7 @@ class Device:
             yield self._finished(batch), is_batch
 
     def _planned(
-        self, texts: Iterable[Text], specials: Specials, prepend: End, append: End
+        self, texts: Iterable[Text], allowed_special: Specials, prepend: End, append: End
     ) -> _Batch:
         """Cut specials out of texts, and deal to lanes what is left."""
         vocab = self._vocab
@@ -321,7 +326,7 @@ class Device:
         parts: list[list[list[int] | int]] = []
         for text in texts:
             own: list[list[int] | int] = [before]
-            for stretch in stretches(tokenizer, text, specials):
+            for stretch in stretches(tokenizer, text, allowed_special):
                 if isinstance(stretch, int):
                     own.append([stretch])
                 elif len(stretch) > TEXT_BYTES_MAX:

@@ -84,7 +84,7 @@ def _name(tokenizer: "Tokenizer", configuration: Configuration) -> str:
     Classes, transducer and merges are the engine's: another one may have others.
     """
     shape = (configuration.id_bits, configuration.bank_bits, configuration.bridge_bits)
-    made_of = tokenizer.to_file() + repr((LAYOUT, shape)).encode()
+    made_of = repr((tokenizer.digest, LAYOUT, shape)).encode()
     return f"{hashlib.sha256(made_of).hexdigest()}-{IMAGE_ENGINE}{SUFFIX}"
 
 

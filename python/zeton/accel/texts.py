@@ -15,14 +15,16 @@ Text: TypeAlias = str | bytes | bytearray | memoryview
 Specials: TypeAlias = str | Iterable[str] | None
 
 
-def stretches(tokenizer: "Tokenizer", text: Text, specials: Specials) -> Iterator[bytes | int]:
+def stretches(
+    tokenizer: "Tokenizer", text: Text, allowed_special: Specials
+) -> Iterator[bytes | int]:
     """Yield the ids of the specials in a text, and what is between them; an empty text is whole."""
     content = bytes_of(text)
-    if specials is None:
+    if allowed_special is None:
         yield content
         return
     at = 0
-    found = find_specials(tokenizer, content, specials, characters=False)
+    found = find_specials(tokenizer, content, allowed_special, characters=False)
     for start, end, special in found:
         if at < start:
             yield content[at:start]
@@ -65,6 +67,8 @@ def grouped(
         yield gathered, False
 
 
-def names(specials: Specials) -> str | list[str] | None:
+def names(allowed_special: Specials) -> str | list[str] | None:
     """Return names that can be read again for every batch."""
-    return specials if specials is None or isinstance(specials, str) else list(specials)
+    if allowed_special is None or isinstance(allowed_special, str):
+        return allowed_special
+    return list(allowed_special)

@@ -57,7 +57,7 @@ class Renderer:
             if others and (name := find_special(tok, mark, others)):
                 found = f"the mark {shown(mark)} holds the special {shown(name)}"
                 raise ChatError(f"{found}; list it in the specials of {shown(template.name)}")
-            return tok.encode(mark, template.specials)
+            return tok.encode(mark, allowed_special=template.specials)
 
         def marks(owner: Role | Part, *, learned: bool) -> _Marks:
             return _Marks(encode(owner.start), encode(owner.end), int(learned))
@@ -76,7 +76,7 @@ class Renderer:
             }
 
     def render(
-        self, conversation: Conversation, max_tokens: int | None = None, keep: Keep = "last"
+        self, conversation: Conversation, *, max_tokens: int | None = None, keep: Keep = "last"
     ) -> Rendered:
         """Render a chat to learn from.
 
@@ -86,7 +86,7 @@ class Renderer:
         return self._render(conversation, max_tokens, keep, None)
 
     def render_prompt(
-        self, conversation: Conversation, max_tokens: int | None = None, keep: Keep = "last"
+        self, conversation: Conversation, *, max_tokens: int | None = None, keep: Keep = "last"
     ) -> Rendered:
         """Render a chat and the start of an answer, for a model to go on.
 

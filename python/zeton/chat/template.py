@@ -69,7 +69,7 @@ class Template:
     >>> ranks = {bytes([byte]): byte for byte in range(256)}
     >>> tok = Tokenizer(ranks, specials={"<|ask|>": 256, "<|say|>": 257})
     >>> chat = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
-    >>> template.render(chat, tok)[:2]
+    >>> template.render(chat, tokenizer=tok)[:2]
     ([256, 63, 257, 33, 256], [0, 0, 0, 1, 1])
     """
 
@@ -104,22 +104,24 @@ class Template:
     def render(
         self,
         conversation: "Conversation",
-        tok: Tokenizer,
+        *,
+        tokenizer: Tokenizer,
         max_tokens: int | None = None,
         keep: "Keep" = "last",
     ) -> "Rendered":
         """Render one chat to learn from; see `Renderer.render`."""
-        return self.bind(tok).render(conversation, max_tokens, keep)
+        return self.bind(tokenizer).render(conversation, max_tokens=max_tokens, keep=keep)
 
     def render_prompt(
         self,
         conversation: "Conversation",
-        tok: Tokenizer,
+        *,
+        tokenizer: Tokenizer,
         max_tokens: int | None = None,
         keep: "Keep" = "last",
     ) -> "Rendered":
         """Render one chat for a model to go on; see `Renderer.render_prompt`."""
-        return self.bind(tok).render_prompt(conversation, max_tokens, keep)
+        return self.bind(tokenizer).render_prompt(conversation, max_tokens=max_tokens, keep=keep)
 
     def bind(self, tok: Tokenizer) -> "Renderer":
         """Return what renders many chats: it encodes the marks once."""

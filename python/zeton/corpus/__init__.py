@@ -10,8 +10,8 @@ from zeton.corpus.files import (
     are_plain,
     files,
     identity,
-    remark_doubles,
     standard_library,
+    warn_of_doubles,
     weights_of,
 )
 from zeton.corpus.plan import Unit, plan
@@ -30,8 +30,8 @@ __all__ = [
     "identity",
     "parts",
     "plan",
-    "remark_doubles",
     "standard_library",
     "texts",
+    "warn_of_doubles",
     "weights_of",
 ]

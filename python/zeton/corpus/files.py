@@ -84,8 +84,8 @@ def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
     return found
 
 
-def remark_doubles(
-    files: Sequence[Path], times: Sequence[int], remark: Callable[[str], object]
+def warn_of_doubles(
+    files: Sequence[Path], times: Sequence[int], on_warning: Callable[[str], object]
 ) -> None:
     """Say which files are given several times, which may be meant or not."""
     given_as: dict[str, list[int]] = {}
@@ -95,7 +95,9 @@ def remark_doubles(
         first, more = doubles[0], len(doubles) - 1
         counts = sum(times[at] for at in first)
         others = f"; doubled as well: {more}" if more else ""
-        remark(f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}")
+        on_warning(
+            f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}"
+        )
 
 
 def _matches(path: Path, pattern: str) -> bool:

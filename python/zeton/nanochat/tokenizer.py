@@ -44,7 +44,9 @@ class RustBPETokenizer:
     ) -> Self:
         """Train on texts; `vocab_size` counts the nine specials, whose ids are the last."""
         check_buffer_size(buffer_size)
-        tok = train(text_iterator, vocab_size, pattern=SPLIT_PATTERN, specials=SPECIAL_TOKENS)
+        tok = train(
+            text_iterator, vocab_size=vocab_size, pattern=SPLIT_PATTERN, specials=SPECIAL_TOKENS
+        )
         return cls(Encoding._of(folder.ENCODING_NAME, tok), SPECIAL_TOKENS[0])
 
     @classmethod
@@ -119,10 +121,12 @@ class RustBPETokenizer:
         """
         first, last = self._end(prepend), self._end(append)
         if isinstance(text, str):
-            return self.tokenizer.encode(text, None, first, last)
+            return self.tokenizer.encode(text, allowed_special=None, prepend=first, append=last)
         if isinstance(text, list):
             threads = threads_of(num_threads)
-            return self.tokenizer.encode_batch(strs_of(text), threads, None, first, last)
+            return self.tokenizer.encode_batch(
+                strs_of(text), threads=threads, allowed_special=None, prepend=first, append=last
+            )
         raise TextError(f"Invalid input type: {type(text)}; give a str or a list of them")
 
     __call__ = encode
@@ -163,7 +167,7 @@ class RustBPETokenizer:
         to keep; see `zeton.chat`.
         """
         if keep is not None:
-            rendered = self._renderer.render(conversation, max_tokens, keep)
+            rendered = self._renderer.render(conversation, max_tokens=max_tokens, keep=keep)
             return rendered.ids, rendered.mask
         rendered = self._renderer.render(conversation)
         return rendered.ids[:max_tokens], rendered.mask[:max_tokens]
@@ -182,7 +186,7 @@ class RustBPETokenizer:
             case _:
                 raise ChatError("the last message is not the assistant's; only that is left out")
         if keep is not None:
-            return self._renderer.render_prompt(before, max_tokens, keep).ids
+            return self._renderer.render_prompt(before, max_tokens=max_tokens, keep=keep).ids
         ids, _ = self.render_conversation(before, max_tokens)
         return [*ids, self.encode_special("<|assistant_start|>")]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from zeton._engine import TokenizerCore
+from zeton._engine import TokenizerCore, describe_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,4 +35,4 @@ class Info:
 
 def read_info(engine: TokenizerCore) -> Info:
     """Return how a tokenizer's pattern is run."""
-    return Info(**engine.read_path())
+    return Info(**describe_path(engine))

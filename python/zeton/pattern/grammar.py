@@ -7,7 +7,7 @@ in place of looking ahead.
 from dataclasses import dataclass
 from typing import Literal
 
-from zeton._engine import TokenizerCore
+from zeton._engine import TokenizerCore, describe_grammar
 
 CUT_MARK_0, CUT_MARK_1, CUT_HERE, SET_MARK_0, SET_MARK_1 = 1, 2, 4, 8, 16
 """The bits of an action, in the order in which they are done."""
@@ -55,7 +55,7 @@ class Grammar:
 
 def read_grammar(engine: TokenizerCore) -> Grammar | None:
     """Return the grammar of a tokenizer's pattern; None if it is not of the family."""
-    values = engine.read_grammar()
+    values = describe_grammar(engine)
     if values is None:
         return None
     classes = values.pop("class_count")

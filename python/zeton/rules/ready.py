@@ -83,7 +83,7 @@ def _formula() -> str:
 # ---- DNA ----
 
 
-def dna(k: int = 3, frame: int = 0, characters: str = "ACGTUNacgtun") -> Rules:
+def dna(*, k: int = 3, frame: int = 0, characters: str = "ACGTUNacgtun") -> Rules:
     """Split sequences into groups of k bases; the reading frame begins anew in every line.
 
     >>> dna(frame=1).groups
@@ -113,12 +113,12 @@ def logs() -> Rules:
 # ---- scripts without spaces ----
 
 
-def chinese(words: Iterable[str], path: WordPath = "fewest") -> Rules:
+def chinese(words: Iterable[str], *, path: WordPath = "fewest") -> Rules:
     """Split Chinese: runs of Han are cut into these words."""
     return _with_words(words, "Han", path)
 
 
-def thai(words: Iterable[str], path: WordPath = "fewest") -> Rules:
+def thai(words: Iterable[str], *, path: WordPath = "fewest") -> Rules:
     """Split Thai: runs of its script are cut into these words."""
     return _with_words(words, "Thai", path)
 

@@ -1,7 +1,5 @@
 """One needle in texts, bytes and arrays of ids, by Boyer and Moore."""
 
-# ruff: noqa: FBT001, FBT002 - the order of the options is promised.
-
 from collections.abc import Iterator
 
 from zeton import _engine
@@ -20,7 +18,9 @@ class Finder(Made[Needle]):
 
     __slots__ = ("_engine",)
 
-    def __init__(self, needle: Text, whole_word: bool = False, ignore_case: bool = False) -> None:
+    def __init__(
+        self, needle: Text, *, whole_word: bool = False, ignore_case: bool = False
+    ) -> None:
         """Make the tables of a needle.
 
         A match is a whole word if no character of a word is right before it or right after it.
@@ -34,26 +34,26 @@ class Finder(Made[Needle]):
         """What is looked for."""
         return self._given
 
-    def find(self, text: Text, start: int | None = 0, end: int | None = None) -> int:
+    def find(self, text: Text, *, start: int | None = 0, end: int | None = None) -> int:
         """Return where the needle first begins in `text[start:end]`, or -1.
 
         Whole words are judged in all of the text.
         """
         return self._one(text, start, end, from_end=False)
 
-    def rfind(self, text: Text, start: int | None = 0, end: int | None = None) -> int:
+    def rfind(self, text: Text, *, start: int | None = 0, end: int | None = None) -> int:
         """Return where the needle last begins in `text[start:end]`, or -1."""
         return self._one(text, start, end, from_end=True)
 
     def find_all(
-        self, text: Text, overlapping: bool = False, from_end: bool = False
+        self, text: Text, *, overlapping: bool = False, from_end: bool = False
     ) -> Iterator[int]:
         """Iterate over the places where the needle begins; from the end if asked for."""
         for start, _ in self.spans(text, overlapping=overlapping, from_end=from_end):
             yield start
 
     def spans(
-        self, text: Text, overlapping: bool = False, from_end: bool = False
+        self, text: Text, *, overlapping: bool = False, from_end: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Iterate over where matches begin and end."""
         # A str that is not ASCII is read anew by each call, so it is asked for all at once.
@@ -69,11 +69,11 @@ class Finder(Made[Needle]):
             else:
                 start = found[-1][0] + 1 if overlapping else found[-1][1]
 
-    def count(self, text: Text, overlapping: bool = False) -> int:
+    def count(self, text: Text, *, overlapping: bool = False) -> int:
         """Return how often the needle is in a text."""
         return self._engine.count(text, 0, END, overlapping)
 
-    def replace(self, text: Text, new: Text, count: int = -1) -> str | bytes | list[int]:
+    def replace(self, text: Text, *, new: Text, count: int = -1) -> str | bytes | list[int]:
         """Return a text with the needle replaced, the first `count` times if that is not negative.
 
         Bytes of any kind become bytes, ids of any kind a list.

@@ -1,5 +1,6 @@
 """What both finders have: they are made of needles and two options, and compared by those."""
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 __all__ = ["Made"]
@@ -46,10 +47,16 @@ class Made(Generic[Given]):
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Pickle what it was made of."""
-        return type(self), self._key()
+        return _make, (type(self), *self._key())
 
     def _shown(self) -> str:
         return repr(self._given)
 
     def _key(self) -> tuple[Given, bool, bool]:
         return self._given, self._whole_word, self._ignore_case
+
+
+def _make(kind: Callable[..., object], given: object, *options: bool) -> object:
+    """Make a finder again that was pickled."""
+    whole_word, ignore_case = options
+    return kind(given, whole_word=whole_word, ignore_case=ignore_case)

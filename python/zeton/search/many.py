@@ -1,7 +1,5 @@
 """Many needles in one pass: leftmost, then longest, then first listed."""
 
-# ruff: noqa: FBT001, FBT002 - the order of the options is promised.
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -33,7 +31,7 @@ class FinderMany(Made[tuple[Needle, ...]]):
     __slots__ = ("_engine",)
 
     def __init__(
-        self, needles: Iterable[Text], whole_word: bool = False, ignore_case: bool = False
+        self, needles: Iterable[Text], *, whole_word: bool = False, ignore_case: bool = False
     ) -> None:
         """Make the tables of needles; the options are those of `Finder`."""
         if isinstance(needles, (str, bytes)):
@@ -48,13 +46,13 @@ class FinderMany(Made[tuple[Needle, ...]]):
         """What is looked for."""
         return self._given
 
-    def find(self, text: Text, start: int | None = 0) -> Match | None:
+    def find(self, text: Text, *, start: int | None = 0) -> Match | None:
         """Return the first match that begins at `start` or later: the longest of those."""
         first = place(start, text)
         found = self._engine.matches(text, first, overlapping=False, limit=1)
         return Match(*found[0]) if found else None
 
-    def find_all(self, text: Text, overlapping: bool = False) -> Iterator[Match]:
+    def find_all(self, text: Text, *, overlapping: bool = False) -> Iterator[Match]:
         """Iterate over the matches, each after the end of the one before it.
 
         With `overlapping`, over all matches of all needles: by their start, then the longest,
@@ -69,12 +67,12 @@ class FinderMany(Made[tuple[Needle, ...]]):
                 return
             start = found[-1][0] + 1 if overlapping else found[-1][1]
 
-    def count(self, text: Text, overlapping: bool = False) -> int:
+    def count(self, text: Text, *, overlapping: bool = False) -> int:
         """Return how many matches there are."""
         return self._engine.count(text, 0, overlapping)
 
     def replace(
-        self, text: Text, new: Mapping[Text, Text] | Sequence[Text], count: int = -1
+        self, text: Text, *, new: Mapping[Text, Text] | Sequence[Text], count: int = -1
     ) -> str | bytes | list[int]:
         """Return a text with matches replaced, by a mapping, or by a list in the needles' order.
 

@@ -35,19 +35,19 @@ SEQUENCES_MAX = 1 << 16
 SHOWN = 3
 
 
-def phrase(tokenizer: "Tokenizer", text: str | bytes) -> "Phrase":
+def phrase(text: str | bytes, *, tokenizer: "Tokenizer") -> "Phrase":
     """Return a phrase that can be found in the ids of texts.
 
     >>> import zeton
     >>> tok = zeton.pretrained("cl100k_base")
     >>> ids = tok.encode("concatenate the cat")
-    >>> [tuple(each) for each in phrase(tok, "cat").find_all(ids)]
+    >>> [tuple(each) for each in phrase("cat", tokenizer=tok).find_all(ids)]
     [(0, 1, 3, 0), (3, 4, 1, 0)]
     """
     return Phrase(_known(tokenizer), _checked(text))
 
 
-def phrases(tokenizer: "Tokenizer", texts: Iterable[str | bytes]) -> "Phrases":
+def phrases(texts: Iterable[str | bytes], *, tokenizer: "Tokenizer") -> "Phrases":
     """Return phrases that can be found in one pass over the ids of texts."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"texts are many, not one {_kind(texts)}; give a list")
@@ -222,7 +222,7 @@ def _place(each: Occurrence) -> tuple[int, int, int, int]:
 
 def _known(tokenizer: "Tokenizer") -> "Tokenizer":
     if not isinstance(tokenizer, Tokenizer):
-        raise TypeError(f"first a tokenizer is given, not {_kind(tokenizer)}; zeton.load reads one")
+        raise TypeError(f"tokenizer is a Tokenizer, not {_kind(tokenizer)}; zeton.load reads one")
     return tokenizer
 
 

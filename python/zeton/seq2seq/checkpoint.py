@@ -65,7 +65,7 @@ def kept(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
         other = [name for name in wanted if found.get(name) != wanted[name]]
         raise Seq2SeqError(
             f"{folder} keeps a learning that differs in {', '.join(other)}; go on with that, name "
-            "another folder, or give anew=True (--anew) to remove it"
+            "another folder, or give restart=True (--restart) to remove it"
         )
     return Checkpoint(state, tensors)
 

@@ -54,7 +54,7 @@ def learn(
     shape: Shape | None = None,
     options: Options | None = None,
     device: str = "cpu",
-    anew: bool = False,
+    restart: bool = False,
     progress: Shown = False,
 ) -> tuple[Seq2Seq, Report]:
     """Make a model of pairs: train its tokenizers, unless `tokens` are given, then the model.
@@ -62,7 +62,7 @@ def learn(
     `validation` is pairs, or the share to take, by the hash of a pair's source. With `out`, a
     folder, the model is saved there, and a learning that was stopped goes on from there, to the
     same bytes; what is there of another one, or a model that has learned, is refused, or with
-    `anew` removed.
+    `restart` removed.
     """
     usable(device)
     if isinstance(validation, float | int):
@@ -75,7 +75,7 @@ def learn(
         )
     folder = None if out is None else given(out)
     if folder is not None:
-        _take(folder, anew=anew)
+        _take(folder, restart=restart)
     tokens = tokens or Tokens.train(pairs, source_vocab, target_vocab)
     chosen = options or Options()
     with seeded(chosen.seed, device):
@@ -87,18 +87,18 @@ def learn(
     return model, learner.report
 
 
-def _take(folder: Path, *, anew: bool) -> None:
+def _take(folder: Path, *, restart: bool) -> None:
     """Make a folder to learn in, or take one that has no model that would be lost."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise file_error(folder, "write", error) from None
-    if anew:
+    if restart:
         discard(folder)
     elif (folder / MODEL).exists() and not is_kept(folder):
         raise Seq2SeqError(
-            f"{folder} has a model that has learned; name another folder, or give anew=True "
-            "(--anew) to learn again"
+            f"{folder} has a model that has learned; name another folder, or give restart=True "
+            "(--restart) to learn again"
         )
 
 
@@ -349,7 +349,7 @@ def _identity(
     tokens = model.tokens
     return {
         "pairs": digest(*texts),
-        "tokenizers": digest(tokens.source.to_file(), tokens.target.to_file()),
+        "tokenizers": [tokens.source.digest, tokens.target.digest],
         "shape": asdict(model.shape),
         "options": asdict(options) | {"keep": None},
     }

@@ -229,7 +229,7 @@ class Seq2Seq(nn.Module):
                 break
             if found != self.tokens.begin and (ready := decoder.push(found)):
                 yield ready
-        if rest := decoder.flush():
+        if rest := decoder.finish():
             yield rest
 
     def attend(self, text: str, answer: str) -> tuple[list[str], list[str], list[list[float]]]:

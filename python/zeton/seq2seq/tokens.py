@@ -42,8 +42,8 @@ class Tokens:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "the corpus is too small")
             return cls(
-                train(sources, source_size, specials=specials),
-                train(targets, target_size, specials=specials),
+                train(sources, vocab_size=source_size, specials=specials),
+                train(targets, vocab_size=target_size, specials=specials),
             )
 
     @property

@@ -1,7 +1,7 @@
 """Windows of tokens in an order, shared out to ranks and workers, each exactly once an epoch."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ class Windows:
     With `extra=1`, a model learns `window[1:]` from `window[:-1]`, and every token is learned.
     """
 
-    def __init__(self, reader: Reader, length: int | None = None, extra: int = 0) -> None:
+    def __init__(self, reader: Reader, *, length: int | None = None, extra: int = 0) -> None:
         """Take the length of packed rows, unless one is given."""
         chosen = reader.row_length if length is None else length
         if chosen is None or chosen < 1 or extra < 0:
@@ -64,6 +64,7 @@ class Batches:
     """
 
     windows: Windows
+    _: KW_ONLY
     batch_size: int
     seed: int | None = None
     rank: int = 0
@@ -86,7 +87,7 @@ class Batches:
         """Return how many batches this rank has yet in the epoch."""
         return max(len(self.windows) - self.position, 0) // self.step
 
-    def numbers(self, worker: int = 0, workers: int = 1) -> Iterator[NDArray[np.int64]]:
+    def numbers(self, *, worker: int = 0, workers: int = 1) -> Iterator[NDArray[np.int64]]:
         """Yield the windows of each batch that falls to a worker, who takes every `workers`-th.
 
         Taken from the workers in turn, as a data loader does, the batches are those of one worker.

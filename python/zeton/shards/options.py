@@ -26,7 +26,7 @@ class Options:
     field: str = "text"
     texts_end_with: str = ""
     """What ends a text in a plain file, each byte as one character; "" for the end of the file."""
-    specials: str | tuple[str, ...] | None = None
+    allowed_special: str | tuple[str, ...] | None = None
     bos: int | None = None
     eos: int | None = None
     shard_size: int = SHARD_TOKENS
@@ -60,16 +60,16 @@ class Options:
     def to_json(self) -> dict[str, Any]:
         """Return the options as JSON has them."""
         plain = asdict(self)
-        if isinstance(self.specials, tuple):
-            plain["specials"] = list(self.specials)
+        if isinstance(self.allowed_special, tuple):
+            plain["allowed_special"] = list(self.allowed_special)
         return plain
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> "Options":
         """Read what `to_json` returned."""
-        specials = plain.get("specials")
+        specials = plain.get("allowed_special")
         if isinstance(specials, list):
-            plain = plain | {"specials": tuple(specials)}
+            plain = plain | {"allowed_special": tuple(specials)}
         return cls(**plain)
 
 
@@ -81,9 +81,9 @@ def checked(tok: Tokenizer, given: dict[str, Any]) -> Options:
         given["chat"] = given["chat"].to_json()
     end = given.get("texts_end_with") or ""
     given["texts_end_with"] = end.decode("latin-1") if isinstance(end, bytes) else _latin(end)
-    specials = given.get("specials")
+    specials = given.get("allowed_special")
     if specials is not None and not isinstance(specials, str):
-        given["specials"] = tuple(sorted(specials)) or None
+        given["allowed_special"] = tuple(sorted(specials)) or None
     options = Options(**given)
     if options.format not in FORMATS:
         raise ShardError(f"the format is {options.format!r}; there are {', '.join(FORMATS)}")
@@ -168,5 +168,5 @@ def _check_chat(tok: Tokenizer, options: Options) -> None:
     Template.from_json(options.chat or "").bind(tok)
     if options.bos is not None or options.eos is not None:
         raise ShardError("a chat's template has its own marks; give no bos and no eos")
-    if options.texts_end_with or options.specials:
-        raise ShardError("chats are JSON lines; texts_end_with and specials are for texts")
+    if options.texts_end_with or options.allowed_special:
+        raise ShardError("chats are JSON lines; texts_end_with and allowed_special are for texts")

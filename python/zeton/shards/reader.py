@@ -20,7 +20,7 @@ from zeton.work.files import given
 __all__ = ["Reader", "Tokens", "open", "place"]
 
 
-def open(folder: str | PathLike[str], split: str = "train") -> "Reader":  # noqa: A001 - the word is ours.
+def open(folder: str | PathLike[str], *, split: str = "train") -> "Reader":  # noqa: A001 - the word is ours.
     """Open the shards of a split, without reading them."""
     return Reader(given(folder), split)
 

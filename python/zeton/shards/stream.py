@@ -1,7 +1,7 @@
 """Texts, one after the other, become shards that grow: in order, in bounded memory, to be gone on.
 
-What grows lies in the journal's folder and moves to its place when it is full. A stream can be put
-back to any state that was kept, whatever was written since.
+What grows lies in the checkpoint's folder and moves to its place when it is full. A stream can be
+put back to any state that was kept, whatever was written since.
 """
 
 import hashlib

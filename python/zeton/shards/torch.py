@@ -93,9 +93,12 @@ class Stream(IterableDataset):  # type: ignore[misc] # As above.
             return map(_tensors, self.batches)
         # Not when the first batch is asked for: an epoch that is broken off is begun by all.
         batches = self._next(worker.id, worker.num_workers)
-        return map(_tensors, map(batches.read, batches.numbers(worker.id, worker.num_workers)))
+        return map(
+            _tensors,
+            map(batches.read, batches.numbers(worker=worker.id, workers=worker.num_workers)),
+        )
 
-    def state_dict(self, done: int = 0) -> dict[str, Any]:
+    def state_dict(self, *, done: int = 0) -> dict[str, Any]:
         """Return the place to go on from; with workers, `done` batches of the epoch are done.
 
         They read ahead, so that only the trainer knows.

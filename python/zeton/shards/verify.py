@@ -11,7 +11,7 @@ import numpy as np
 
 from zeton.corpus import AnyPath
 from zeton.errors import Error, ShardError
-from zeton.shards.journal import FOLDER, OURS
+from zeton.shards.checkpoint import FOLDER, OURS
 from zeton.shards.manifest import MANIFEST, Manifest
 from zeton.shards.options import Options
 from zeton.shards.reader import Reader
@@ -27,6 +27,7 @@ STEP_TOKENS = 1 << 22
 
 def verify(
     folder: str | PathLike[str],
+    *,
     tokenizer: Tokenizer | None = None,
     paths: Iterable[AnyPath] | None = None,
 ) -> list[str]:
@@ -103,7 +104,7 @@ def _wrong_ids(
             from zeton.chat import Template  # noqa: PLC0415 - few shards are of chats.
 
             options["chat"] = Template.from_json(options["chat"])
-        made = write(paths, tokenizer, again, remark=quiet, **options)
+        made = write(paths, tokenizer=tokenizer, out=again, on_warning=quiet, **options)
         if [(each["size"], each["fingerprint"]) for each in made.inputs] != [
             (each["size"], each["fingerprint"]) for each in manifest.inputs
         ]:

@@ -148,7 +148,7 @@ class Job:
         if self.options.chat is None:
             return None
         renderer = Template.from_json(self.options.chat).bind(self.tok)
-        return lambda chat: renderer.render(chat, self.options.max_tokens)
+        return lambda chat: renderer.render(chat, max_tokens=self.options.max_tokens)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without what is made when it is needed."""
@@ -178,12 +178,18 @@ class Job:
             if is_large:
                 for segment in some:
                     arrays.append(
-                        self.tok.encode_array(segment.text, self.options.specials, self.threads)
+                        self.tok.encode_array(
+                            segment.text,
+                            allowed_special=self.options.allowed_special,
+                            threads=self.threads,
+                        )
                     )
                     lengths.append(np.array([len(arrays[-1])], np.int64))
             else:
                 texts = [segment.text for segment in some]
-                ids, edges = self.tok.encode_batch_array(texts, self.threads, self.options.specials)
+                ids, edges = self.tok.encode_batch_array(
+                    texts, threads=self.threads, allowed_special=self.options.allowed_special
+                )
                 arrays.append(ids)
                 edges_of = edges.view(np.int64)
                 lengths.append(edges_of[1:] - edges_of[:-1])
@@ -203,7 +209,7 @@ def _without(values: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
 
 def cutter(tok: Tokenizer, options: Options) -> Callable[[bytes], int]:
     """Return what says where a text may be cut; with specials in it, nowhere."""
-    if options.specials is not None:
+    if options.allowed_special is not None:
         return lambda _: 0
     return Counter(tok.pattern, 1, None, tempfile.gettempdir(), 0.0).last_safe_cut
 

@@ -1,6 +1,5 @@
 """A corpus becomes shards: planned, encoded in units, written in order, kept on the way."""
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -11,21 +10,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from zeton import jobs
 from zeton.chat import Template
-from zeton.corpus import AnyPath, Skipped, remark_doubles
+from zeton.corpus import AnyPath, Skipped, warn_of_doubles
 from zeton.errors import ShardError
 from zeton.shards import stream
 from zeton.shards.arrange import SPOOL, Arrangement
+from zeton.shards.checkpoint import ShardCheckpoint
 from zeton.shards.formats import FORMATS, npy_header
-from zeton.shards.journal import Journal
 from zeton.shards.manifest import Manifest
 from zeton.shards.options import SHARD_TOKENS, checked, template_of
 from zeton.shards.plan import Plan, plan
 from zeton.shards.stream import State, Stream
 from zeton.shards.work import Encoded, Job, Tally, cutter
+from zeton.text.fit import AllowedSpecial
 from zeton.tokenizer import Tokenizer
 from zeton.work import memory
+from zeton.work.executor import run_units
 from zeton.work.files import given, write_whole
 from zeton.work.prefetch import ahead
 from zeton.work.progress import Clock, Listener, Progress, Shown, shown
@@ -33,7 +33,7 @@ from zeton.work.progress import Clock, Listener, Progress, Shown, shown
 __all__ = ["write"]
 
 PART_BYTES = 1 << 28
-"""After how much text the journal is kept, unless told otherwise."""
+"""After how much text the checkpoint is kept, unless told otherwise."""
 
 UNITS_AHEAD = 1
 """How many units wait, encoded, while one is written."""
@@ -43,13 +43,13 @@ SPLITS = ("train", "val")
 
 def write(
     paths: Iterable[AnyPath],
+    *,
     tokenizer: Tokenizer,
     out: str | PathLike[str],
-    *,
     format: str = "bin",  # noqa: A002 - the word is ours.
     field: str = "text",
     texts_end_with: str | bytes = "",
-    specials: Literal["all"] | Iterable[str] | None = None,
+    allowed_special: AllowedSpecial = None,
     bos: int | str | None = None,
     eos: int | str | None = None,
     shard_size: int = SHARD_TOKENS,
@@ -62,26 +62,26 @@ def write(
     pad: int | str | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     threads: int | None = None,
-    engine: str = "local",
+    executor: str = "local",
     workers: int | None = None,
-    part: int | str = PART_BYTES,
-    anew: bool = False,
-    remark: Callable[[str], object] = warnings.warn,
+    checkpoint_every: int | str = PART_BYTES,
+    restart: bool = False,
+    on_warning: Callable[[str], object] = warnings.warn,
     progress: Shown = False,
 ) -> Manifest:
     """Encode files, folders and globs into shards in the folder `out`; return the manifest.
 
     Stopped at any moment, the same call goes on and ends with the same bytes, which depend neither
-    on threads nor on the engine and its workers. What is all there already is not made again.
+    on threads nor on the executor and its workers. What is all there already is not made again.
 
     A folder that holds anything else is refused, and one with the work of another call too, unless
-    `anew`. The page on shards says what the options mean.
+    `restart`. The page on shards says what the options mean.
     """
     named = {
         "format": format,
         "field": field,
         "texts_end_with": texts_end_with,
-        "specials": specials,
+        "allowed_special": allowed_special,
         "bos": bos,
         "eos": eos,
         "shard_size": shard_size,
@@ -96,11 +96,11 @@ def write(
     }
     options = checked(tokenizer, named)
     folder = given(out)
-    part_bytes = memory.parse(part, "part")
+    part_bytes = memory.parse(checkpoint_every, "checkpoint_every")
     cut = cutter(tokenizer, options)
     planned = plan(paths, options.end, cut, folder, are_chats=options.chat is not None)
     files = [Path(entry.path) for entry in planned.inputs]
-    remark_doubles(files, [1] * len(files), remark)
+    warn_of_doubles(files, [1] * len(files), on_warning)
     dtype = options.layout.dtype(tokenizer.vocab_size)
     request = {
         "tokenizer": told_of(tokenizer),
@@ -108,41 +108,40 @@ def write(
         "options": options.to_json(),
         "inputs": [asdict(entry) for entry in planned.inputs],
     }
-    journal = Journal(folder, request, anew=anew)
+    checkpoint = ShardCheckpoint(folder, request, restart=restart)
     try:
-        if done := journal.finished():
-            remark(f"{folder} has all its shards already")
-            journal.discard()
+        if done := checkpoint.finished():
+            on_warning(f"{folder} has all its shards already")
+            checkpoint.discard()
             return done
-        alone = threads if engine == "local" else threads or 1
-        job = Job(tokenizer, options, dtype, alone, str(journal.folder))
+        alone = threads if executor == "local" else threads or 1
+        job = Job(tokenizer, options, dtype, alone, str(checkpoint.folder))
         with shown(progress) as tell:
-            writing = _Writing(journal, planned, job, part_bytes, tell)
+            writing = _Writing(checkpoint, planned, job, part_bytes, tell)
             if writing.done:
-                remark(f"going on from {folder}, which has {writing.told()}")
+                on_warning(f"resuming from {folder}, which has {writing.told()}")
             try:
-                return writing.run(engine, workers, remark)
+                return writing.run(executor, workers, on_warning)
             finally:
                 writing.close()
     finally:
-        journal.close()
+        checkpoint.close()
 
 
 def told_of(tok: Tokenizer) -> dict[str, Any]:
     """Return what tells a tokenizer from others."""
-    digest = hashlib.sha256(tok.to_file()).hexdigest()
-    return {"sha256": digest, "vocab_size": tok.vocab_size}
+    return {"sha256": tok.digest, "vocab_size": tok.vocab_size}
 
 
 class _Writing:
     """Shards in the making: what was encoded is written to streams, and kept now and then."""
 
     def __init__(
-        self, journal: Journal, planned: Plan, job: Job, part_bytes: int, tell: Listener
+        self, checkpoint: ShardCheckpoint, planned: Plan, job: Job, part_bytes: int, tell: Listener
     ) -> None:
-        """Begin, or go on from what the journal kept."""
-        kept = journal.state
-        self.journal = journal
+        """Begin, or go on from what the checkpoint kept."""
+        kept = checkpoint.state
+        self.checkpoint = checkpoint
         self.plan = planned
         self.job = job
         self.options = job.options
@@ -166,16 +165,18 @@ class _Writing:
         """Say how much is done."""
         return f"{sum(tally.bytes for tally in self._tallies) / 1e6:.1f} MB of text encoded"
 
-    def run(self, engine: str, workers: int | None, remark: Callable[[str], object]) -> Manifest:
+    def run(
+        self, executor: str, workers: int | None, on_warning: Callable[[str], object]
+    ) -> Manifest:
         """Do what is left to do."""
-        if not self.journal.state:
+        if not self.checkpoint.state:
             self._keep()  # From here on the folder is known to be of this work.
         names = [SPOOL + name if self.options.is_arranged else name for name in self._splits]
         self._open(names)
         if self.done < len(self.plan.units):
-            self._encode(engine, workers)
+            self._encode(executor, workers)
         if not any(tally.texts for tally in self._tallies):
-            self.journal.discard()
+            self.checkpoint.discard()
             count = len(self.plan.inputs)
             raise ShardError(f"there is no text in {count} files; give files or folders of text")
         dropped = self._arrange() if self.options.is_arranged else {}
@@ -183,15 +184,15 @@ class _Writing:
         for name, extra in dropped.items():
             splits[name] |= extra
         if self._skipped:
-            remark(str(self._skipped))
+            on_warning(str(self._skipped))
         for name, split in splits.items():
             if split.get("dropped") and not split["tokens"]:
                 found = f"{split['dropped']} tokens of {name} do not fill one row"
-                remark(
+                on_warning(
                     f"{found} of {self.options.pack}, and are dropped; give a pad or shorter rows"
                 )
         manifest = self._manifest(splits)
-        self.journal.finish(manifest)
+        self.checkpoint.finish(manifest)
         return manifest
 
     def close(self) -> None:
@@ -205,8 +206,8 @@ class _Writing:
             is_spool = name.startswith(SPOOL)
             self._streams[name] = Stream(
                 name,
-                self.journal.folder,
-                self.journal.folder if is_spool else self.journal.out,
+                self.checkpoint.folder,
+                self.checkpoint.folder if is_spool else self.checkpoint.out,
                 FORMATS["bin"] if is_spool else self.options.layout,
                 self.job.dtype,
                 shard_size=2**62 if is_spool else self.options.shard_size,
@@ -215,12 +216,12 @@ class _Writing:
                 state=None if state is None else State(**state),
             )
 
-    def _encode(self, engine: str, workers: int | None) -> None:
+    def _encode(self, executor: str, workers: int | None) -> None:
         """Encode the units that are left; the next is encoded while one is written."""
         units = self.plan.units[self.done :]
         streams = list(self._streams.values())
         since = 0
-        results = jobs.run(self.job, units, engine=engine, workers=workers)
+        results = run_units(self.job, units=units, executor=executor, workers=workers)
         for _, encoded in ahead(results, UNITS_AHEAD):
             self._write(encoded, streams)
             self.done += 1
@@ -277,7 +278,7 @@ class _Writing:
         for name in self._splits:
             spool = self._streams[SPOOL + name].state
             arrangement = Arrangement(
-                self.journal.folder, name, spool, self.job.dtype, self.options
+                self.checkpoint.folder, name, spool, self.job.dtype, self.options
             )
             first, since = max(self._arranged - before, 0), 0
             for piece in ahead(arrangement.pieces(first), UNITS_AHEAD):
@@ -295,14 +296,14 @@ class _Writing:
         return told
 
     def _write_lengths(self, split: str, lengths: NDArray[np.int64]) -> dict[str, Any]:
-        path = self.journal.out / f"{split}_lengths.npy"
+        path = self.checkpoint.out / f"{split}_lengths.npy"
         write_whole(path, npy_header(len(lengths), "<i8") + lengths.astype("<i8").tobytes())
         return stream.told_of(path)
 
     def _keep(self) -> None:
         streams = {name: each.keep() for name, each in self._streams.items()}
         self._states = streams
-        self.journal.keep(
+        self.checkpoint.keep(
             {
                 "done": self.done,
                 "arranged": self._arranged,
@@ -339,7 +340,7 @@ class _Writing:
             told = asdict(entry) | asdict(tally)
             del told["changed"]
             inputs.append(told)
-        request = self.journal.request
+        request = self.checkpoint.request
         return Manifest(
             request["tokenizer"],
             request["dtype"],

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from zeton._engine import explain
-from zeton.text.fit import readable
+from zeton.text.fit import AllowedSpecial, readable
 from zeton.text.offsets import Unit
 
 if TYPE_CHECKING:
@@ -144,16 +144,16 @@ class Explanation:
 
 
 def explained(
-    tokenizer: "Tokenizer", text: str | bytes, specials: str | Iterable[str] | None
+    tokenizer: "Tokenizer", text: str | bytes, allowed_special: AllowedSpecial
 ) -> Explanation:
     """Explain how a text becomes its ids."""
     if not isinstance(text, str):
-        pieces = explain(tokenizer, text, specials, characters=False)
+        pieces = explain(tokenizer, text, allowed_special, characters=False)
     else:
         try:
-            pieces = explain(tokenizer, text, specials, characters=True)
+            pieces = explain(tokenizer, text, allowed_special, characters=True)
         except UnicodeEncodeError:
-            pieces = explain(tokenizer, readable(text), specials, characters=True)
+            pieces = explain(tokenizer, readable(text), allowed_special, characters=True)
     return Explanation(tuple(piece_of(*piece) for piece in pieces), unit_of(text))
 
 

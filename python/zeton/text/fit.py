@@ -9,13 +9,15 @@ from zeton.errors import TextError
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["Border", "Chunk", "Side", "chunk", "readable", "truncate"]
+__all__ = ["AllowedSpecial", "AnyText", "Border", "Chunk", "Side", "chunk", "readable", "truncate"]
 
 Border: TypeAlias = Literal[
     "character", "grapheme", "piece", "word", "sentence", "line", "paragraph"
 ]
 Side: TypeAlias = Literal["end", "start", "middle"]
 AnyText = TypeVar("AnyText", str, bytes)
+AllowedSpecial: TypeAlias = str | Iterable[str] | None
+"""The specials that text may contain: "all", or names; None: every special is ordinary text."""
 
 
 class Chunk(NamedTuple, Generic[AnyText]):
@@ -45,7 +47,7 @@ def truncate(
     side: Side,
     at: Border,
     mark: AnyText | None,
-    specials: str | Iterable[str] | None,
+    allowed_special: AllowedSpecial,
 ) -> AnyText:
     """Return what is left of a text when one side of it, or its middle, is cut away.
 
@@ -61,20 +63,22 @@ def truncate(
     try:
         while True:
             if side == "end":
-                cut = text[: fit_end(tokenizer, text, fewer, at, specials)]
+                cut = text[: fit_end(tokenizer, text, fewer, at, allowed_special)]
             elif side == "start":
-                end = fit_start(tokenizer, text, fewer, at, specials, text[:0])
+                end = fit_start(tokenizer, text, fewer, at, allowed_special, text[:0])
                 cut = text[len(text) - end :]
             elif side == "middle":
-                cut = _without_middle(tokenizer, text, fewer, at, mark, specials)
+                cut = _without_middle(tokenizer, text, fewer, at, mark, allowed_special)
             else:
                 raise TextError(f"side={side!r}; give 'end', 'start' or 'middle'")
-            if tokenizer.fits(cut, n, specials):
+            if tokenizer.fits(cut, n=n, allowed_special=allowed_special):
                 return cut
             fewer -= 1
     except UnicodeEncodeError:
         again, mark = readable(text), None if mark is None else readable(mark)
-        return truncate(tokenizer, again, n, side=side, at=at, mark=mark, specials=specials)
+        return truncate(
+            tokenizer, again, n, side=side, at=at, mark=mark, allowed_special=allowed_special
+        )
 
 
 def _without_middle(  # noqa: PLR0917 - those of `truncate`.
@@ -83,17 +87,17 @@ def _without_middle(  # noqa: PLR0917 - those of `truncate`.
     n: int,
     at: Border,
     mark: AnyText | None,
-    specials: str | Iterable[str] | None,
+    allowed_special: AllowedSpecial,
 ) -> AnyText:
-    if tokenizer.fits(text, n, specials):
+    if tokenizer.fits(text, n=n, allowed_special=allowed_special):
         return text
-    head = text[: fit_end(tokenizer, text, (n + 1) // 2, at, specials)]
+    head = text[: fit_end(tokenizer, text, (n + 1) // 2, at, allowed_special)]
     before = head if mark is None else head + mark
-    if not tokenizer.fits(before, n, specials):
+    if not tokenizer.fits(before, n=n, allowed_special=allowed_special):
         raise TextError(f"{mark!r} leaves no room for text in {n} tokens; allow more")
-    end = fit_start(tokenizer, text, n, at, specials, before)
+    end = fit_start(tokenizer, text, n, at, allowed_special, before)
     if len(head) + end > len(text):  # What stands in the head is not to be repeated.
-        end = fit_start(tokenizer, text[len(head) :], n, at, specials, before)
+        end = fit_start(tokenizer, text[len(head) :], n, at, allowed_special, before)
     return before + text[len(text) - end :]
 
 
@@ -104,12 +108,12 @@ def chunk(
     *,
     overlap: int,
     at: Border,
-    specials: str | Iterable[str] | None,
+    allowed_special: AllowedSpecial,
 ) -> list[Chunk[AnyText]]:
     """Return the chunks of a text."""
     try:
-        found = find_chunks(tokenizer, text, n, overlap, at, specials)
+        found = find_chunks(tokenizer, text, n, overlap, at, allowed_special)
     except UnicodeEncodeError:
         text = readable(text)
-        found = find_chunks(tokenizer, text, n, overlap, at, specials)
+        found = find_chunks(tokenizer, text, n, overlap, at, allowed_special)
     return [Chunk(text[start:end], start, end, tokens) for start, end, tokens in found]

@@ -1,12 +1,13 @@
 """Files of text become files of ids, and files of ids text, a few megabytes at a time."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from zeton.corpus.kinds import chunks
 from zeton.errors import FileError, FormatError, file_error
+from zeton.text.fit import AllowedSpecial
 from zeton.work.files import given, write_whole_by
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def encode_file(
     target: str | os.PathLike[str],
     *,
     dtype: Dtype | None,
-    specials: str | Iterable[str] | None,
+    allowed_special: AllowedSpecial,
     threads: int | None,
 ) -> int:
     """Encode a file, packed or not, into a file of ids; return how many there are."""
@@ -47,7 +48,7 @@ def encode_file(
 
     def write(file: BinaryIO) -> None:
         nonlocal count
-        for ids in _ids_of(tokenizer, given(source), specials, threads):
+        for ids in _ids_of(tokenizer, given(source), allowed_special, threads):
             file.write(ids.astype(numbers, copy=False).data)
             count += len(ids)
 
@@ -80,12 +81,12 @@ def decode_file(
 def _ids_of(
     tokenizer: "Tokenizer",
     source: Path,
-    specials: str | Iterable[str] | None,
+    allowed_special: AllowedSpecial,
     threads: int | None,
 ) -> "Iterator[NDArray[np.uint32]]":
     import numpy as np  # noqa: PLC0415 - numpy waits until it is needed.
 
-    encoder = tokenizer.encoder(specials)
+    encoder = tokenizer.encoder(allowed_special=allowed_special)
     for chunk in chunks(source, 0, READ_BYTES):
         yield encoder.push_array(chunk, threads)
     yield np.array(encoder.finish(), dtype=np.uint32)

@@ -1,12 +1,11 @@
 """Where the ids of a text are in it, and how two ways to encode it lie side by side."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from zeton._engine import encode_with_places, heal
 from zeton.errors import TextError
-from zeton.text.fit import AnyText, readable
+from zeton.text.fit import AllowedSpecial, AnyText, readable
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
@@ -71,15 +70,16 @@ class Healed(NamedTuple):
 def locate(
     tokenizer: "Tokenizer",
     text: AnyText,
-    specials: str | Iterable[str] | None,
+    *,
     unit: Unit | None,
+    allowed_special: AllowedSpecial,
 ) -> Located:
     """Encode a text, and say where in it each id is."""
     characters = in_characters(text, unit)
     try:
-        return Located(*encode_with_places(tokenizer, text, specials, characters))
+        return Located(*encode_with_places(tokenizer, text, allowed_special, characters))
     except UnicodeEncodeError:
-        return Located(*encode_with_places(tokenizer, readable(text), specials, characters))
+        return Located(*encode_with_places(tokenizer, readable(text), allowed_special, characters))
 
 
 def in_characters(text: str | bytes, unit: Unit | None) -> bool:
@@ -90,15 +90,19 @@ def in_characters(text: str | bytes, unit: Unit | None) -> bool:
 
 
 def align(
+    text: AnyText,
     ours: "Tokenizer",
     theirs: "Tokenizer",
-    text: AnyText,
-    specials: str | Iterable[str] | None,
+    *,
     unit: Unit | None,
+    allowed_special: AllowedSpecial,
 ) -> list[Aligned]:
     """Cut a text wherever both tokenizers have a border."""
-    mine, other = (tok.encode_with_offsets(text, specials, "byte") for tok in (ours, theirs))
-    places = ours.encode_with_offsets(text, specials, unit).offsets
+    mine, other = (
+        tok.encode_with_offsets(text, unit="byte", allowed_special=allowed_special)
+        for tok in (ours, theirs)
+    )
+    places = ours.encode_with_offsets(text, unit=unit, allowed_special=allowed_special).offsets
     ends = {end: index for index, (_, end) in enumerate(other.offsets, 1)}
     aligned = []
     first = first_other = 0
@@ -111,8 +115,6 @@ def align(
     return aligned
 
 
-def healed(
-    tokenizer: "Tokenizer", text: str | bytes, specials: str | Iterable[str] | None
-) -> Healed:
+def healed(tokenizer: "Tokenizer", text: str | bytes, allowed_special: AllowedSpecial) -> Healed:
     """Take back the ids of a text that more text may change, and say what may stand there."""
-    return Healed(*heal(tokenizer, text, specials))
+    return Healed(*heal(tokenizer, text, allowed_special))

@@ -8,7 +8,13 @@ from operator import index
 from typing import TYPE_CHECKING, Literal, NoReturn, Self, TypeVar
 
 from zeton._compat import ArgumentError, str_of, threads_of
-from zeton._engine import encode_broken, encode_piece, encode_unsettled, find_special, find_token
+from zeton._engine import (
+    encode_invalid_utf8_tail,
+    encode_piece,
+    encode_unstable,
+    find_special,
+    find_token,
+)
 from zeton.errors import IdError, SpecialError
 from zeton.tokenizer import Tokenizer
 
@@ -103,7 +109,7 @@ class Encoding:
         """
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         self._refuse(str_of(text), disallowed)
-        return self.tokenizer.encode(text, self._known(allowed))
+        return self.tokenizer.encode(text, allowed_special=self._known(allowed))
 
     def encode_to_numpy(
         self,
@@ -115,12 +121,12 @@ class Encoding:
         """Encode into an array. Unlike `encode`, refuses lone surrogates."""
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         self._refuse(str_of(text), disallowed)
-        return self.tokenizer.encode_array(text.encode(), self._known(allowed))
+        return self.tokenizer.encode_array(text.encode(), allowed_special=self._known(allowed))
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """Encode many texts in which specials are ordinary text."""
         threads = threads_of(num_threads)
-        return self.tokenizer.encode_batch([str_of(one) for one in text], threads)
+        return self.tokenizer.encode_batch([str_of(one) for one in text], threads=threads)
 
     def encode_batch(
         self,
@@ -140,7 +146,7 @@ class Encoding:
         for one in texts:
             self._refuse(str_of(one), disallowed)
             known = self._known(allowed) if known is None else known
-        return self.tokenizer.encode_batch(texts, threads, known)
+        return self.tokenizer.encode_batch(texts, threads=threads, allowed_special=known)
 
     def encode_with_unstable(
         self,
@@ -152,7 +158,7 @@ class Encoding:
         """Return the ids that stay whatever follows the text, and all that its end may become."""
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         self._refuse(str_of(text), disallowed)
-        return encode_unsettled(self.tokenizer, text.encode(), self._known(allowed))
+        return encode_unstable(self.tokenizer, text.encode(), self._known(allowed))
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of exactly this token or special."""
@@ -172,7 +178,7 @@ class Encoding:
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """Decode ids; `errors` says what to do with bytes that are not UTF-8."""
-        return self._decoded(lambda ids: self.tokenizer.decode(ids, errors), tokens)
+        return self._decoded(lambda ids: self.tokenizer.decode(ids, errors=errors), tokens)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one id, a token's or a special's."""
@@ -207,7 +213,7 @@ class Encoding:
         """Decode many lists of ids."""
         threads = threads_of(num_threads)
         return self._decoded_batch(
-            lambda lists: self.tokenizer.decode_batch(lists, threads, errors),
+            lambda lists: self.tokenizer.decode_batch(lists, threads=threads, errors=errors),
             lambda ids: self.decode(ids, errors),
             batch,
         )
@@ -218,7 +224,7 @@ class Encoding:
         """Return the bytes of many lists of ids."""
         threads = threads_of(num_threads)
         return self._decoded_batch(
-            lambda lists: self.tokenizer.decode_bytes_batch(lists, threads),
+            lambda lists: self.tokenizer.decode_batch_bytes(lists, threads=threads),
             self.decode_bytes,
             batch,
         )
@@ -266,7 +272,7 @@ class Encoding:
 
     def _encode_bytes(self, text: bytes) -> list[int]:
         """Encode bytes that may not be UTF-8, guessing as tiktoken does where they are not."""
-        return encode_broken(self.tokenizer, text)
+        return encode_invalid_utf8_tail(self.tokenizer, text)
 
     # ---- pickling ----
 

@@ -1,263 +1,208 @@
 """Train a tokenizer: count the pieces of a corpus, then learn merges from the counts."""
 
 import json
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
-from zeton import corpus, jobs
+from zeton import corpus
 from zeton._engine import VERSION
 from zeton.errors import CorpusError, JobError, TrainError
 from zeton.pattern.spec import pattern_text
-from zeton.rules import Rules
-from zeton.splitting import Split, name_of
+from zeton.splitting import name_of
 from zeton.tokenizer import Tokenizer
 from zeton.training.count import Counting, Counts, count_corpus, weighted_texts
 from zeton.training.count_distributed import UNIT_BYTES, Files, count_units
 from zeton.training.learn import Learning
-from zeton.work.checkpoint import STATE, WORK, Held, Journal, is_of_unit
+from zeton.training.options import (
+    COUNT_FILES_DEFAULTS,
+    CountFilesOptions,
+    CountOptions,
+    LearnOptions,
+    TrainFilesOptions,
+    TrainOptions,
+    check_names,
+    only,
+)
+from zeton.work.checkpoint import STATE, WORK, Checkpoint, Held, is_of_unit
+from zeton.work.executor import check_executor
 from zeton.work.files import given, write_whole
 from zeton.work.memory import parse
-from zeton.work.progress import Listener, Shown, shown
+from zeton.work.progress import Listener, shown
 
 __all__ = ["count_files", "train", "train_files"]
-
-PART_BYTES = 1 << 30
-"""After how much text the journal keeps what was counted, unless told otherwise."""
 
 FILES_NAMED = 20
 """How many of the files that were skipped are named."""
 
 
 @overload
-def train(texts: Iterable[str | bytes], vocab_size: int, **options: object) -> Tokenizer: ...
+def train(
+    texts: Iterable[str | bytes], *, vocab_size: int, **options: Unpack[TrainOptions]
+) -> Tokenizer: ...
 @overload
 def train(
-    texts: Iterable[str | bytes], vocab_size: Sequence[int], **options: object
+    texts: Iterable[str | bytes], *, vocab_size: Sequence[int], **options: Unpack[TrainOptions]
 ) -> list[Tokenizer]: ...
-def train(  # type: ignore[misc] # The options are named once, here.
+def train(
     texts: Iterable[str | bytes],
-    vocab_size: int | Sequence[int],
     *,
-    pattern: str | Rules | None = None,
-    rules: Rules | None = None,
-    split: Split | None = None,
-    specials: Iterable[str] = (),
-    initial: Tokenizer | None = None,
-    weights: Iterable[int] | None = None,
-    min_count: int = 1,
-    max_token_bytes: int | None = None,
-    held_out: float = 0.0,
-    threads: int | None = None,
-    memory: int | str | None = None,
-    folder: str | PathLike[str] | None = None,
-    report: str | PathLike[str] | None = None,
-    progress: Shown = False,
-    exact_size: bool = False,
+    vocab_size: int | Sequence[int],
+    **options: Unpack[TrainOptions],
 ) -> Tokenizer | list[Tokenizer]:
     """Train a tokenizer on texts, which are read once, as they come.
 
-    `vocab_size` counts the 256 bytes and the specials, whose ids are the last; several rising
-    sizes give several tokenizers. This is `count_corpus`, then `learn`, which say what the other
-    options mean. With a `split`, a function, the tokenizer calls it too, and is saved without it.
+    `vocab_size` includes the 256 bytes and the specials, whose ids are the last. Several rising
+    sizes give several tokenizers. `train` is `count_corpus` and then `learn`; the options are
+    those of both, and `zeton.training.options` says what each means.
+
+    >>> tok = train(["low lower lowest"] * 2, vocab_size=259, specials=["<|end|>"])
+    >>> tok.encode("lowest", append="<|end|>")
+    [257, 101, 115, 116, 258]
     """
-    text = pattern_text(pattern, rules)
-    learning = Learning(
-        vocab_size,
-        specials=specials,
-        initial=initial,
-        min_count=min_count,
-        max_token_bytes=max_token_bytes,
-        memory=memory,
-        report=report,
-        exact_size=exact_size,
-    )
-    with shown(progress) as tell:
-        return learning.learn(
-            count_corpus(
-                texts,
-                pattern=learning.pattern(text),
-                split=learning.split(split, text),
-                weights=weights,
-                threads=threads,
-                memory=memory,
-                folder=folder,
-                held_out=held_out,
-                progress=tell,
-            ),
-            tell,
-        )
+    check_names("train", options, TrainOptions.__annotations__)
+    text = pattern_text(options.get("pattern"), options.get("rules"))
+    learning = Learning(vocab_size, only(LearnOptions, options))
+    with shown(options.get("progress", False)) as tell:
+        counting = only(CountOptions, options) | {
+            "pattern": learning.pattern(text),
+            "rules": None,
+            "split": learning.split(options.get("split"), text),
+            "progress": tell,
+        }
+        return learning.learn(count_corpus(texts, **counting), tell)
 
 
 @overload
 def train_files(
-    paths: Iterable[corpus.AnyPath], vocab_size: int, **options: object
+    paths: Iterable[corpus.AnyPath], *, vocab_size: int, **options: Unpack[TrainFilesOptions]
 ) -> Tokenizer: ...
 @overload
 def train_files(
-    paths: Iterable[corpus.AnyPath], vocab_size: Sequence[int], **options: object
-) -> list[Tokenizer]: ...
-def train_files(  # type: ignore[misc] # As above.
     paths: Iterable[corpus.AnyPath],
-    vocab_size: int | Sequence[int],
     *,
-    field: str = "text",
-    pattern: str | Rules | None = None,
-    rules: Rules | None = None,
-    split: Split | None = None,
-    specials: Iterable[str] = (),
-    initial: Tokenizer | None = None,
-    weights: Mapping[str, int] | None = None,
-    min_count: int = 1,
-    max_token_bytes: int | None = None,
-    held_out: float = 0.0,
-    on_error: corpus.OnError = "raise",
-    threads: int | None = None,
-    memory: int | str | None = None,
-    folder: str | PathLike[str] | None = None,
-    journal: str | PathLike[str] | None = None,
-    anew: bool = False,
-    part: int | str = PART_BYTES,
-    engine: str | None = None,
-    workers: int | None = None,
-    report: str | PathLike[str] | None = None,
-    remark: Callable[[str], object] = warnings.warn,
-    progress: Shown = False,
-    exact_size: bool = False,
+    vocab_size: Sequence[int],
+    **options: Unpack[TrainFilesOptions],
+) -> list[Tokenizer]: ...
+def train_files(
+    paths: Iterable[corpus.AnyPath],
+    *,
+    vocab_size: int | Sequence[int],
+    **options: Unpack[TrainFilesOptions],
 ) -> Tokenizer | list[Tokenizer]:
     """Train a tokenizer on files and folders: text, JSON lines, `.gz`, `.zst`, `.xz`, Parquet.
 
-    This is `count_files`, then `learn`, which say what the options mean.
+    `train_files` is `count_files` and then `learn`; the options are those of both, and
+    `zeton.training.options` says what each means.
     """
-    text = pattern_text(pattern, rules)
-    learning = Learning(
-        vocab_size,
-        specials=specials,
-        initial=initial,
-        min_count=min_count,
-        max_token_bytes=max_token_bytes,
-        memory=memory,
-        report=report,
-        exact_size=exact_size,
-    )
-    with shown(progress) as tell:
-        return learning.learn(
-            count_files(
-                paths,
-                field=field,
-                pattern=learning.pattern(text),
-                split=learning.split(split, text),
-                weights=weights,
-                on_error=on_error,
-                threads=threads,
-                memory=memory,
-                folder=folder,
-                held_out=held_out,
-                journal=journal,
-                anew=anew,
-                part=part,
-                engine=engine,
-                workers=workers,
-                remark=remark,
-                progress=tell,
-            ),
-            tell,
-        )
+    check_names("train_files", options, TrainFilesOptions.__annotations__)
+    text = pattern_text(options.get("pattern"), options.get("rules"))
+    learning = Learning(vocab_size, only(LearnOptions, options))
+    with shown(options.get("progress", False)) as tell:
+        counting = only(CountFilesOptions, options) | {
+            "pattern": learning.pattern(text),
+            "rules": None,
+            "split": learning.split(options.get("split"), text),
+            "progress": tell,
+        }
+        return learning.learn(count_files(paths, **counting), tell)
 
 
-def count_files(
-    paths: Iterable[corpus.AnyPath],
-    *,
-    field: str = "text",
-    pattern: str | Rules | None = None,
-    rules: Rules | None = None,
-    split: Split | None = None,
-    weights: Mapping[str, int] | None = None,
-    on_error: corpus.OnError = "raise",
-    threads: int | None = None,
-    memory: int | str | None = None,
-    folder: str | PathLike[str] | None = None,
-    held_out: float = 0.0,
-    journal: str | PathLike[str] | None = None,
-    anew: bool = False,
-    part: int | str = PART_BYTES,
-    engine: str | None = None,
-    workers: int | None = None,
-    remark: Callable[[str], object] = warnings.warn,
-    progress: Shown = False,
-) -> Counts:
-    """Count the pieces of files and folders, as `count_corpus` does those of texts.
+def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOptions]) -> Counts:
+    """Count the pieces of files and folders, as `count_corpus` counts those of texts.
 
-    A plain file is one text, of any size; JSON lines and Parquet hold a text a row, in `field`.
-    `weights` maps paths or globs to how many times their texts count. What cannot be read is an
-    error, or with `on_error="skip"` is left out, counted, and named in a remark.
+    A plain file is one text, of any size. JSON lines and Parquet hold a text a row, in `field`.
 
-    `journal` is a folder that keeps what was counted after every `part` bytes of text: after any
-    end, the same call goes on from there. A call that would count something else is refused, or
-    with `anew` removes what is kept. Remove the folder when its counts are of use no more.
+    With a `checkpoint_dir`, progress is saved there after every `checkpoint_every` bytes of text.
+    If the process dies, the same call resumes from the last checkpoint and produces the same
+    bytes. If pattern, field or files have changed, the call raises a `TrainError` that names the
+    difference; `restart=True` discards the checkpoint. Remove the folder once it is not needed.
 
-    With an `engine`, "local" or "ray", the files are counted unit by unit, of at most `part` bytes
-    and about 64 MB, on up to `workers` at once: `jobs.run` says where. Each unit uses `threads` (on
-    Ray, 1). The counts are the same. `journal`, or else `folder`, is one that all machines share.
+    With an `executor`, "local" or "ray", the files are counted in units of about 64 MB, on up to
+    `workers` at once, each with `threads` (on Ray, 1). The counts are the same. `checkpoint_dir`,
+    or else `temp_dir`, is a folder that all machines share.
     """
-    if split is not None and (engine is not None or journal is not None):
-        what = "an engine" if engine is not None else "a journal"
+    check_names("count_files", options, CountFilesOptions.__annotations__)
+    chosen = COUNT_FILES_DEFAULTS | options
+    split, checkpoint_dir = chosen["split"], chosen["checkpoint_dir"]
+    executor, workers = chosen["executor"], chosen["workers"]
+    field, on_error, on_warning = chosen["field"], chosen["on_error"], chosen["on_warning"]
+    if split is not None and (executor is not None or checkpoint_dir is not None):
+        what = "an executor" if executor is not None else "a checkpoint"
         raise TrainError(
-            f"the split {name_of(split)} is a Python function, which {what} does not know; "
-            "count without, or give a pattern or rules"
+            f"the split {name_of(split)} is a Python function, which {what} cannot store; "
+            f"count without {what}, or give a pattern or rules"
         )
-    if engine is not None:
-        jobs.check(engine, workers)
+    if executor is not None:
+        check_executor(executor, workers)
     elif workers is not None:
-        raise JobError("workers is for an engine; without one, threads says how many cores to use")
-    text = pattern_text(pattern, rules)
-    counting = Counting(text, threads, memory, folder, held_out, split=split)
-    files = [path for path in corpus.files(paths) if journal is None or not _is_in(path, journal)]
-    times = corpus.weights_of(files, weights or {})
+        raise JobError("workers is for an executor; without one, threads sets the cores to use")
+    text = pattern_text(chosen["pattern"], chosen["rules"])
+    counting = Counting(
+        text,
+        chosen["threads"],
+        chosen["memory"],
+        chosen["temp_dir"],
+        chosen["validation"],
+        split=split,
+    )
+    files = [
+        path
+        for path in corpus.files(paths)
+        if checkpoint_dir is None or not _is_in(path, checkpoint_dir)
+    ]
+    times = corpus.weights_of(files, chosen["weights"] or {})
     known = corpus.identity(files)
     identity = {
         "version": VERSION,
         "pattern": counting.pattern,
         "field": field,
-        "held_out": held_out,
+        "validation": counting.validation,
     }
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
-    part_bytes = parse(part, "part")
-    corpus.remark_doubles(files, times, remark)
-    if engine is not None:
+    part_bytes = parse(chosen["checkpoint_every"], "checkpoint_every")
+    corpus.warn_of_doubles(files, times, on_warning)
+    progress, restart = chosen["progress"], chosen["restart"]
+    if executor is not None:
         sizes, changed = [size for _, size, _ in known], [when for _, _, when in known]
         described = Files(files, sizes, changed, times, field, on_error)
         unit_bytes = min(part_bytes, UNIT_BYTES)
         work = identity | {"on_error": on_error, "unit_bytes": unit_bytes}
-        folder_of_units = _unit_folder(counting, journal, work, remark, anew=anew)
-        with folder_of_units as place, shown(progress) as tell:
+        unit_dir = _unit_dir(counting, checkpoint_dir, work, on_warning, restart=restart)
+        with unit_dir as folder, shown(progress) as tell:
             counted = count_units(
                 counting,
                 described,
                 tell,
-                folder=place,
+                folder=folder,
                 unit_bytes=unit_bytes,
-                engine=engine,
+                executor=executor,
                 workers=workers,
             )
-        return _checked(*counted, files, remark)
-    kept = (
+        return _checked(*counted, files, on_warning)
+    checkpoint = (
         None
-        if journal is None
-        else Journal(given(journal), identity, list(zip(known, times, strict=True)), anew=anew)
+        if checkpoint_dir is None
+        else Checkpoint(
+            given(checkpoint_dir),
+            identity,
+            list(zip(known, times, strict=True)),
+            restart=restart,
+        )
     )
     sizes = [size for _, size, _ in known]
     try:
         with shown(progress) as tell:
-            return _Files(counting, reader, times, sizes, kept, part_bytes, remark).count(tell)
+            counted_files = _Files(
+                counting, reader, times, sizes, checkpoint, part_bytes, on_warning
+            )
+            return counted_files.count(tell)
     finally:
-        if kept is not None:
-            kept.close()
+        if checkpoint is not None:
+            checkpoint.close()
 
 
 def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
@@ -265,30 +210,30 @@ def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
 
 
 @contextmanager
-def _unit_folder(
+def _unit_dir(
     counting: Counting,
-    journal: corpus.AnyPath | None,
+    checkpoint_dir: corpus.AnyPath | None,
     work: dict[str, Any],
-    remark: Callable[[str], object],
+    on_warning: Callable[[str], object],
     *,
-    anew: bool,
+    restart: bool,
 ) -> Iterator[Path]:
-    """Yield where units go: the journal, or a folder that goes when they are counted."""
-    if journal is None:
+    """Yield the folder of the units: the checkpoint, or a temporary one."""
+    if checkpoint_dir is None:
         # A worker that is being ended may still write there.
         ours = TemporaryDirectory(prefix="zeton-", dir=counting.folder, ignore_cleanup_errors=True)
         with ours as folder:
             yield Path(folder)
         return
-    held = Held(given(journal))
+    held = Held(given(checkpoint_dir))
     try:
-        if not anew and (held.folder / STATE).exists():
-            held.refuse("keeps what was counted without an engine")
-        if not anew and (other := _other_work(held.folder / WORK, work)):
-            held.refuse(f"keeps units of a work that differs in {', '.join(other)}")
-        held.remove(keep=lambda name: is_of_unit(name) and not anew)
+        if not restart and (held.folder / STATE).exists():
+            held.refuse("holds counts that were made without an executor")
+        if not restart and (other := _other_work(held.folder / WORK, work)):
+            held.refuse(f"holds units of another count; they differ in {', '.join(other)}")
+        held.remove(keep=lambda name: is_of_unit(name) and not restart)
         if units := sum(file.suffix == ".json" for file in held.folder.iterdir()):
-            remark(f"going on from {held.folder}, which holds {units} units")
+            on_warning(f"resuming from {held.folder}, which holds {units} units")
         write_whole(held.folder / WORK, json.dumps(work).encode())
         yield held.folder
     finally:
@@ -308,61 +253,63 @@ def _checked(
     counts: Counts,
     skipped: corpus.Skipped,
     files: Sequence[Path],
-    remark: Callable[[str], object],
+    on_warning: Callable[[str], object],
 ) -> Counts:
     """Say what was skipped; refuse counts of nothing."""
     if skipped:
         counts.skipped = str(skipped)
-        remark(counts.skipped)
+        on_warning(counts.skipped)
         for name, reason in skipped.files[:FILES_NAMED]:
-            remark(f"skipped {name}: {reason}")
-    if not counts.corpus_bytes and not (counts.held_out and counts.held_out.corpus_bytes):
+            on_warning(f"skipped {name}: {reason}")
+    if not counts.corpus_bytes and not (counts.validation and counts.validation.corpus_bytes):
         raise CorpusError(f"there is no text in {len(files)} files; give files or folders of text")
     return counts
 
 
 @dataclass
 class _Files:
-    """Files that are being counted, with a journal if there is one."""
+    """Files that are being counted, with a checkpoint if there is one."""
 
     counting: Counting
     reader: corpus.Reader
     weights: list[int]
     sizes: list[int]
     """Of the files, in bytes."""
-    journal: Journal | None
+    checkpoint: Checkpoint | None
     part_bytes: int
-    remark: Callable[[str], object]
+    on_warning: Callable[[str], object]
 
     def count(self, tell: Listener) -> Counts:
         """Count what is left to count; return the counts of all."""
-        if self.journal is not None:
-            self._go_on(self.journal)
+        if self.checkpoint is not None:
+            self._go_on(self.checkpoint)
         since, texts = 0, weighted_texts(self.reader, self.weights)
         for batch in self.counting.add(texts, tell, self._total(), self.part_bytes):
             since += batch.bytes
-            if batch.texts and since >= self.part_bytes and self.journal is not None:
-                self._keep(self.journal, *batch.end)
+            if batch.texts and since >= self.part_bytes and self.checkpoint is not None:
+                self._keep(self.checkpoint, *batch.end)
                 since = 0
-        return _checked(self._finish(), self.reader.skipped, self.reader.files, self.remark)
+        return _checked(self._finish(), self.reader.skipped, self.reader.files, self.on_warning)
 
-    def _go_on(self, journal: Journal) -> None:
+    def _go_on(self, checkpoint: Checkpoint) -> None:
         """Begin where the journal ends."""
-        if journal.parts:
-            self.counting.bytes = journal.bytes
-            self.reader.start = corpus.Position(*journal.end)
-            self.reader.skipped = corpus.Skipped(**journal.skipped)
-            megabytes = journal.bytes / 1e6
-            self.remark(f"going on from {journal.folder}, which has counted {megabytes:.1f} MB")
-        elif journal.damaged:
-            self.remark(f"{journal.folder} is damaged; starting anew")
+        if checkpoint.parts:
+            self.counting.bytes = checkpoint.bytes
+            self.reader.start = corpus.Position(*checkpoint.end)
+            self.reader.skipped = corpus.Skipped(**checkpoint.skipped)
+            megabytes = checkpoint.bytes / 1e6
+            self.on_warning(
+                f"resuming from {checkpoint.folder}, which has counted {megabytes:.1f} MB"
+            )
+        elif checkpoint.damaged:
+            self.on_warning(f"{checkpoint.folder} is damaged; starting over")
 
     def _total(self) -> Callable[[Any], int | None]:
         """Return what says how much text there is to count.
 
         Where only reading tells, as in packed files, it is taken from the files that are done.
         """
-        before = 0 if self.journal is None else self.journal.bytes
+        before = 0 if self.checkpoint is None else self.checkpoint.bytes
         if corpus.are_plain(self.reader.files):
             return lambda _: sum(self.sizes) - before
 
@@ -372,13 +319,13 @@ class _Files:
 
         return total
 
-    def _keep(self, journal: Journal, end: corpus.Position, skipped: dict[str, Any]) -> None:
-        journal.keep(self.counting.take(), (end.file, end.at), self.counting.bytes, skipped)
+    def _keep(self, checkpoint: Checkpoint, end: corpus.Position, skipped: dict[str, Any]) -> None:
+        checkpoint.keep(self.counting.take(), (end.file, end.at), self.counting.bytes, skipped)
 
     def _finish(self) -> Counts:
-        if self.journal is None or not self.journal.parts:
+        if self.checkpoint is None or not self.checkpoint.parts:
             return self.counting.finish()
         end = corpus.Position(len(self.reader.files), 0)
-        if self.journal.end != [end.file, end.at]:
-            self._keep(self.journal, end, asdict(self.reader.skipped))
-        return self.journal.counts()
+        if self.checkpoint.end != [end.file, end.at]:
+            self._keep(self.checkpoint, end, asdict(self.reader.skipped))
+        return self.checkpoint.counts()

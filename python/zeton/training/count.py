@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, Unpack
 
 from zeton import corpus
 from zeton._engine import DEFAULT_PATTERN, Counter, RawCounts, Texts
@@ -16,10 +16,11 @@ from zeton.errors import CorpusError, Error, TrainError, file_error
 from zeton.pattern.spec import pattern_text
 from zeton.rules import Rules
 from zeton.splitting import Split, checked, mark_of, name_of, pieces_of
+from zeton.training.options import COUNT_DEFAULTS, CountOptions, check_names
 from zeton.work import memory as memories
 from zeton.work.files import given, write_whole_by
 from zeton.work.prefetch import ahead
-from zeton.work.progress import Clock, Listener, Progress, Shown, shown
+from zeton.work.progress import Clock, Listener, Progress, shown
 
 __all__ = ["Counting", "Counts", "Weighted", "count_corpus", "weighted_texts"]
 
@@ -42,10 +43,10 @@ class Counts:
     (3, 19, [(b'low', 2), (b' lower', 1)])
     """
 
-    def __init__(self, raw: RawCounts, held_out: "Counts | None" = None) -> None:
+    def __init__(self, raw: RawCounts, validation: "Counts | None" = None) -> None:
         """Take what the engine counted; `count_corpus` makes it."""
         self.raw = raw
-        self.held_out = held_out
+        self.validation = validation
         """The counts of the share that was held out, if one was."""
         self.skipped = ""
         """What could not be read, in a line, if anything was skipped."""
@@ -53,10 +54,10 @@ class Counts:
         """The function that made the pieces, if one did."""
 
     @classmethod
-    def load(cls, *paths: str | PathLike[str], folder: str | PathLike[str] | None = None) -> Self:
+    def load(cls, *paths: str | PathLike[str], temp_dir: str | PathLike[str] | None = None) -> Self:
         """Read counts files and merge them: as if all their texts had been counted at once.
 
-        A temporary file in `folder` takes as much room as the merged counts, memory hardly any.
+        A temporary file in `temp_dir` takes as much room as the merged counts, memory hardly any.
         """
         if not paths:
             raise CorpusError("there are no counts files to read; give one or more")
@@ -66,17 +67,19 @@ class Counts:
             except (OSError, ValueError) as error:
                 raise file_error(Path(path), "read", error) from None
         try:
-            return cls(RawCounts.read([os.fspath(path) for path in paths], _folder(folder)))
+            return cls(RawCounts.read([os.fspath(path) for path in paths], _folder(temp_dir)))
         except Error as error:
-            raise type(error)(f"{_culprit(paths, folder)}: {error}") from None
+            raise type(error)(f"{_culprit(paths, temp_dir)}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write a counts file, which appears whole or not at all; return where it is."""
         if self.split is not None:
             name = name_of(self.split)
             raise TrainError(f"a file holds no code, so not the split {name}; learn here and now")
-        if self.held_out is not None:
-            raise TrainError("a share of these counts is held out, which a file has no place for")
+        if self.validation is not None:
+            raise TrainError(
+                "these counts have a validation share, which a counts file cannot hold"
+            )
         target = given(path)
         self.write(target)
         return target
@@ -130,35 +133,28 @@ def _culprit(paths: Sequence[str | PathLike[str]], folder: str | PathLike[str] |
     return ", ".join(map(str, paths))
 
 
-def count_corpus(
-    texts: Iterable[Text],
-    *,
-    pattern: str | Rules | None = None,
-    rules: Rules | None = None,
-    split: Split | None = None,
-    weights: Iterable[int] | None = None,
-    threads: int | None = None,
-    memory: int | str | None = None,
-    folder: str | PathLike[str] | None = None,
-    held_out: float = 0.0,
-    progress: Shown = False,
-) -> Counts:
+def count_corpus(texts: Iterable[Text], **options: Unpack[CountOptions]) -> Counts:
     """Count the pieces of texts, which are read once, as they come, in a thread of their own.
 
-    What may be used by the thread that made it only, as a cursor of sqlite3, needs a list.
-    `rules` stand in place of a `pattern`.
+    An iterator that only its own thread may use, for example a cursor of sqlite3, needs a list.
 
-    A text counts `weights` times, one integer a text. `memory` bounds what counting takes, as bytes
-    or "2GB" (None: half of what is free); what does not fit goes to temporary files in `folder`.
-    `held_out` is a share of the texts that is counted apart, to measure vocabularies on. `split` is
-    a function from a text to its pieces, in place of a pattern.
+    `memory` bounds the memory of counting; counts that do not fit go to temporary files in
+    `temp_dir`. `zeton.training.options` says what every option means.
     """
+    check_names("count_corpus", options, CountOptions.__annotations__)
+    chosen = COUNT_DEFAULTS | options
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is many texts, not one; give a list")
-    text = pattern_text(pattern, rules)
-    counting = Counting(text, threads, memory, folder, held_out, split=split)
-    with shown(progress) as tell:
-        for _ in counting.add(_weighted(texts, weights), tell):
+    counting = Counting(
+        pattern_text(chosen["pattern"], chosen["rules"]),
+        chosen["threads"],
+        chosen["memory"],
+        chosen["temp_dir"],
+        chosen["validation"],
+        split=chosen["split"],
+    )
+    with shown(chosen["progress"]) as tell:
+        for _ in counting.add(_weighted(texts, chosen["weights"]), tell):
             pass
         return counting.finish()
 
@@ -221,7 +217,7 @@ class Counting:
         threads: int | None,
         memory: int | str | None,
         folder: str | PathLike[str] | None = None,
-        held_out: float = 0.0,
+        validation: float = 0.0,
         *,
         split: Split | None = None,
     ) -> None:
@@ -230,10 +226,10 @@ class Counting:
             raise TypeError(f"threads is an int, not {type(threads).__name__}")
         if threads is not None and not 1 <= threads < 2**63:
             raise TrainError(f"threads is {threads}; it must be at least 1 and fit 63 bits")
-        if isinstance(held_out, bool) or not isinstance(held_out, (int, float)):
-            raise TypeError(f"held_out is a share, not {type(held_out).__name__}")
-        if not 0.0 <= held_out < 1.0:
-            raise TrainError(f"held_out is {held_out}; it is a share, from 0 to less than 1")
+        if isinstance(validation, bool) or not isinstance(validation, (int, float)):
+            raise TypeError(f"validation is a share, not {type(validation).__name__}")
+        if not 0.0 <= validation < 1.0:
+            raise TrainError(f"validation={validation}; give a share, from 0 to less than 1")
         self.pattern = DEFAULT_PATTERN if pattern is None else pattern
         self.split = split
         if split is not None:
@@ -242,7 +238,7 @@ class Counting:
         self.threads = threads or _cores()
         self.memory = memories.given_or_free(memory)
         self.folder = _folder(folder)
-        self.held_out = held_out
+        self.validation = validation
         self.bytes = 0
         self.texts = 0
         """Counted since the last `take`."""
@@ -253,7 +249,7 @@ class Counting:
         # The other half is for texts that are read ahead, and for what counting leaves behind.
         half = max(self.memory // 2, 1)
         by_function = self.split is not None
-        return Counter(self.pattern, self.threads, half, self.folder, self.held_out, by_function)
+        return Counter(self.pattern, self.threads, half, self.folder, self.validation, by_function)
 
     def last_safe_cut(self, text: bytes) -> int:
         """Return how much of a text may be counted on its own, whatever follows it."""
@@ -311,8 +307,8 @@ class Counting:
 
     def finish(self) -> Counts:
         """End counting and return the counts."""
-        corpus, held_out = self._counter.finish(self.texts)
-        counts = Counts(corpus, Counts(held_out) if self.held_out else None)
+        corpus, validation = self._counter.finish(self.texts)
+        counts = Counts(corpus, Counts(validation) if self.validation else None)
         counts.split = self.split
         return counts
 

@@ -1,4 +1,4 @@
-"""Files are counted unit by unit, on an engine; what each unit counts is a file in one folder.
+"""Files are counted unit by unit, on an executor; what each unit counts is a file in one folder.
 
 A unit's files are named by all that they depend on, appear whole or not at all, and are the same
 whoever writes them. So a unit may be done twice, by workers that know nothing of each other, and
@@ -15,11 +15,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zeton import corpus, jobs
+from zeton import corpus
 from zeton._engine import VERSION
 from zeton.errors import FormatError, JobError, TrainError
 from zeton.training.count import Counting, Counts, weighted_texts
 from zeton.work.checkpoint import checksum
+from zeton.work.executor import run_units
 from zeton.work.files import write_whole
 from zeton.work.memory import resident
 from zeton.work.progress import Clock, Listener, Progress
@@ -36,7 +37,7 @@ MERGE_MAX = 64
 """How many counts files are open at once."""
 
 MERGE_HERE = 512
-"""How many are merged without the engine, whose start would take longer."""
+"""How many are merged without the executor, whose start would take longer."""
 
 
 @dataclass(frozen=True)
@@ -83,23 +84,23 @@ def count_units(
     *,
     folder: Path,
     unit_bytes: int,
-    engine: str,
+    executor: str,
     workers: int | None,
 ) -> tuple[Counts, corpus.Skipped]:
     """Count files unit by unit; return the counts of all, and what was skipped.
 
     Units that are done, in the folder, are not done again.
     """
-    threads = counting.threads_given or (counting.threads if engine == "local" else 1)
+    threads = counting.threads_given or (counting.threads if executor == "local" else 1)
     count = _Count(
         counting.pattern,
         files.field,
         files.on_error,
-        counting.held_out,
+        counting.validation,
         threads,
         min(counting.memory, UNIT_MEMORY),
         folder.absolute(),
-        Path.cwd() if engine != "local" and not _are_absolute(files.paths) else None,
+        Path.cwd() if executor != "local" and not _are_absolute(files.paths) else None,
     )
     ahead: deque[_Unit] = deque()
 
@@ -113,7 +114,9 @@ def count_units(
     is_plain, whole = corpus.are_plain(files.paths), sum(files.sizes)
     text_bytes = texts = size = 0
     damaged = -1
-    with closing(jobs.run(count, units(), engine, workers, cores=threads)) as results:
+    with closing(
+        run_units(count, units=units(), executor=executor, workers=workers, cores=threads)
+    ) as results:
         for _, done in results:
             unit = ahead.popleft()
             if unit.start.at and unit.start.file == damaged:
@@ -135,10 +138,10 @@ def count_units(
             )
     if not names:
         return counting.finish(), skipped
-    counts = _merged([count.file(name) for name in names], count, engine, workers)
-    if counting.held_out:
-        held_out = [count.file(name, ".held_out") for name in names]
-        counts.held_out = _merged(held_out, count, engine, workers)
+    counts = _merged([count.file(name) for name in names], count, executor, workers)
+    if counting.validation:
+        validation = [count.file(name, ".validation") for name in names]
+        counts.validation = _merged(validation, count, executor, workers)
     return counts, skipped
 
 
@@ -147,7 +150,7 @@ def _with_files(unit: corpus.Unit, files: Files, count: "_Count") -> _Unit:
     span = slice(unit.start.file, unit.end.file + (unit.end.at > 0))
     known = [files.sizes[span], files.times[span], files.weights[span]]
     what = [
-        *(VERSION, count.pattern, count.field, count.on_error, count.held_out),
+        *(VERSION, count.pattern, count.field, count.on_error, count.validation),
         *([str(path) for path in files.paths[span]], *map(list, known)),
         *(unit.start.at, unit.end.at),
     ]
@@ -163,7 +166,7 @@ class _Count:
     pattern: str
     field: str
     on_error: corpus.OnError
-    held_out: float
+    validation: float
     threads: int
     memory: int
     folder: Path
@@ -174,13 +177,17 @@ class _Count:
         """Count a unit and write its files, if they are not there; the last one says so."""
         if not self.folder.is_dir():
             message = f"{self.folder} is no folder on {platform.node()}"
-            raise JobError(f"{message}; give a journal or a folder that all machines share")
+            raise JobError(
+                f"{message}; give a checkpoint_dir or a temp_dir that all machines share"
+            )
         if done := self._done(unit):
             return done
         with nullcontext() if self.base is None else _within(self.base):
             for path, size in zip(unit.paths, unit.sizes, strict=True):
                 _check_same(path, size)
-            counting = Counting(self.pattern, self.threads, self.memory, self.folder, self.held_out)
+            counting = Counting(
+                self.pattern, self.threads, self.memory, self.folder, self.validation
+            )
             reader = corpus.Reader(
                 unit.paths,
                 self.field,
@@ -193,8 +200,8 @@ class _Count:
                 pass
         texts, counts = counting.texts, counting.finish()
         written = {"": counts}
-        if counts.held_out is not None:
-            written[".held_out"] = counts.held_out
+        if counts.validation is not None:
+            written[".validation"] = counts.validation
         for kind, some in written.items():
             some.write(self.file(unit.name, kind))
         checksums = {kind: checksum(self.file(unit.name, kind)) for kind in written}
@@ -232,24 +239,27 @@ class _Count:
         return target
 
 
-def _merged(paths: Sequence[Path], count: _Count, engine: str, workers: int | None) -> Counts:
-    """Merge counts files, many to one as long as there are many; on the engine if very many."""
+def _merged(paths: Sequence[Path], count: _Count, executor: str, workers: int | None) -> Counts:
+    """Merge counts files, many to one as long as there are many; on the executor if very many."""
     for path in paths:
         if not path.exists():
             message = f"{path} was written by a worker and is not here"
             raise JobError(f"{message}; name a folder that all machines share")
     while len(paths) > MERGE_MAX:
         groups = [paths[at : at + MERGE_MAX] for at in range(0, len(paths), MERGE_MAX)]
-        where = engine if len(paths) > MERGE_HERE else "local"
-        paths = [path for _, path in jobs.run(count.merge, groups, where, workers)]
+        where = executor if len(paths) > MERGE_HERE else "local"
+        paths = [
+            path
+            for _, path in run_units(count.merge, units=groups, executor=where, workers=workers)
+        ]
     return _load(paths, count.folder)
 
 
 def _load(paths: Sequence[Path], folder: Path) -> Counts:
     try:
-        return Counts.load(*paths, folder=folder)
+        return Counts.load(*paths, temp_dir=folder)
     except FormatError as error:
-        raise TrainError(f"{error}; remove {folder} to start anew") from None
+        raise TrainError(f"{error}; remove {folder} to start over") from None
 
 
 def _are_absolute(paths: Sequence[Path]) -> bool:

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from zeton._engine import DEFAULT_PATTERN, VERSION, RawMerges, from_merges, from_ranks
 from zeton.errors import FileError, TrainError
 from zeton.splitting import Split, SplitTokenizer, checked
 from zeton.tokenizer import Tokenizer
 from zeton.training.count import Counts
+from zeton.training.options import LEARN_DEFAULTS, LearnOptions, check_names
 from zeton.work import memory as memories
 from zeton.work.files import given, write_whole
-from zeton.work.progress import Clock, Listener, Progress, Shown, shown
+from zeton.work.progress import Clock, Listener, Progress, shown
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -30,67 +31,40 @@ CURVE_STEPS = 8
 
 
 @overload
-def learn(counts: Counts, vocab_size: int, **options: object) -> Tokenizer: ...
+def learn(counts: Counts, *, vocab_size: int, **options: Unpack[LearnOptions]) -> Tokenizer: ...
 @overload
-def learn(counts: Counts, vocab_size: Sequence[int], **options: object) -> list[Tokenizer]: ...
-def learn(  # type: ignore[misc] # The options are named once, here.
-    counts: Counts,
-    vocab_size: int | Sequence[int],
-    *,
-    specials: Iterable[str] = (),
-    initial: Tokenizer | None = None,
-    min_count: int = 1,
-    max_token_bytes: int | None = None,
-    memory: int | str | None = None,
-    report: str | PathLike[str] | None = None,
-    progress: Shown = False,
-    exact_size: bool = False,
+def learn(
+    counts: Counts, *, vocab_size: Sequence[int], **options: Unpack[LearnOptions]
+) -> list[Tokenizer]: ...
+def learn(
+    counts: Counts, *, vocab_size: int | Sequence[int], **options: Unpack[LearnOptions]
 ) -> Tokenizer | list[Tokenizer]:
     """Learn a vocabulary from counts, or several of rising sizes, each a prefix of the next.
 
-    `vocab_size` counts the 256 bytes and the specials, whose ids are the last. With `initial`, a
-    tokenizer to go on from, all its ids stay and new ones follow. Pieces that occur less than
-    `min_count` times are left out, and a warning says how many; tokens have at most
-    `max_token_bytes`. `memory` bounds what learning takes, about; `report` is an HTML file to
-    write. With fewer pairs in the corpus than asked for, the vocabulary is smaller and a warning
-    says so, or with `exact_size` an error.
+    `vocab_size` includes the 256 bytes and the specials, whose ids are the last. With `initial`, a
+    tokenizer to extend, all its ids stay and new ones follow. If the corpus has too few pairs, the
+    vocabulary is smaller and a warning says so, or with `exact_size` an error.
+    `zeton.training.options` says what every option means.
     """
-    learning = Learning(
-        vocab_size,
-        specials=specials,
-        initial=initial,
-        min_count=min_count,
-        max_token_bytes=max_token_bytes,
-        memory=memory,
-        report=report,
-        exact_size=exact_size,
-    )
+    check_names("learn", options, LearnOptions.__annotations__)
+    learning = Learning(vocab_size, options)
     if not isinstance(counts, Counts):
         raise TypeError(
             f"counts is zeton.Counts, not {type(counts).__name__}; Counts.load reads it"
         )
     learning.pattern(counts.pattern)  # Refuses another one.
     learning.split(counts.split, None if counts.split else counts.pattern)
-    with shown(progress) as tell:
+    with shown(options.get("progress", False)) as tell:
         return learning.learn(counts, tell)
 
 
 class Learning:
     """The options of learning, checked before any work."""
 
-    def __init__(
-        self,
-        vocab_size: int | Sequence[int],
-        *,
-        specials: Iterable[str],
-        initial: Tokenizer | None,
-        min_count: int,
-        max_token_bytes: int | None,
-        memory: int | str | None,
-        report: str | PathLike[str] | None,
-        exact_size: bool,
-    ) -> None:
+    def __init__(self, vocab_size: int | Sequence[int], options: LearnOptions) -> None:
         """Check the options."""
+        chosen = LEARN_DEFAULTS | options
+        specials, initial = chosen["specials"], chosen["initial"]
         if isinstance(specials, Mapping):
             raise TypeError("specials are names; training gives them their ids")
         self.specials = [specials] if isinstance(specials, str) else list(specials)
@@ -101,13 +75,12 @@ class Learning:
         self.sizes = [vocab_size] if isinstance(vocab_size, int) else list(vocab_size)
         if initial is not None and not isinstance(initial, Tokenizer):
             raise TypeError(f"initial is a Tokenizer, not {type(initial).__name__}")
-        self.min_count = _check("min_count", min_count, 1)
-        self.max_token_bytes = (
-            None if max_token_bytes is None else _check("max_token_bytes", max_token_bytes, 2)
-        )
-        self.memory = memories.given_or_free(memory)
+        self.min_count = _check("min_count", chosen["min_count"], 1)
+        longest, report = chosen["max_token_bytes"], chosen["report"]
+        self.max_token_bytes = None if longest is None else _check("max_token_bytes", longest, 2)
+        self.memory = memories.given_or_free(chosen["memory"])
         self.report = None if report is None else _report_file(report)
-        self.exact_size = exact_size
+        self.exact_size = chosen["exact_size"]
         self._since = Clock()
         self.base = 256 if initial is None else initial.vocab_size
         """Tokens there are before the first merge."""
@@ -160,19 +133,19 @@ class Learning:
     def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
         """Learn from counts; return a tokenizer, or one for each size."""
         seconds_counting = self._since.seconds()
-        if counts.held_out is not None and not len(counts.held_out):
+        if counts.validation is not None and not len(counts.validation):
             warnings.warn(
-                "the corpus is too small for a share to be held out", stacklevel=_frames_of_ours()
+                "the corpus is too small for a validation share", stacklevel=_frames_of_ours()
             )
-            counts.held_out = None
+            counts.validation = None
         learned = self._learned(counts, tell)
         notes = {
             "training.distinct_pieces": str(len(counts)),
             "training.corpus_bytes": str(counts.corpus_bytes),
         }
-        if counts.held_out is not None:
-            bytes_per_token = learned.held_out[max(learned.held_out)]
-            notes["training.held_out_bytes_per_token"] = f"{bytes_per_token:.4f}"
+        if counts.validation is not None:
+            bytes_per_token = learned.validation[max(learned.validation)]
+            notes["training.validation_bytes_per_token"] = f"{bytes_per_token:.4f}"
         pattern, split = counts.pattern, counts.split
         measured = counts if self.report is not None else None
         del counts  # If nobody else has them, their memory is free for the tokenizers.
@@ -189,15 +162,15 @@ class Learning:
     def _learned(self, counts: Counts, tell: Listener) -> "_Learned":
         wanted = self.sizes[-1] - self.base - len(self.specials)
         clock = Clock()
-        held_out: dict[int, float] = {}
-        held_out_bytes = 0 if counts.held_out is None else counts.held_out.corpus_bytes
+        validation: dict[int, float] = {}
+        validation_bytes = 0 if counts.validation is None else counts.validation.corpus_bytes
 
         def report(done: int, token: bytes, measured: Sequence[tuple[int, int]]) -> None:
             seconds, size, ratio = clock.seconds(), 0, 0.0
             for count, tokens in measured:
-                size, ratio = self.base + count, held_out_bytes / max(tokens, 1)
-                if size not in held_out:
-                    held_out[size] = ratio
+                size, ratio = self.base + count, validation_bytes / max(tokens, 1)
+                if size not in validation:
+                    validation[size] = ratio
                     tell(Progress("measure", seconds, vocab_size=size, bytes_per_token=ratio))
             tell(
                 Progress(
@@ -212,7 +185,9 @@ class Learning:
             )
 
         start = None if self.initial is None else (self.initial, self.first_new)
-        measure = None if counts.held_out is None else (counts.held_out.raw, self._steps(wanted))
+        measure = (
+            None if counts.validation is None else (counts.validation.raw, self._steps(wanted))
+        )
         merges, ties, (left_out, occurrences) = counts.raw.learn(
             wanted, self.min_count, self.max_token_bytes, self.memory, start, measure, report
         )
@@ -229,7 +204,7 @@ class Learning:
             if self.exact_size:
                 raise TrainError(f"{message}; give more text or a smaller size")
             warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
-        return _Learned(merges, ties, (left_out, occurrences), clock.seconds(), held_out)
+        return _Learned(merges, ties, (left_out, occurrences), clock.seconds(), validation)
 
     def _steps(self, merges: int) -> list[int]:
         """Return after how many merges a vocabulary is measured: few, and where they tell most."""
@@ -276,19 +251,22 @@ class Learning:
     def _curve(self, counts: Counts, learned: "_Learned") -> list[tuple[int, float, float | None]]:
         """Measure growing vocabularies: their size, and the bytes of a token on both shares."""
         made = len(learned.merges)
-        sizes = sorted(learned.held_out) or [self.base + step for step in self._steps(made)]
+        sizes = sorted(learned.validation) or [self.base + step for step in self._steps(made)]
         curve = []
         for size in sizes:
             whole = size + len(self.specials)
             tok = self._tokenizer(learned.merges, whole, counts.pattern, {}, counts.split)
-            curve.append((size, _bytes_per_token(counts, tok), learned.held_out.get(size)))
+            curve.append((size, _bytes_per_token(counts, tok), learned.validation.get(size)))
         return curve
 
     def _made(
         self, curve: Sequence[tuple[int, float, float | None]], made: Sequence[Tokenizer]
     ) -> list[tuple[int, float, float | None]]:
         """Return what the curve says of each tokenizer, by its size."""
-        rows, last = {size: (corpus, held_out) for size, corpus, held_out in curve}, curve[-1][0]
+        rows, last = (
+            {size: (corpus, validation) for size, corpus, validation in curve},
+            curve[-1][0],
+        )
         sizes = [min(size - len(self.specials), last) for size in self.sizes]
         return [(tok.vocab_size, *rows[size]) for tok, size in zip(made, sizes, strict=True)]
 
@@ -336,7 +314,7 @@ class _Learned:
     ties: int
     left_out: tuple[int, int]
     seconds: float
-    held_out: dict[int, float]
+    validation: dict[int, float]
     """The bytes of a token on what was held out, by the size without the new specials."""
 
 

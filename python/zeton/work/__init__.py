@@ -1,1 +1,1 @@
-"""Long work on many files: checkpoints, progress, memory limits, files written whole or not at all."""
+"""Long work on files: checkpoints, progress, memory limits, files written whole or not at all."""

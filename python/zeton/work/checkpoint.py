@@ -14,8 +14,8 @@ from zeton.training.count import Counts
 from zeton.work.files import hold, write_whole
 
 __all__ = [
+    "Checkpoint",
     "Held",
-    "Journal",
     "OtherWorkError",
     "checksum",
     "discard",
@@ -28,20 +28,20 @@ WORK = "work.json"
 """What the units of a folder were counted with."""
 
 LOCK = "lock"
-UNIT = re.compile(r"[0-9a-f]{32}(\.json|(\.held_out)?\.counts)")
+UNIT = re.compile(r"[0-9a-f]{32}(\.json|(\.validation)?\.counts)")
 """The names of what a unit writes, on an engine."""
 
 OURS = re.compile(
-    rf"state\.json|work\.json|lock|\d{{6}}(\.held_out)?\.counts|\..*\.tmp|{UNIT.pattern}"
+    rf"state\.json|work\.json|lock|\d{{6}}(\.validation)?\.counts|\..*\.tmp|{UNIT.pattern}"
 )
-"""The names of all that a journal writes."""
+"""The names of all that a checkpoint writes."""
 
 CHECKSUM_BYTES = 32
 """A counts file ends with its checksum."""
 
 
 class OtherWorkError(TrainError):
-    """A journal keeps what was counted of another work."""
+    """A checkpoint is of another work."""
 
 
 class Held:
@@ -59,7 +59,9 @@ class Held:
         except OSError as error:
             raise file_error(folder, "written", error) from None
         if foreign:
-            raise TrainError(f"{folder} has {foreign[0]!r}, which is no journal's; name another")
+            raise TrainError(
+                f"{folder} has {foreign[0]!r}, which is no part of a checkpoint; name another"
+            )
         self._hold()
 
     def is_of_use(self) -> bool:
@@ -80,8 +82,8 @@ class Held:
         """Let go of the folder, and refuse to remove what it keeps."""
         self._let_go()
         raise OtherWorkError(
-            f"{self.folder} {what}; go on with that, name another journal, or give anew=True "
-            "(--anew) to remove it"
+            f"{self.folder} {what}; repeat that call, name another checkpoint_dir, or discard the "
+            "checkpoint with restart=True (--restart)"
         )
 
     def _let_go(self) -> None:
@@ -90,9 +92,9 @@ class Held:
             self._lock = None
 
     def _hold(self) -> None:
-        """Refuse a journal that another process writes; its end lets go, however it comes.
+        """Refuse a checkpoint that another process writes; its end lets go, however it comes.
 
-        Windows does not tell: there, two trainings must not share a journal.
+        Windows does not tell: there, two trainings must not share a checkpoint.
         """
         try:
             lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -104,7 +106,7 @@ class Held:
         self._lock = lock
 
 
-class Journal(Held):
+class Checkpoint(Held):
     """A folder of counts files, and how much of the corpus they are of.
 
     A part is there once the state names it, with its checksum; whatever else of ours lies in the
@@ -117,9 +119,9 @@ class Journal(Held):
         identity: dict[str, Any],
         files: Sequence[Any],
         *,
-        anew: bool = False,
+        restart: bool = False,
     ) -> None:
-        """Open the folder; what is there of another work is refused, or with `anew` removed.
+        """Open the folder; what is there of another work is refused, or with `restart` removed.
 
         `files` says of each file what it is. Those after the last part may change.
         """
@@ -134,12 +136,12 @@ class Journal(Held):
         self.skipped: dict[str, Any] = {}
         """What the corpus left out so far."""
         self.damaged = False
-        """Whether a journal was there that cannot be read."""
+        """Whether a checkpoint was there that cannot be read."""
         super().__init__(folder)
-        if not anew and (folder / STATE).exists():
+        if not restart and (folder / STATE).exists():
             self.damaged = not self._read_state()
-        elif not anew and keeps_anything(folder):
-            self.refuse("keeps what was counted unit by unit")
+        elif not restart and keeps_anything(folder):
+            self.refuse("holds units that were counted with an executor")
         names = {name for part in self.parts for name in part}
         self.remove(lambda name: name in names or (name == STATE and bool(names)))
 
@@ -175,8 +177,8 @@ class Journal(Held):
         """Keep the counts of a part, after which the corpus goes on at `end`."""
         number = f"{len(self.parts):06}"
         files = {f"{number}.counts": counts}
-        if counts.held_out is not None:
-            files[f"{number}.held_out.counts"] = counts.held_out
+        if counts.validation is not None:
+            files[f"{number}.validation.counts"] = counts.validation
         for name, some in files.items():
             some.write(self.folder / name)
         self.parts.append({name: checksum(self.folder / name) for name in files})
@@ -194,16 +196,16 @@ class Journal(Held):
     def counts(self) -> Counts:
         """Return the counts of all parts together."""
         names = [name for part in self.parts for name in part]
-        corpus = self._load([name for name in names if "held_out" not in name])
-        if held_out := [name for name in names if "held_out" in name]:
-            corpus.held_out = self._load(held_out)
+        corpus = self._load([name for name in names if "validation" not in name])
+        if validation := [name for name in names if "validation" in name]:
+            corpus.validation = self._load(validation)
         return corpus
 
     def _load(self, names: list[str]) -> Counts:
         try:
-            return Counts.load(*(self.folder / name for name in names), folder=self.folder)
+            return Counts.load(*(self.folder / name for name in names), temp_dir=self.folder)
         except FormatError as error:
-            raise TrainError(f"{error}; remove {self.folder} to start anew") from None
+            raise TrainError(f"{error}; remove {self.folder} to start over") from None
 
     def is_of_use(self) -> bool:
         """Tell whether there are parts."""
@@ -221,7 +223,7 @@ def keeps_anything(folder: Path) -> bool:
 
 
 def discard(folder: Path) -> None:
-    """Remove a journal, if there is one: what it was for is done."""
+    """Remove a checkpoint, if there is one: what it was for is done."""
     if folder.is_dir():
         _remove(folder, lambda _: False)
         with suppress(OSError):  # Somebody else's files may have come.

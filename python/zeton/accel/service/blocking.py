@@ -46,24 +46,31 @@ class Client:
     def encode(
         self,
         text: Text,
-        specials: Specials = None,
+        *,
+        allowed_special: Specials = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]:
         """Encode a text into a list of ids, as `Tokenizer.encode` does."""
-        return self._run(self._client.encode(text, specials, prepend, append))
+        return self._run(
+            self._client.encode(
+                text, allowed_special=allowed_special, prepend=prepend, append=append
+            )
+        )
 
     def encode_batch(
         self,
         texts: Iterable[Text],
         *,
-        specials: Specials = None,
+        allowed_special: Specials = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[list[int]]:
         """Encode many texts into lists of ids, as `Tokenizer.encode_batch` does."""
         return self._run(
-            self._client.encode_batch(texts, specials=specials, prepend=prepend, append=append)
+            self._client.encode_batch(
+                texts, allowed_special=allowed_special, prepend=prepend, append=append
+            )
         )
 
     def health(self) -> dict[str, Any]:

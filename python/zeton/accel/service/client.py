@@ -127,26 +127,33 @@ class AsyncClient:
     async def encode(
         self,
         text: Text,
-        specials: Specials = None,
+        *,
+        allowed_special: Specials = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]:
         """Encode a text into a list of ids, as `Tokenizer.encode` does."""
-        found = await self.encode_batch([text], specials=specials, prepend=prepend, append=append)
+        found = await self.encode_batch(
+            [text], allowed_special=allowed_special, prepend=prepend, append=append
+        )
         return found[0]
 
     async def encode_batch(
         self,
         texts: Iterable[Text],
         *,
-        specials: Specials = None,
+        allowed_special: Specials = None,
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[list[int]]:
         """Encode many texts, some to a request, and several requests at once."""
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise TypeError("a batch is a list of texts, not one text")
-        named = specials if specials is None or isinstance(specials, str) else tuple(specials)
+        named = (
+            allowed_special
+            if allowed_special is None or isinstance(allowed_special, str)
+            else tuple(allowed_special)
+        )
         options = Options(named, prepend, append)
         groups = grouped([bytes_of(text) for text in texts], self.service["texts_max"])
         tasks = [asyncio.ensure_future(self._encode(group, options)) for group in groups]

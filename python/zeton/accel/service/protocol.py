@@ -89,7 +89,7 @@ class Hello(NamedTuple):
 class Options(NamedTuple):
     """How texts are encoded: the keywords of `Tokenizer.encode_batch`."""
 
-    specials: str | tuple[str, ...] | None = None
+    allowed_special: str | tuple[str, ...] | None = None
     prepend: int | str | None = None
     append: int | str | None = None
 
@@ -207,11 +207,11 @@ def read_options(spelled: bytes) -> Options:
         raise malformed("its options are no JSON") from None
     if not isinstance(chosen, dict) or not chosen.keys() <= set(Options._fields):
         raise malformed(f"its options are not of {', '.join(Options._fields)}")
-    specials = chosen.get("specials")
-    if isinstance(specials, list) and all(isinstance(name, str) for name in specials):
-        chosen["specials"] = tuple(specials)
-    elif specials is not None and specials != "all":
-        raise malformed('its specials are neither "all" nor a list of names')
+    names = chosen.get("allowed_special")
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        chosen["allowed_special"] = tuple(names)
+    elif names is not None and names != "all":
+        raise malformed('its allowed_special is neither "all" nor a list of names')
     for end in (chosen.get("prepend"), chosen.get("append")):
         if isinstance(end, bool) or not isinstance(end, (int, str, type(None))):
             raise malformed("what it prepends or appends is neither an id nor a name")

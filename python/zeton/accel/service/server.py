@@ -1,7 +1,6 @@
 """The service: cards behind one queue, clients in front of it."""
 
 import asyncio
-import hashlib
 import os
 import shutil
 import socket
@@ -28,7 +27,7 @@ from zeton.accel.service.workers import Card, Software, Worker
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["Service", "identity"]
+__all__ = ["Service"]
 
 STREAM_BYTES = 1 << 18
 """What is read of a connection ahead of its use."""
@@ -81,7 +80,7 @@ class Service:
         self._is_draining = False
         self.welcome: dict[str, Any] = {
             "version": VERSION,
-            "tokenizer": identity(tokenizer),
+            "tokenizer": tokenizer.digest,
             "body_bytes_max": self.settings.body_bytes_max,
             "texts_max": self.settings.texts_max,
             "in_flight_max": self.settings.in_flight_max,
@@ -242,11 +241,6 @@ class Service:
             yield "zeton_card_text_bytes_total", worker.bytes, card
             yield "zeton_card_busy_seconds_total", worker.busy_seconds, card
             yield "zeton_card_failures_total", worker.failures, card
-
-
-def identity(tokenizer: "Tokenizer") -> str:
-    """Return what tells tokenizers apart: a client that comes back must find the same one."""
-    return hashlib.sha256(tokenizer.to_file()).hexdigest()
 
 
 def bound(path: str, group: str | None) -> socket.socket:

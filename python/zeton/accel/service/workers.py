@@ -32,7 +32,7 @@ class Card(Protocol):
         self,
         texts: Iterable[list[bytes]],
         *,
-        specials: str | Iterable[str] | None,
+        allowed_special: str | Iterable[str] | None,
         prepend: int | str | None,
         append: int | str | None,
         in_flight: int,
@@ -57,7 +57,7 @@ class Software:
         self,
         texts: Iterable[list[bytes]],
         *,
-        specials: str | Iterable[str] | None,
+        allowed_special: str | Iterable[str] | None,
         prepend: int | str | None,
         append: int | str | None,
         in_flight: int,  # noqa: ARG002 - cards have it.
@@ -65,7 +65,7 @@ class Software:
         """Yield the ids of batches, in order."""
         for batch in texts:
             yield self._tokenizer.encode_batch(
-                batch, specials=specials, prepend=prepend, append=append
+                batch, allowed_special=allowed_special, prepend=prepend, append=append
             )
 
     def reset(self) -> None:

@@ -107,12 +107,12 @@ def encode(
             Path(file).stat()
     if card in ("sim", "reference"):
         check_fit(tokenizer, configuration(config, **changed))
-    with open_card(card, config, **changed) as device:  # type: ignore[arg-type] # all are int.
+    with open_card(card, config=config, **changed) as device:  # type: ignore[arg-type] # all are int.
         device.load(tokenizer)
         before, start = device.counters(), (time.perf_counter(), time.process_time())
         texts = map(read, files or (STDIN,))
         with shown(device, files):
-            for (ids,) in device.encode_iter(([text] for text in texts), specials=specials):
+            for (ids,) in device.encode_iter(([text] for text in texts), allowed_special=specials):
                 click.echo(json.dumps(ids) if as_json else " ".join(map(str, ids)))
         wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
         after = device.counters()

@@ -152,7 +152,8 @@ def openers(
 
     def opener(card: str) -> Callable[[], "Device"]:
         def opened() -> "Device":
-            device = open_card(card, config, timeout=timeout, **parameters)  # type: ignore[arg-type] # refused by `open`.
+            # `open` refuses other parameters.
+            device = open_card(card, config=config, timeout=timeout, **parameters)  # type: ignore[arg-type]
             try:
                 device.load(tokenizer)
             except BaseException:

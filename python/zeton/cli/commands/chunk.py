@@ -41,7 +41,7 @@ def chunk(
     in bytes if FILE is not UTF-8.
     """
     text, tokenizer = text_of(file), load(name)
-    for each in tokenizer.chunk(text, tokens, overlap, at, specials=specials):  # type: ignore[type-var]
+    for each in tokenizer.chunk(text, n=tokens, overlap=overlap, at=at, allowed_special=specials):  # type: ignore[type-var]
         part = each.text if isinstance(each.text, str) else each.text.decode(errors="replace")
         if as_json:
             unit = "character" if isinstance(each.text, str) else "byte"

@@ -46,7 +46,7 @@ def count(
 
 def tokens_of(tokenizer: zeton.Tokenizer, file: str, specials: Specials, limit: int | None) -> int:
     """Count the tokens of a file, a block at a time, no further than the limit."""
-    encoder, tokens = tokenizer.encoder(specials), 0
+    encoder, tokens = tokenizer.encoder(allowed_special=specials), 0
     for block in shown(blocks(file), file):
         tokens += encoder.push_count(block, None)
         if limit is not None and tokens >= limit:

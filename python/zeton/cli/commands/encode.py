@@ -32,5 +32,5 @@ def encode(
     tokenizer = load(name)
     texts = map(read, files or (STDIN,)) if text is None else iter([bytes_of(text)])
     for each in texts:
-        ids = tokenizer.encode(each, specials=specials, prepend=prepend, append=append)
+        ids = tokenizer.encode(each, allowed_special=specials, prepend=prepend, append=append)
         click.echo(json.dumps(ids) if as_json else " ".join(map(str, ids)))

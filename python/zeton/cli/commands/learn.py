@@ -29,6 +29,8 @@ def learn(
     Several counts files give what one count of all their texts would have given.
     """
     with learning.places(out, vocab_size) as targets, learning.warned(quiet=quiet):
-        counts = zeton.Counts.load(*paths, folder=folder_of(out))
-        made = zeton.learn(counts, vocab_size, progress=learning.shown(quiet=quiet), **options)
+        counts = zeton.Counts.load(*paths, temp_dir=folder_of(out))
+        made = zeton.learn(
+            counts, vocab_size=vocab_size, progress=learning.shown(quiet=quiet), **options
+        )
         learning.save(made, targets, as_json=as_json)

@@ -112,7 +112,7 @@ def seq2seq() -> None:
 @model_options
 @device_option
 @threads_option
-@click.option("--anew", is_flag=True, help="Do not go on from FOLDER, but begin again.")
+@click.option("--restart", is_flag=True, help="Do not go on from FOLDER, but begin again.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @quiet_option
 def learn(
@@ -126,7 +126,7 @@ def learn(
     validation: float,
     device: str,
     threads: int,
-    anew: bool,
+    restart: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,  # noqa: ANN401 - those of the package, by the same names.
@@ -162,7 +162,7 @@ def learn(
         shape=shape,
         options=package.Options(**options),
         device=device,
-        anew=anew,
+        restart=restart,
         progress=False if quiet else sys.stderr.isatty() or spoken(),
     )
     summary = {

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 import zeton
-from zeton import jobs
 from zeton.cli.options.learning import quiet_option, say
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.text.escape import visible
+from zeton.work.executor import EXECUTORS
 
 POSITIVE = click.IntRange(min=1)
 UNITS = {"K": 10**3, "M": 10**6, "B": 10**9}
@@ -96,21 +96,21 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
 @on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to encode with.")
 @click.option(
-    "--engine",
-    type=click.Choice(jobs.ENGINES),
+    "--executor",
+    type=click.Choice(EXECUTORS),
     default="local",
     show_default=True,
-    help="Encode here, or on the machines of Ray (RAY_ADDRESS, or this one).",
+    help="Encode on this machine or on a Ray cluster (RAY_ADDRESS, or this machine).",
 )
 @click.option("--workers", type=POSITIVE, metavar="N", help="Units to encode at once on Ray.")
 @click.option(
-    "--part",
+    "--checkpoint-every",
     default="256MB",
     show_default=True,
     metavar="SIZE",
-    help="After how much text the journal is kept.",
+    help="Save a checkpoint after every SIZE of text.",
 )
-@click.option("--anew", is_flag=True, help="Remove what DIR holds of another command.")
+@click.option("--restart", is_flag=True, help="Start over: discard the shards in DIR.")
 @click.option("--verify", metavar="DIR", help="Check shards; with a corpus, encode it again.")
 @click.option("--stat", metavar="DIR", help="Print the tokens of shards by source.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -130,7 +130,7 @@ def shard(
     """Encode the texts of files and folders into shards of ids, for training.
 
     Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. A PATH may
-    be a glob. Stopped at any moment, the same command goes on.
+    be a glob. Resumable: run the same command again to continue.
     """
     if sum(each is not None for each in (out, verify, stat)) != 1:
         raise zeton.Error("give one of --out, --verify and --stat, each with a folder")
@@ -141,23 +141,23 @@ def shard(
     elif not paths:
         raise zeton.Error("there is nothing to make shards of; give files or folders of text")
     else:
-        options |= {"specials": specials or None, "remark": str if quiet else say}
+        options |= {"allowed_special": specials or None, "on_warning": str if quiet else say}
         options["progress"] = not quiet and sys.stderr.isatty()
-        with how_to_go_on(Path(out or "")):
-            manifest = zeton.shards.write(paths, load(name), out or "", **options)
+        with resume_hint(Path(out or "")):
+            manifest = zeton.shards.write(paths, tokenizer=load(name), out=out or "", **options)
         print_summary(manifest, out or "", as_json=as_json)
 
 
 @contextmanager
-def how_to_go_on(out: Path) -> Iterator[None]:
+def resume_hint(out: Path) -> Iterator[None]:
     """Say after Ctrl-C what is kept."""
     try:
         yield
     except KeyboardInterrupt:
-        if (out / ".journal" / "state.json").exists():
-            say(f"{out} keeps what was written; run the same command to go on")
+        if (out / ".checkpoint" / "state.json").exists():
+            say(f"progress is saved in {out}; run the same command to resume")
         else:
-            say("nothing was kept yet; run the same command to begin anew")
+            say("stopped before the first checkpoint; run the same command to start over")
         raise
 
 
@@ -166,7 +166,7 @@ def check(folder: str, paths: tuple[str, ...], name: str, *, as_json: bool) -> N
     context = click.get_current_context()
     is_named = context.get_parameter_source("name") is not click.core.ParameterSource.DEFAULT
     tokenizer = load(name) if is_named or paths else None
-    wrong = zeton.shards.verify(folder, tokenizer, paths or None)
+    wrong = zeton.shards.verify(folder, tokenizer=tokenizer, paths=paths or None)
     manifest = zeton.shards.Manifest.read(Path(folder))
     if as_json:
         told = {"path": folder, "files": len(manifest.files()), "wrong": wrong}

@@ -44,12 +44,12 @@ def show(
     tokenizer = load(name)
     content = bytes_of(text) if text is not None else read(file or STDIN)
     if not (rules or merges or as_json):
-        text_ids = tokenizer.encode(content, specials=specials)
+        text_ids = tokenizer.encode(content, allowed_special=specials)
         tokens = ((token_id, tokenizer.token_bytes(token_id)) for token_id in text_ids)
         for line in lines(tokens, ids=ids, colored=colored):
             click.echo(line, color=colored)
         return
-    explanation = tokenizer.explain(content, specials=specials)
+    explanation = tokenizer.explain(content, allowed_special=specials)
     if as_json:
         click.echo(json.dumps(explanation.to_dict()))
         return

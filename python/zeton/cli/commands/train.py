@@ -12,14 +12,15 @@ import click
 from click.core import ParameterSource
 
 import zeton
-from zeton import corpus, jobs
+from zeton import corpus
 from zeton.cli.options import learning
 from zeton.cli.options.learning import say
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
 from zeton.rules import Rules, ready
 from zeton.text.escape import visible
-from zeton.work import checkpoint as journals
+from zeton.work import checkpoint
 from zeton.work.checkpoint import OtherWorkError
+from zeton.work.executor import EXECUTORS
 
 POSITIVE = click.IntRange(min=1)
 
@@ -61,26 +62,26 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
     help="How many times the texts of a file, or of a glob, count. May be repeated.",
 )
 @click.option(
-    "--held-out",
+    "--validation",
     default=0.0,
     metavar="SHARE",
-    help="A share of the corpus to measure the growing vocabulary on, such as 0.01.",
+    help="Share of the texts, such as 0.01, to measure the growing vocabulary on.",
 )
 @on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
 @learning.memory_option
 @click.option(
-    "--part",
+    "--checkpoint-every",
     default="1GB",
     show_default=True,
     metavar="SIZE",
-    help="After how much text the journal is kept.",
+    help="Save a checkpoint after every SIZE of text.",
 )
-@click.option("--anew", is_flag=True, help="Do not go on from OUT.journal, but remove it.")
+@click.option("--restart", is_flag=True, help="Start over: discard the checkpoint.")
 @click.option(
-    "--engine",
-    type=click.Choice(jobs.ENGINES),
-    help="Count unit by unit: here, or on the machines of Ray (RAY_ADDRESS, or this one).",
+    "--executor",
+    type=click.Choice(EXECUTORS),
+    help="Count in units, on this machine or on a Ray cluster (RAY_ADDRESS, or this machine).",
 )
 @click.option("--workers", type=POSITIVE, metavar="N", help="Units to count at once on Ray.")
 @click.option("--count-only", is_flag=True, help="Write the counts to OUT, for `zeton learn`.")
@@ -103,23 +104,26 @@ def train(
     Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. A PATH may
     be a glob. Without a PATH the corpus is the sources of Python's standard library.
 
-    Stopped at any moment, the same command goes on from OUT.journal.
+    Resumable: progress is saved in OUT.checkpoint. Run the same command again to continue.
     """
     files = corpus.files(paths) if paths else corpus.standard_library()
-    journal = Path(f"{Path(out)}.journal")
+    checkpoint_dir = Path(f"{Path(out)}.checkpoint")
     if count_only:
         refuse_options_of_learning(context)
         for name in LEARNING_ONLY & options.keys():
             del options[name]
     targets = [out] if count_only else learning.targets(out, vocab_size)
-    ours = {Path(path).absolute() for path in [*targets, journal, options.get("report") or journal]}
+    ours = {
+        Path(path).absolute()
+        for path in [*targets, checkpoint_dir, options.get("report") or checkpoint_dir]
+    }
     files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
-    options |= {"journal": journal, "folder": folder_of(out)}
+    options |= {"checkpoint_dir": checkpoint_dir, "temp_dir": folder_of(out)}
     options["progress"] = learning.shown(quiet=quiet)
-    options["remark"] = str if quiet else say
+    options["on_warning"] = str if quiet else say
     if not quiet and (not paths or sys.stderr.isatty()):
-        remark(files, given=bool(paths))
-    with learning.warned(quiet=quiet), how_to_go_on(journal):
+        describe_corpus(files, given=bool(paths))
+    with learning.warned(quiet=quiet), resume_hint(checkpoint_dir):
         if count_only:
             counts = zeton.count_files(files, **options)
             path = counts.save(out)
@@ -128,9 +132,9 @@ def train(
             click.echo(json.dumps(summary) if as_json else said)
         else:
             with learning.places(out, vocab_size):
-                made = zeton.train_files(files, vocab_size, **options)
+                made = zeton.train_files(files, vocab_size=vocab_size, **options)
                 learning.save(made, targets, as_json=as_json)
-    journals.discard(journal)
+    checkpoint.discard(checkpoint_dir)
 
 
 LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report", "exact_size"}
@@ -139,7 +143,7 @@ LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report"
 
 def refuse_options_of_learning(context: click.Context) -> None:
     """Refuse what counting alone cannot do, rather than leave it out."""
-    for name in sorted(LEARNING_ONLY | {"vocab_size", "held_out"}):
+    for name in sorted(LEARNING_ONLY | {"vocab_size", "validation"}):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.removesuffix("s").replace("_", "-")
             raise zeton.Error(f"--{option} is for learning, and --count-only does not learn")
@@ -157,21 +161,21 @@ def folder_of(out: str) -> Path:
 
 
 @contextmanager
-def how_to_go_on(journal: Path) -> Iterator[None]:
+def resume_hint(checkpoint_dir: Path) -> Iterator[None]:
     """Say after Ctrl-C, or an error, what is kept."""
     try:
         yield
     except OtherWorkError:
         raise
     except (KeyboardInterrupt, zeton.Error) as error:
-        if journals.keeps_anything(journal):
-            say(f"{journal} keeps what was counted; run the same command to go on")
+        if checkpoint.keeps_anything(checkpoint_dir):
+            say(f"progress is saved in {checkpoint_dir}; run the same command to resume")
         elif isinstance(error, KeyboardInterrupt):
-            say("nothing was kept yet; run the same command to begin anew")
+            say("stopped before the first checkpoint; run the same command to start over")
         raise
 
 
-def remark(files: list[Path], *, given: bool) -> None:
+def describe_corpus(files: list[Path], *, given: bool) -> None:
     """Say what the corpus is: a folder leaves out what is hidden or binary."""
     library = f", the library of Python {platform.python_version()}"
     megabytes = sum(file.stat().st_size for file in files) / 1e6

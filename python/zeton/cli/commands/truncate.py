@@ -49,14 +49,14 @@ def truncate(
     tokenizer = load(name)
     cut = tokenizer.truncate(
         read(file),
-        tokens,
-        side,
-        at,
+        n=tokens,
+        side=side,
+        at=at,
         mark=None if mark is None else bytes_of(mark),
-        specials=specials,
+        allowed_special=specials,
     )
     if as_json:
-        counted = tokenizer.count(cut, specials=specials)
+        counted = tokenizer.count(cut, allowed_special=specials)
         click.echo(json.dumps({"text": cut.decode(errors="replace"), "tokens": counted}))
     else:
         click.echo(cut, nl=False)

@@ -95,7 +95,7 @@ class Facts:
     first_new: int
     ties: int
     curve: Sequence[tuple[int, float, float | None]]
-    """Tokens so far, and their bytes per token on the corpus and on the held-out share."""
+    """Tokens so far, and their bytes per token on the corpus and on the validation share."""
     made: Sequence[tuple[int, float, float | None]]
     """The same for each tokenizer that was made, by its vocabulary size; there is one at least."""
     specials: Sequence[str]
@@ -120,7 +120,7 @@ def html(facts: Facts) -> str:
 
 
 def _head(facts: Facts) -> str:
-    size, corpus, held_out = facts.made[-1]
+    size, corpus, validation = facts.made[-1]
     counting, learning = facts.seconds
     figures = {
         "texts": number(facts.texts),
@@ -128,7 +128,7 @@ def _head(facts: Facts) -> str:
         "distinct pieces": number(facts.pieces),
         "vocabulary size": number(size),
         "bytes per token": f"{corpus:.2f}",
-        "held-out bytes per token": "-" if held_out is None else f"{held_out:.2f}",
+        "validation bytes per token": "-" if validation is None else f"{validation:.2f}",
         "time": duration(counting + learning),
         "ties": number(facts.ties),
     }
@@ -151,10 +151,10 @@ def _head(facts: Facts) -> str:
 
 def _compression(facts: Facts) -> str:
     corpus = [(size, value) for size, value, _ in facts.curve]
-    held_out = [(size, value) for size, _, value in facts.curve if value is not None]
+    validation = [(size, value) for size, _, value in facts.curve if value is not None]
     series = {
         f"{name} {points[-1][1]:.2f}": points
-        for name, points in (("corpus", corpus), ("held-out", held_out))
+        for name, points in (("corpus", corpus), ("validation", validation))
         if points
     }
     sizes = f"{number(corpus[0][0])} to {number(corpus[-1][0])} tokens" if corpus else ""
@@ -163,7 +163,7 @@ def _compression(facts: Facts) -> str:
     if len(facts.made) > 1:
         picture += _table(
             f"{len(facts.made)} tokenizers were made, each a prefix of the next",
-            ["vocabulary size", "bytes per token", "held-out"],
+            ["vocabulary size", "bytes per token", "validation"],
             (
                 [f"{size:,}", f"{value:.3f}", "-" if held is None else f"{held:.3f}"]
                 for size, value, held in facts.made

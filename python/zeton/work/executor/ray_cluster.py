@@ -46,7 +46,7 @@ def run(
     cores: int,
     address: str | None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield each unit's number and result, as `jobs.run` says."""
+    """Yield each unit's number and result, as `zeton.work.executor.run_units` says."""
     ray = _ray()
     session = _session(ray, address or os.environ.get("RAY_ADDRESS"), workers, cores)
     return _run(ray, session, work, units, workers=workers, cores=cores)
@@ -58,7 +58,7 @@ def _ray() -> Any:  # noqa: ANN401 - a module, an extra.
     try:
         import ray  # noqa: PLC0415 - an extra.
     except ImportError:
-        raise JobError("the engine 'ray' needs Ray; install zeton[ray]") from None
+        raise JobError("executor='ray' needs the package ray: pip install '.[ray]'") from None
     return ray
 
 

@@ -17,9 +17,9 @@ try:
 except ImportError:  # There is none on Windows; there, two must not write to one folder.
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FOLDER", "Journal"]
+__all__ = ["FOLDER", "ShardCheckpoint"]
 
-FOLDER = ".journal"
+FOLDER = ".checkpoint"
 STATE = "state.json"
 INPUT = ("path", "source", "size", "fingerprint")
 LOCK = "lock"
@@ -29,15 +29,15 @@ WRITTEN = (
 )
 HALF_WRITTEN = re.compile(rf"\.({WRITTEN})\.[0-9a-f]{{16}}\.tmp")
 """The names of what was being written into a folder when the end came."""
-OURS = re.compile(rf"{WRITTEN}|\.journal|{HALF_WRITTEN.pattern}")
+OURS = re.compile(rf"{WRITTEN}|\.checkpoint|{HALF_WRITTEN.pattern}")
 """The names of all that is written into a folder of shards."""
-HOW = "name another folder, or start anew (--anew)"
+HOW = "name another folder, or start over (restart=True, --restart)"
 
 
-class Journal:
+class ShardCheckpoint:
     """The folder of shards while they are written: one process holds it, and its state is kept."""
 
-    def __init__(self, out: Path, request: dict[str, Any], *, anew: bool) -> None:
+    def __init__(self, out: Path, request: dict[str, Any], *, restart: bool) -> None:
         """Open the folder; one that holds anything else, or another work, is refused."""
         self.out = out
         self.folder = out / FOLDER
@@ -58,7 +58,7 @@ class Journal:
             raise file_error(out, "written", error) from None
         try:
             self._refuse_strangers()
-            if anew:
+            if restart:
                 self._clear()
             self._read_state()
             for file in (*out.iterdir(), *self.folder.glob(".*.tmp")):
@@ -86,12 +86,12 @@ class Journal:
         write_whole(self.folder / STATE, content)
 
     def finish(self, manifest: Manifest) -> None:
-        """Write the manifest, with which all is there, and remove the journal."""
+        """Write the manifest, with which all is there, and remove the checkpoint."""
         write_whole(self.out / MANIFEST, manifest.to_bytes())
         self.discard()
 
     def discard(self) -> None:
-        """Remove the journal: what it was for is done, or nothing was kept."""
+        """Remove the checkpoint: what it was for is done, or nothing was kept."""
         (self.folder / STATE).unlink(missing_ok=True)
         self.close()
 
@@ -112,7 +112,9 @@ class Journal:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ShardError(f"{self.folder} is damaged ({error}); start anew (--anew)") from None
+            raise ShardError(
+                f"{self.folder} is damaged ({error}); start over (restart=True, --restart)"
+            ) from None
         what = _differing(request, self.request)
         if what and state["done"]:
             raise self._other(what)
