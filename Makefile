@@ -31,7 +31,7 @@ test: dev rtl ## Run every test: Rust, Python, examples in the docs, and a share
 
 .PHONY: rtl-test
 rtl-test: dev rtl fpga-tools debian ## Verify the accelerator: every block, lanes, proofs, lints, for a quarter of an hour.
-	pytest -q -m "" tests/rtl tests/accelerator tests/test_cli_accel.py
+	pytest -q -m "" tests/rtl tests/accelerator tests/python/cli/test_cli_accel.py
 
 .PHONY: fpga
 fpga: dev rtl fpga-tools ## Place and route the accelerator for an ECP5-85, by five seeds; report and bitstreams, for hours.

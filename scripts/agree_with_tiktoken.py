@@ -14,8 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import zeton.tiktoken
-from calls import Caller, agree, custom, outcome, published
-from conftest import patterns
+from support.calls import Caller, agree, custom, outcome, published
+from support.strategies import patterns
 
 EACH = 250
 """Calls of one random encoding before the next is made."""

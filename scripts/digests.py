@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 import numpy as np
 
 import zeton
-from conftest import patterns
+from support.strategies import patterns
 from texts import data
 from zeton.tiktoken.load import load_tiktoken_bpe
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from support.paths import ROOT
 
 ENGINE = ROOT / "crates/zeton/src"
 GENERATED = {"tables.rs", "registers.sv", "registers_pkg.sv"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import zeton
-from conftest import ROOT
+from support.paths import ROOT
 from zeton.accel.configuration import Configuration, configuration
 from zeton.accel.device import Device
 from zeton.accel.transport import Packet, Transport, Words

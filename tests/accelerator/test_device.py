@@ -28,7 +28,7 @@ from accelerator.cards import (
     simulated,
     trained,
 )
-from conftest import odd_bytes, odd_text
+from support.strategies import odd_bytes, odd_text
 from zeton import accel
 from zeton.accel import registers
 from zeton.accel.configuration import Configuration, configuration

@@ -27,7 +27,7 @@ from accelerator.services import (
     until,
 )
 from accelerator.ways import certificate, needs_openssl
-from conftest import ROOT
+from support.paths import ROOT
 from zeton.accel import DeviceError
 from zeton.accel.gate import server_context
 from zeton.accel.service import (

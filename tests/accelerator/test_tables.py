@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import zeton
-from conftest import BYTES, SHARED, needs_shared, patterns
+from support.paths import SHARED, needs_shared
+from support.strategies import BYTES, patterns
 from zeton._engine import encode_piece
 from zeton.accel import CONFIGURATIONS, Configuration, FitError, ShapeError, configuration
 from zeton.accel.configuration import BANKS

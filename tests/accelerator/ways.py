@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from accelerator.cards import SHAPE, TEXT, expected, needs_tools, simulated, trained
-from conftest import ROOT
+from support.paths import ROOT
 from zeton.accel import gate
 from zeton.accel.bar import BarServer, BarTransport
 from zeton.accel.card_server import CardServer

@@ -17,8 +17,8 @@ from cocotb.triggers import Edge, Event, First, Timer
 from cocotb_tools.runner import get_runner
 
 import zeton
-from conftest import ROOT
 from rtl.simulation import BUILDS, sources
+from support.paths import ROOT
 from zeton.accel import registers
 from zeton.accel.tables import tables_of
 from zeton.accel.uart import UartTransport

@@ -12,9 +12,9 @@ import pytest
 from cocotb.triggers import RisingEdge
 from cocotb_tools.runner import get_runner
 
-from conftest import ROOT
 from rtl.simulation import BUILDS, RTL, sources
 from rtl.streams import REGIMES, offer, seeded, start, take
+from support.paths import ROOT
 
 if TYPE_CHECKING:
     from random import Random

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import zeton
-from conftest import ROOT
 from rtl.simulation import RTL
+from support.paths import ROOT
 from zeton.accel.device import Device
 from zeton.accel.sim import SimTransport
 from zeton.cli.options.samples import SAMPLES

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from support.paths import ROOT
 from zeton.accel import build, registers
 from zeton.accel.configuration import Configuration
 from zeton.accel.errors import BuildError, DeviceError

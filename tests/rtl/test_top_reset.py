@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import zeton
-from conftest import ROOT
+from support.paths import ROOT
 from zeton.accel import registers
 from zeton.accel.configuration import configuration
 from zeton.accel.device import Device

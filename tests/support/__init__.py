@@ -1,0 +1,1 @@
+"""Shared by tests: paths, strategies, the command, and makers of test data."""
