@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import NoReturn, TypeAlias, TypeVar
 
 from zeton.errors import RulesError
+from zeton.suggest import did_you_mean
 from zeton.text.escape import visible
 
 __all__ = [
@@ -121,6 +121,4 @@ def known(keys: Iterable[object], names: Iterable[str], where: Where = ()) -> No
     names = list(names)
     for key in keys:
         if key not in names:
-            near = get_close_matches(str(key), names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
-            refuse((*where, str(key)), f"is no rule; {hint}")
+            refuse((*where, str(key)), f"is no rule{did_you_mean(key, names)}")

@@ -6,9 +6,10 @@ complete the names and mypy checks them, because the functions take `**options: 
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
+
+from zeton.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from zeton.corpus import OnError
@@ -158,8 +159,7 @@ def check_names(function: str, given: Iterable[str], known: Iterable[str]) -> No
     names = list(known)
     for name in given:
         if name not in names:
-            close = get_close_matches(name, names, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, names)
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
