@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, cast
 import zeton
 from texts import SEPARATOR, data
 from zeton import accel
-from zeton.accel.build import sources
+from zeton.accel.transports.build import sources
 
 if TYPE_CHECKING:
-    from zeton.accel.sim import SimTransport
+    from zeton.accel.transports.sim import SimTransport
 
 RESULTS = Path(__file__).parent / "results" / "accel.json"
 

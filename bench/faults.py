@@ -26,10 +26,10 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Protocol
 
 import zeton
-from zeton.accel import AcceleratorError, Device, configuration, nodes
-from zeton.accel.bar import BarServer, BarTransport
-from zeton.accel.card_server import CardServer
-from zeton.accel.faults import (
+from zeton.accel import AcceleratorError, Device, configuration
+from zeton.accel.transports import nodes
+from zeton.accel.transports.card_server import CardServer
+from zeton.accel.transports.faults import (
     NODE_FAULTS,
     TRANSPORT_FAULTS,
     WIRE_FAULTS,
@@ -37,13 +37,14 @@ from zeton.accel.faults import (
     FaultyTransport,
     FaultyWire,
 )
-from zeton.accel.names import open_transport
-from zeton.accel.nodes import NodesTransport
-from zeton.accel.tcp import TcpTransport
+from zeton.accel.transports.names import open_transport
+from zeton.accel.transports.nodes import NodesTransport
+from zeton.accel.transports.pci import BarServer, BarTransport
+from zeton.accel.transports.tcp import TcpTransport
 from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Transport
+    from zeton.accel.transports.transport import Transport
 
 RESULTS = Path(__file__).parent / "results" / "faults.json"
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)

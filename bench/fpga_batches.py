@@ -16,7 +16,7 @@ import fpga_rates
 from fpga import SMALL, VOCABS
 from fpga_flow import Record, rtl_state, write_records
 from zeton import accel
-from zeton.accel.sim import SimTransport
+from zeton.accel.transports.sim import SimTransport
 
 RESULTS = Path(__file__).parent / "results" / "fpga-batches.json"
 

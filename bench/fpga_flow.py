@@ -20,8 +20,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
-from zeton.accel.build import sources
 from zeton.accel.configuration import Configuration
+from zeton.accel.transports.build import sources
 
 ROOT = Path(__file__).parent.parent
 FPGA = ROOT / "fpga"

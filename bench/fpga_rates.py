@@ -9,7 +9,7 @@ from fpga_flow import Record
 from texts import data
 from zeton import accel
 from zeton.accel.configuration import Configuration
-from zeton.accel.sim import SimTransport
+from zeton.accel.transports.sim import SimTransport
 
 LANGUAGES = {
     "English": ("en/books", "en/reviews", "en/wikitext2"),

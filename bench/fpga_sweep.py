@@ -30,8 +30,8 @@ from fpga_flow import (
     write_records,
 )
 from fpga_rates import measure_rates
-from zeton.accel import build
 from zeton.accel.configuration import Configuration
+from zeton.accel.transports import build
 from zeton.training.report.charts import number
 
 RESULTS = Path(__file__).parent / "results" / "fpga-sweep.json"

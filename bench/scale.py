@@ -19,9 +19,9 @@ import zeton
 from texts import SEPARATOR, data
 from zeton.accel.configuration import Configuration, configuration
 from zeton.accel.device import Device
-from zeton.accel.sim import SimTransport
-from zeton.accel.transport import Words
-from zeton.accel.words import BATCH, FRAME_BYTES, Vocab, deal, read_words
+from zeton.accel.transports.sim import SimTransport
+from zeton.accel.wire.packets import Words
+from zeton.accel.wire.words import BATCH, FRAME_BYTES, Vocab, deal, read_words
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "accelerator-scale.md"

@@ -17,7 +17,7 @@
 //
 // Invariant: a mark is between two texts, and an offer stays until taken. Proof:
 // tests/rtl/formal/frames.sby, by induction. Test: tests/rtl/test_top.py. The host's side: `deal`
-// in python/zeton/accel/words.py.
+// in python/zeton/accel/wire/words.py.
 
 `default_nettype none
 

@@ -3,8 +3,8 @@
 //
 // Functions 0 to 3 are the banks of `pairs`; 8 and 9 are those of `bridges`. For example, row(0, 0)
 // is 64F0EEB9026E6076. Rows are constants at elaboration, without logic of their own.
-// Specification: python/zeton/accel/hashes.py computes the same rows; tests/rtl/test_pairs.py
-// compares them, because Python builds the tables that the RTL reads.
+// Specification: python/zeton/accel/tables/hashes.py computes the same rows, and
+// tests/rtl/test_pairs.py compares them, because Python builds the tables that the RTL reads.
 
 `default_nettype none
 

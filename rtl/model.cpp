@@ -6,7 +6,7 @@
 // After the reset, the clock runs only inside `model_read`, `model_write`, `model_receive` and
 // `model_run`, each for a bounded number of cycles. Under a regime, offers are delayed and words are
 // stalled at random, by a seed. For example, `model_regime(m, 60, 0, 7)` delays 60 of 100 offers.
-// The caller is python/zeton/accel/sim.py. Test: tests/rtl/test_top.py.
+// The caller is python/zeton/accel/transports/sim.py. Test: tests/rtl/test_top.py.
 
 #include <cstddef>
 #include <cstdint>

@@ -12,8 +12,9 @@
 //   record_t  {last, MERGE, 4}                              one piece, one part, of four bytes
 //   word_t    {last, ID, 259}                               0800_0103 on the word stream
 //
-// The host's side of the same numbers: python/zeton/accel/words.py and tables.py. A package has no
-// logic of its own. Test: every block's test in tests/rtl packs and reads these payloads by name.
+// The host's side of the same numbers: wire/words.py and tables/image.py in python/zeton/accel. A
+// package has no logic of its own. Test: every block's test in tests/rtl packs and reads these
+// payloads by name.
 
 `default_nettype none
 

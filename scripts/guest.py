@@ -1,8 +1,8 @@
 """Boots a Linux guest in QEMU whose PCI function is a card, and encodes in it by the same driver.
 
 The function is ivshmem: its BAR is memory that the guest and this process map, and a simulated card
-is served through it (`zeton.accel.bar`). The guest's root is this Python, packed into memory. It
-needs `qemu-system-x86_64` and a kernel, as Debian's `linux-image-cloud-amd64` has.
+is served through it (`zeton.accel.transports.pci`). The guest's root is this Python, packed into
+memory. It needs `qemu-system-x86_64` and a kernel, as Debian's `linux-image-cloud-amd64` has.
 """
 
 import argparse
@@ -23,8 +23,9 @@ import numpy as np
 
 import zeton
 from zeton.accel import configuration
-from zeton.accel.bar import BAR_BYTES, BarServer
-from zeton.accel.names import open_transport
+from zeton.accel.transports.names import open_transport
+from zeton.accel.transports.pci import BarServer
+from zeton.accel.wire.bar import BAR_BYTES
 from zeton.cli.options.samples import SAMPLES
 
 PACKAGES = ("numpy", "numpy.libs", "click", "tqdm")

@@ -21,7 +21,7 @@
 // of the line resets the link, and leaves the card as it is.
 //
 // Invariant: the FIFO never overflows while the host keeps to its credits. Test:
-// tests/rtl/test_board.py. The host's side: python/zeton/accel/uart.py.
+// tests/rtl/test_board.py. The host's side: python/zeton/accel/transports/uart.py.
 
 `default_nettype none
 

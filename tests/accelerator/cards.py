@@ -12,11 +12,12 @@ import zeton
 from support.paths import ROOT
 from zeton.accel.configuration import Configuration, configuration
 from zeton.accel.device import Device
-from zeton.accel.transport import Packet, Transport, Words
+from zeton.accel.transports.transport import Transport
+from zeton.accel.wire.packets import Packet, Words
 from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:
-    from zeton.accel.sim import SimTransport
+    from zeton.accel.transports.sim import SimTransport
 
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
 SPECIALS = {"<|end|>": 5000, "<|en": 5001, "<|x|>": 9000}
@@ -84,7 +85,7 @@ class Faulty:
 
 def simulated(shape: Configuration = SHAPE) -> "SimTransport":
     """Build the model where it stays from one run of the tests to the next."""
-    from zeton.accel.sim import SimTransport
+    from zeton.accel.transports.sim import SimTransport
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZETON_CACHE", str(ROOT / "target" / "models"))

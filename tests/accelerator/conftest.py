@@ -9,7 +9,7 @@ from accelerator.cards import SHAPE, Faulty, needs_tools, simulated, trained
 from accelerator.ways import Ways
 from zeton.accel.device import Device
 from zeton.accel.reference import ReferenceTransport
-from zeton.accel.transport import Transport
+from zeton.accel.transports.transport import Transport
 
 CARDS = ["reference", pytest.param("sim", marks=needs_tools)]
 

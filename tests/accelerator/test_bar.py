@@ -7,10 +7,11 @@ import pytest
 
 from accelerator.cards import SHAPE, TEXT
 from accelerator.ways import hasten, loaded, right, wait_for
-from zeton.accel.bar import BAR_BYTES, BarServer, BarTransport
 from zeton.accel.device import Device
 from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
 from zeton.accel.reference import ReferenceTransport
+from zeton.accel.transports.pci import BarServer, BarTransport
+from zeton.accel.wire.bar import BAR_BYTES
 
 
 def test_refuses_memory_that_has_no_card(tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ from zeton.accel.configuration import Configuration, configuration
 from zeton.accel.device import Device
 from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
 from zeton.accel.reference import ReferenceTransport
-from zeton.accel.transport import Transport, Words
+from zeton.accel.transports.transport import Transport
+from zeton.accel.wire.packets import Words
 
 # ---- what the tokenizer gives ----
 

@@ -24,8 +24,8 @@ from accelerator.cards import (
 from zeton.accel.device import Device
 from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
 from zeton.accel.reference import ReferenceTransport
-from zeton.accel.transport import Packet, Words
-from zeton.accel.words import Kind
+from zeton.accel.wire.packets import Packet, Words
+from zeton.accel.wire.words import Kind
 
 
 def test_words_may_come_in_any_portions(device: Device, link: Faulty) -> None:

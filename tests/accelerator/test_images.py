@@ -10,9 +10,9 @@ import pytest
 import zeton
 from accelerator.test_tables import named, trained
 from zeton.accel import CONFIGURATIONS, Configuration, FitError
-from zeton.accel import images as kept
-from zeton.accel.images import digest_of, kept_image
-from zeton.accel.tables import image_of
+from zeton.accel.tables import image_cache as kept
+from zeton.accel.tables.image import digest_of, image_of
+from zeton.accel.tables.image_cache import kept_image
 
 
 @pytest.fixture

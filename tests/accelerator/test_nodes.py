@@ -7,13 +7,14 @@ import pytest
 
 from accelerator.cards import TEXT
 from accelerator.ways import Fake, Ways, hasten, loaded, needs_fuse, refusal, right
-from zeton.accel import nodes
 from zeton.accel.errors import DeviceError, DeviceTimeoutError
-from zeton.accel.faults import (
+from zeton.accel.transports import nodes
+from zeton.accel.transports.faults import (
     NODE_FAULTS,
     FaultySystem,
 )
-from zeton.accel.nodes import NodesTransport, PacketReader, packet_header
+from zeton.accel.transports.nodes import NodesTransport
+from zeton.accel.wire.packets import PacketReader, packet_header
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from zeton.accel.service import (
     ServiceError,
 )
 from zeton.accel.service.workers import Card, Software
-from zeton.accel.transport import Transport, Words
+from zeton.accel.transports.transport import Transport
+from zeton.accel.wire.packets import Words
 
 # ---- right answers ----
 

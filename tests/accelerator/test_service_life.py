@@ -29,7 +29,6 @@ from accelerator.services import (
 from accelerator.ways import certificate, needs_openssl
 from support.paths import ROOT
 from zeton.accel import DeviceError
-from zeton.accel.gate import server_context
 from zeton.accel.service import (
     Address,
     AsyncClient,
@@ -46,6 +45,7 @@ from zeton.accel.service.protocol import (
     read_header,
 )
 from zeton.accel.service.scrape import listen_for_scrapes
+from zeton.accel.transports.gate import server_context
 from zeton.cli import main
 from zeton.cli.commands.accel_serve import serve
 

@@ -18,11 +18,11 @@ from support.strategies import BYTES, patterns
 from zeton._engine import encode_piece
 from zeton.accel import CONFIGURATIONS, Configuration, FitError, ShapeError, configuration
 from zeton.accel.configuration import BANKS
-from zeton.accel.hashes import hash_many, hash_one
-from zeton.accel.images import kept_image
-from zeton.accel.pairs import pair_banks, pairs_of
 from zeton.accel.reference import Lane
-from zeton.accel.tables import Table, image_of, sizes_needed
+from zeton.accel.tables.hashes import hash_many, hash_one
+from zeton.accel.tables.image import Table, image_of, sizes_needed
+from zeton.accel.tables.image_cache import kept_image
+from zeton.accel.tables.pairs import pair_banks, pairs_of
 from zeton.cli.options.samples import SAMPLES
 from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 from zeton.tiktoken.load import load_tiktoken_bpe

@@ -23,16 +23,17 @@ from accelerator.ways import (
     right,
     wait_for,
 )
-from zeton.accel import gate, registers
-from zeton.accel.card_server import CardServer
+from zeton.accel import registers
 from zeton.accel.errors import AnswerError, BusyError, DeviceError, DeviceTimeoutError
-from zeton.accel.faults import (
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.transports import gate
+from zeton.accel.transports.card_server import CardServer
+from zeton.accel.transports.faults import (
     WIRE_FAULTS,
     FaultyWire,
 )
-from zeton.accel.messages import Kind, Message
-from zeton.accel.reference import ReferenceTransport
-from zeton.accel.tcp import TcpTransport
+from zeton.accel.transports.tcp import TcpTransport
+from zeton.accel.wire.messages import Kind, Message
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_a_client_whose_connection_broke_takes_its_card_back(wire: FaultyWire, w
 def test_a_connection_that_stalls_does_not_hold_who_closes_it(
     wire: FaultyWire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zeton.accel.tcp.CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr("zeton.accel.transports.tcp.CLOSE_SECONDS", 0.1)
     transport = TcpTransport("127.0.0.1", wire.port, timeout=100_000)
     wire.spoil("a stalled connection", 0, 0)
     transport.close()
@@ -100,7 +101,7 @@ def is_busy(ways: Ways) -> bool:
 def test_a_killed_client_lets_its_card_go(ways: Ways) -> None:
     code = """
 import sys
-from zeton.accel.tcp import TcpTransport
+from zeton.accel.transports.tcp import TcpTransport
 card = TcpTransport("127.0.0.1", int(sys.argv[1]))
 card.send((0xF7 << 56 | 8).to_bytes(8, "little") + bytes(8))
 print("has it", flush=True)

@@ -25,18 +25,19 @@ from accelerator.ways import (
 )
 from zeton import accel
 from zeton.accel import registers
-from zeton.accel.card_server import CardServer
 from zeton.accel.configuration import Configuration
 from zeton.accel.device import Device
 from zeton.accel.errors import AnswerError, BusyError, DeviceError
-from zeton.accel.faults import (
+from zeton.accel.reference import ReferenceTransport
+from zeton.accel.tables.image import digest_of
+from zeton.accel.tables.image_cache import kept_image
+from zeton.accel.transports.card_server import CardServer
+from zeton.accel.transports.faults import (
     TRANSPORT_FAULTS,
     FaultyTransport,
 )
-from zeton.accel.images import digest_of, kept_image
-from zeton.accel.link import Link
-from zeton.accel.reference import ReferenceTransport
-from zeton.accel.transport import Transport
+from zeton.accel.transports.transport import Transport
+from zeton.accel.wire.link import Link
 
 
 @pytest.fixture(params=WAYS)

@@ -15,7 +15,7 @@ from zeton.accel import registers
 from zeton.accel.configuration import configuration
 from zeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
 from zeton.accel.reference import ReferenceTransport
-from zeton.accel.uart import QUEUE_WORDS, SIZES, SerialLine, UartTransport
+from zeton.accel.transports.uart import QUEUE_WORDS, SIZES, SerialLine, UartTransport
 from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from accelerator.cards import Faulty
-from zeton.accel import words as wire
 from zeton.accel.device import Device
-from zeton.accel.words import FRAME_BYTES, deal
+from zeton.accel.wire import words as wire
+from zeton.accel.wire.words import FRAME_BYTES, deal
 
 
 def unpacked(packet: bytes) -> Iterator[tuple[int, bytes, bool]]:

@@ -16,15 +16,15 @@ import pytest
 
 from accelerator.cards import SHAPE, TEXT, expected, needs_tools, simulated, trained
 from support.paths import ROOT
-from zeton.accel import gate
-from zeton.accel.bar import BarServer, BarTransport
-from zeton.accel.card_server import CardServer
 from zeton.accel.device import Device
 from zeton.accel.errors import DeviceError
-from zeton.accel.nodes import NodesTransport
 from zeton.accel.reference import ReferenceTransport
-from zeton.accel.tcp import TcpTransport
-from zeton.accel.transport import Transport
+from zeton.accel.transports import gate
+from zeton.accel.transports.card_server import CardServer
+from zeton.accel.transports.nodes import NodesTransport
+from zeton.accel.transports.pci import BarServer, BarTransport
+from zeton.accel.transports.tcp import TcpTransport
+from zeton.accel.transports.transport import Transport
 
 SHORT = [TEXT, "", "two"]
 TOKEN = b"a token of some length"

@@ -13,10 +13,10 @@ from cocotb.triggers import RisingEdge
 import zeton
 from rtl.simulation import ROOT
 from rtl.streams import pack
-from zeton.accel.bridges import POINT_BITS, read_character
 from zeton.accel.configuration import Configuration
-from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_one
-from zeton.accel.tables import BLOCK_POINTS, Table, block_index, tables_of
+from zeton.accel.tables.bridges import POINT_BITS, read_character
+from zeton.accel.tables.hashes import OF_BYTES, OF_CHARACTERS, hash_one
+from zeton.accel.tables.image import BLOCK_POINTS, Table, block_index, tables_of
 
 if TYPE_CHECKING:
     import random

@@ -20,9 +20,9 @@ import zeton
 from rtl.simulation import BUILDS, sources
 from support.paths import ROOT
 from zeton.accel import registers
-from zeton.accel.tables import tables_of
-from zeton.accel.uart import UartTransport
-from zeton.accel.words import Vocab, deal, read_words
+from zeton.accel.tables.image import tables_of
+from zeton.accel.transports.uart import UartTransport
+from zeton.accel.wire.words import Vocab, deal, read_words
 from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from rtl.front import tokenizer as bytes_only
 from rtl.simulation import simulate
 from rtl.streams import REGIMES, offer, read_table, reset, seeded, start, take, write_table
 from zeton.accel.configuration import Configuration
-from zeton.accel.tables import Table, tables_of
-from zeton.accel.words import Dealt, Vocab, read_words
+from zeton.accel.tables.image import Table, tables_of
+from zeton.accel.wire.words import Dealt, Vocab, read_words
 
 # As small as may be: every queue runs full, and long pieces leave raw in all ways there are.
 SMALL = Configuration(

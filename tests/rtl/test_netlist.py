@@ -19,7 +19,7 @@ import zeton
 from rtl.simulation import RTL
 from support.paths import ROOT
 from zeton.accel.device import Device
-from zeton.accel.sim import SimTransport
+from zeton.accel.transports.sim import SimTransport
 from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from cocotb.triggers import RisingEdge
 from rtl.simulation import simulate
 from rtl.streams import read_table, seeded, start, write_table
 from zeton.accel.configuration import Configuration
-from zeton.accel.pairs import pair_banks
+from zeton.accel.tables.pairs import pair_banks
 
 LATENCY = 4  # And one more with an output register.
 SOURCE_BITS = 8

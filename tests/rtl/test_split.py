@@ -25,7 +25,7 @@ from rtl.front import (
 )
 from rtl.simulation import simulate
 from rtl.streams import REGIMES, offer, reset, seeded, start, take, unpack
-from zeton.accel.tables import Table
+from zeton.accel.tables.image import Table
 from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 
 if TYPE_CHECKING:

@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 from support.paths import ROOT
-from zeton.accel import build, registers
+from zeton.accel import registers
 from zeton.accel.configuration import Configuration
 from zeton.accel.errors import BuildError, DeviceError
-from zeton.accel.sim import SimTransport
+from zeton.accel.transports import build
+from zeton.accel.transports.sim import SimTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

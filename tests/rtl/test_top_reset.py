@@ -12,8 +12,8 @@ from support.paths import ROOT
 from zeton.accel import registers
 from zeton.accel.configuration import configuration
 from zeton.accel.device import Device
-from zeton.accel.sim import SimTransport
-from zeton.accel.words import deal
+from zeton.accel.transports.sim import SimTransport
+from zeton.accel.wire.words import deal
 from zeton.cli.options.samples import SAMPLES
 
 if TYPE_CHECKING:

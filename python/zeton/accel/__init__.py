@@ -23,7 +23,7 @@ from zeton.accel.errors import (
     FitError,
     ShapeError,
 )
-from zeton.accel.names import open_transport
+from zeton.accel.transports.names import open_transport
 
 __all__ = [
     "CONFIGURATIONS",

@@ -12,12 +12,12 @@ import numpy as np
 from zeton._engine import TokenizerCore
 from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import AnswerError, DeviceError
-from zeton.accel.images import digest_of, kept_image, tables_in
-from zeton.accel.link import Link
-from zeton.accel.pairs import pairs_of, spell
-from zeton.accel.tables import Table
-from zeton.accel.texts import Specials, Text, bytes_of, grouped, names, stretches
-from zeton.accel.words import (
+from zeton.accel.tables.image import Table, digest_of, tables_in
+from zeton.accel.tables.image_cache import kept_image
+from zeton.accel.tables.pairs import pairs_of, spell
+from zeton.accel.wire.link import Link
+from zeton.accel.wire.texts import Specials, Text, bytes_of, grouped, names, stretches
+from zeton.accel.wire.words import (
     BATCH,
     TEXT_BYTES_MAX,
     Dealt,
@@ -29,7 +29,8 @@ from zeton.accel.words import (
 )
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Transport, Words
+    from zeton.accel.transports.transport import Transport
+    from zeton.accel.wire.packets import Words
     from zeton.tokenizer import Tokenizer
 
 __all__ = ["Device", "Info"]

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zeton.accel import registers
-from zeton.accel.bridges import POINT_BITS, read_character
 from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import DeviceError
-from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_one
-from zeton.accel.tables import BLOCK_POINTS, OTHER_PLANES, Table
-from zeton.accel.words import BATCH, HEADER, LANE_LOW, LAST, Kind
+from zeton.accel.tables.bridges import POINT_BITS, read_character
+from zeton.accel.tables.hashes import OF_BYTES, OF_CHARACTERS, hash_one
+from zeton.accel.tables.image import BLOCK_POINTS, OTHER_PLANES, Table
+from zeton.accel.wire.words import BATCH, HEADER, LANE_LOW, LAST, Kind
 from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Packet, Words
+    from zeton.accel.wire.packets import Packet, Words
 
 __all__ = ["Lane", "ReferenceTransport"]
 

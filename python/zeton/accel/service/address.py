@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from zeton.accel.errors import DeviceError
-from zeton.accel.gate import is_loopback, split_address
 from zeton.accel.service.errors import ServiceError
+from zeton.accel.transports.gate import is_loopback, split_address
 
 __all__ = ["Address", "keep_alive"]
 

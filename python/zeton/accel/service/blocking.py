@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from zeton.accel.service.client import AsyncClient
 from zeton.accel.service.errors import ServiceError
-from zeton.accel.texts import Specials, Text
+from zeton.accel.wire.texts import Specials, Text
 
 __all__ = ["Client"]
 

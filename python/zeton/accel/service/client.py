@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from zeton.accel.gate import authority_context, system_context
 from zeton.accel.service.address import Address, keep_alive
 from zeton.accel.service.errors import Code, ProtocolError, RefusedError, ServiceError, is_final
 from zeton.accel.service.protocol import (
@@ -26,7 +25,8 @@ from zeton.accel.service.protocol import (
     read_refusal,
     read_welcome,
 )
-from zeton.accel.texts import Specials, Text, bytes_of
+from zeton.accel.transports.gate import authority_context, system_context
+from zeton.accel.wire.texts import Specials, Text, bytes_of
 
 __all__ = ["AsyncClient"]
 

@@ -6,7 +6,6 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from zeton.accel.gate import token_is
 from zeton.accel.service.errors import Code, ProtocolError, RefusedError
 from zeton.accel.service.protocol import (
     HEADER_BYTES,
@@ -19,6 +18,7 @@ from zeton.accel.service.protocol import (
     read_hello,
 )
 from zeton.accel.service.requests import Request
+from zeton.accel.transports.gate import token_is
 
 if TYPE_CHECKING:
     from zeton.accel.service.server import Service

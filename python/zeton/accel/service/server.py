@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeton.accel.gate import check_token
 from zeton.accel.service.address import Address, keep_alive
 from zeton.accel.service.connection import Connection
 from zeton.accel.service.errors import RefusedError, ServiceError
@@ -23,6 +22,7 @@ from zeton.accel.service.requests import Packed
 from zeton.accel.service.sessions import Sessions
 from zeton.accel.service.settings import Settings
 from zeton.accel.service.workers import Card, Software, Worker
+from zeton.accel.transports.gate import check_token
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer

@@ -220,7 +220,7 @@ def info(*, names: tuple[str, ...], as_json: bool) -> None:
 def fits(tokenizer: zeton.Tokenizer) -> dict[str, str | None]:
     """Return for each card by name why a tokenizer does not fit on it; None if it does."""
     from zeton.accel import CONFIGURATIONS, FitError
-    from zeton.accel.images import kept_image
+    from zeton.accel.tables.image_cache import kept_image
 
     found: dict[str, str | None] = {}
     for name, card in CONFIGURATIONS.items():
@@ -235,7 +235,7 @@ def fits(tokenizer: zeton.Tokenizer) -> dict[str, str | None]:
 def check_fit(tokenizer: zeton.Tokenizer, card: "Configuration") -> None:
     """Refuse a tokenizer that does not fit on a card; name one on which it does."""
     from zeton.accel import FitError
-    from zeton.accel.images import kept_image
+    from zeton.accel.tables.image_cache import kept_image
 
     try:
         kept_image(tokenizer, card)

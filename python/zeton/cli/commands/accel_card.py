@@ -8,7 +8,7 @@ import click
 from zeton.cli.commands.accel import card_options
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Transport
+    from zeton.accel.transports.transport import Transport
 
 card_option = click.option(
     "--card",
@@ -30,7 +30,7 @@ def fake_card(*, folder: Path, name: str, card: str, config: str, **parameters: 
 
     The card is then `nodes:FOLDER/card` for programs of this machine, one at a time.
     """
-    from zeton.accel.fake_card import serve_nodes
+    from zeton.accel.transports.fake_card import serve_nodes
 
     transport = _opened(card, config, parameters)
     click.echo(f"nodes:{folder}/{name}")
@@ -64,8 +64,8 @@ def card_server(
 
     Beyond the loopback, a token and TLS are a must.
     """
-    from zeton.accel import gate
-    from zeton.accel.card_server import CardServer
+    from zeton.accel.transports import gate
+    from zeton.accel.transports.card_server import CardServer
 
     if (certificate is None) != (key is None):
         raise click.UsageError("--certificate and --key belong together")
@@ -80,7 +80,7 @@ def card_server(
 
 def _opened(card: str, config: str, parameters: dict[str, int | None]) -> "Transport":
     from zeton.accel import configuration
-    from zeton.accel.names import open_transport
+    from zeton.accel.transports.names import open_transport
 
     changed = {key: value for key, value in parameters.items() if value is not None}
     return open_transport(card, configuration(config, **changed))

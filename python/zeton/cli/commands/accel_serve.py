@@ -103,8 +103,8 @@ def serve(
     SIGTERM lets no one in, answers what was accepted, and ends. Beyond the loopback, clients come
     by TLS and with a token.
     """
-    from zeton.accel.gate import read_token, server_context
     from zeton.accel.service import Address, Service, Settings, run
+    from zeton.accel.transports.gate import read_token, server_context
 
     if (certificate is None) != (key is None):
         raise zeton.Error("a certificate and its key belong together; give both")
@@ -148,7 +148,7 @@ def openers(
 ) -> dict[str, Callable[[], "Device"]]:
     """Return what opens and loads each card, by a name of its own."""
     from zeton.accel import open as open_card
-    from zeton.accel.names import check_name
+    from zeton.accel.transports.names import check_name
 
     def opener(card: str) -> Callable[[], "Device"]:
         def opened() -> "Device":

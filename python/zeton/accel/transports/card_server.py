@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from zeton.accel.errors import BusyError, DeviceError
-from zeton.accel.gate import check_gate, token_is
-from zeton.accel.messages import Kind, Message, Numbers, read_message, refusal, write_message
-from zeton.accel.tcp import SESSION_BYTES
+from zeton.accel.transports.gate import check_gate, token_is
+from zeton.accel.transports.tcp import SESSION_BYTES
+from zeton.accel.wire.messages import Kind, Message, Numbers, read_message, refusal, write_message
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Transport
+    from zeton.accel.transports.transport import Transport
 
 __all__ = ["CardServer"]
 

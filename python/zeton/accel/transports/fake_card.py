@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeton.accel import registers
 from zeton.accel.errors import BuildError, DeviceError
-from zeton.accel.nodes import NAMES, PacketReader
+from zeton.accel.transports.nodes import NAMES
+from zeton.accel.wire.packets import PacketReader
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Transport
+    from zeton.accel.transports.transport import Transport
 
 __all__ = ["FakeCard", "serve_nodes"]
 

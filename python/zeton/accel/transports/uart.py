@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from zeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
-from zeton.accel.transport import Packet, Words
+from zeton.accel.wire.packets import Packet, Words
 
 __all__ = ["BAUD", "Line", "SerialLine", "UartTransport"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zeton.accel.build import library
 from zeton.accel.configuration import Configuration
 from zeton.accel.errors import DeviceError
-from zeton.accel.transport import Packet, Words
+from zeton.accel.transports.build import library
+from zeton.accel.wire.packets import Packet, Words
 
 __all__ = ["QUIET_CYCLES", "SimTransport"]
 

@@ -20,12 +20,12 @@ from importlib import util
 from pathlib import Path
 
 from zeton.accel.errors import BuildError
-from zeton.accel.images import folder_for
+from zeton.accel.tables.image_cache import folder_for
 from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy
 
 __all__ = ["RTL", "library", "sources"]
 
-RTL = Path(__file__).parent / "rtl"
+RTL = Path(__file__).parents[1] / "rtl"
 """The RTL: in a checkout this is a link to it."""
 
 TOP = "top"

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from zeton.accel.hashes import OF_BYTES, OF_CHARACTERS, hash_many
+from zeton.accel.tables.hashes import OF_BYTES, OF_CHARACTERS, hash_many
 
 __all__ = ["POINT_BITS", "bridge_bits", "read_character"]
 

@@ -10,18 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from zeton._engine import IMAGE_ENGINE
 from zeton.accel.configuration import Configuration
-from zeton.accel.tables import ADDRESS_LOW, LAYOUT, SELECT_LOW, image_of, transducer_of
+from zeton.accel.tables.image import LAYOUT, image_of, transducer_of
 from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["digest_of", "folder_for", "kept_image", "tables_in"]
+__all__ = ["folder_for", "kept_image"]
 
 CHECKSUM_BYTES = 32
 
@@ -56,26 +53,6 @@ def folder_for(what: str) -> Path | None:
         return None
     os.close(folder)
     return path / what
-
-
-def digest_of(image: bytes) -> int:
-    """Return 64 bits by which a card's registers tell images apart; never zero."""
-    return int.from_bytes(hashlib.sha256(image).digest()[:8], "little") or 1
-
-
-def tables_in(image: bytes) -> dict[int, NDArray[np.uint64]]:
-    """Return the entries of every table of an image, by the table's number."""
-    words = np.frombuffer(image, "<u8")
-    selects = words >> np.uint64(SELECT_LOW)
-    addresses = words >> np.uint64(ADDRESS_LOW) & np.uint64((1 << SELECT_LOW - ADDRESS_LOW) - 1)
-    entries = words & np.uint64((1 << ADDRESS_LOW) - 1)
-    found = {}
-    for select in np.unique(selects).tolist():
-        mine = selects == select
-        table = np.zeros(np.count_nonzero(mine), np.uint64)
-        table[addresses[mine]] = entries[mine]
-        found[select] = table
-    return found
 
 
 def _name(tokenizer: "Tokenizer", configuration: Configuration) -> str:

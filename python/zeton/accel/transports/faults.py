@@ -14,7 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zeton.accel.transport import Packet, Transport, Words
+    from zeton.accel.transports.transport import Transport
+    from zeton.accel.wire.packets import Packet, Words
 
 __all__ = [
     "NODE_FAULTS",

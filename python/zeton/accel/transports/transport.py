@@ -1,15 +1,10 @@
 """The way to a card: all that another card needs."""
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from zeton.accel.wire.packets import Packet, Words
 
-__all__ = ["Packet", "Transport", "Words"]
-
-Packet: TypeAlias = bytes | bytearray | memoryview
-Words: TypeAlias = "NDArray[np.uint32]"
+__all__ = ["Transport"]
 
 
 class Transport(Protocol):

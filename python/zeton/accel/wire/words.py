@@ -19,7 +19,7 @@ from zeton._engine import encode_pieces
 from zeton.accel.errors import AnswerError
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Words
+    from zeton.accel.wire.packets import Words
     from zeton.tokenizer import Tokenizer
 
 __all__ = [

@@ -3,6 +3,7 @@
 Every entry of every table is in it, so that nothing is left of what was loaded before.
 """
 
+import hashlib
 from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -10,16 +11,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from zeton.accel.bridges import bridge_bits
 from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import FitError
-from zeton.accel.pairs import pair_banks
+from zeton.accel.tables.bridges import bridge_bits
+from zeton.accel.tables.pairs import pair_banks
 
 if TYPE_CHECKING:
     from zeton.pattern.grammar import Transducer
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["LAYOUT", "Table", "image_of", "sizes_needed", "tables_of", "transducer_of"]
+__all__ = [
+    "LAYOUT",
+    "Table",
+    "digest_of",
+    "image_of",
+    "sizes_needed",
+    "tables_in",
+    "tables_of",
+    "transducer_of",
+]
 
 LAYOUT = 1
 """It rises when the same tokenizer and configuration make another image."""
@@ -56,6 +66,26 @@ def image_of(tokenizer: "Tokenizer", configuration: Configuration) -> bytes:
         addresses = np.arange(len(entries), dtype=np.uint64) << np.uint64(ADDRESS_LOW)
         words.append(entries | addresses | np.uint64(table << SELECT_LOW))
     return np.concatenate(words).astype("<u8").tobytes()
+
+
+def digest_of(image: bytes) -> int:
+    """Return 64 bits by which a card's registers tell images apart; never zero."""
+    return int.from_bytes(hashlib.sha256(image).digest()[:8], "little") or 1
+
+
+def tables_in(image: bytes) -> dict[int, NDArray[np.uint64]]:
+    """Return the entries of every table of an image, by the table's number."""
+    words = np.frombuffer(image, "<u8")
+    selects = words >> np.uint64(SELECT_LOW)
+    addresses = words >> np.uint64(ADDRESS_LOW) & np.uint64((1 << SELECT_LOW - ADDRESS_LOW) - 1)
+    entries = words & np.uint64((1 << ADDRESS_LOW) - 1)
+    found = {}
+    for select in np.unique(selects).tolist():
+        mine = selects == select
+        table = np.zeros(np.count_nonzero(mine), np.uint64)
+        table[addresses[mine]] = entries[mine]
+        found[select] = table
+    return found
 
 
 def tables_of(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import AnswerError, FitError
-from zeton.accel.hashes import hash_many
+from zeton.accel.tables.hashes import hash_many
 
 __all__ = ["pair_banks", "pairs_of", "spell"]
 

@@ -13,7 +13,8 @@ from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError, Sha
 from zeton.accel.registers import Field
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Packet, Transport, Words
+    from zeton.accel.transports.transport import Transport
+    from zeton.accel.wire.packets import Packet, Words
 
 __all__ = ["Link"]
 

@@ -8,7 +8,7 @@ from zeton.accel.configuration import Configuration
 from zeton.accel.errors import DeviceError
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Transport
+    from zeton.accel.transports.transport import Transport
 
 __all__ = ["AUTHORITY_VARIABLE", "TOKEN_VARIABLE", "check_name", "open_transport"]
 
@@ -47,7 +47,7 @@ def open_transport(
     way, _, where = check_name(name).partition(":")
     # Each way is imported when it is taken.
     if way == "sim":
-        from zeton.accel.sim import SimTransport  # noqa: PLC0415
+        from zeton.accel.transports.sim import SimTransport  # noqa: PLC0415
 
         shown = sys.stderr.isatty() if progress is None else progress
         return SimTransport(configuration, progress=shown)
@@ -56,19 +56,19 @@ def open_transport(
 
         return ReferenceTransport(configuration)
     if way == "nodes":
-        from zeton.accel.nodes import NodesTransport  # noqa: PLC0415
+        from zeton.accel.transports.nodes import NodesTransport  # noqa: PLC0415
 
         return NodesTransport(where, timeout=timeout)
     if way == "pci":
-        from zeton.accel.bar import BarTransport  # noqa: PLC0415
+        from zeton.accel.transports.pci import BarTransport  # noqa: PLC0415
 
         return BarTransport(where, timeout=timeout)
     if way == "uart":
-        from zeton.accel.uart import SerialLine, UartTransport  # noqa: PLC0415
+        from zeton.accel.transports.uart import SerialLine, UartTransport  # noqa: PLC0415
 
         return UartTransport(SerialLine(where))
-    from zeton.accel import gate  # noqa: PLC0415
-    from zeton.accel.tcp import TcpTransport  # noqa: PLC0415
+    from zeton.accel.transports import gate  # noqa: PLC0415
+    from zeton.accel.transports.tcp import TcpTransport  # noqa: PLC0415
 
     token, authority = os.environ.get(TOKEN_VARIABLE), os.environ.get(AUTHORITY_VARIABLE)
     return TcpTransport(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zeton.accel.errors import AnswerError, DeviceError, DeviceTimeoutError
-from zeton.accel.gate import check_gate
-from zeton.accel.messages import Kind, Message, Numbers, error_of, read_message, write_message
+from zeton.accel.transports.gate import check_gate
+from zeton.accel.wire.messages import Kind, Message, Numbers, error_of, read_message, write_message
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Packet, Words
+    from zeton.accel.wire.packets import Packet, Words
 
 __all__ = ["SESSION_BYTES", "TcpTransport"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from zeton.accel.errors import AnswerError, BusyError, DeviceError, DeviceTimeoutError
-from zeton.accel.transport import Packet
+from zeton.accel.wire.packets import Packet
 
 __all__ = [
     "PAYLOAD_MAX",

@@ -2,12 +2,11 @@
 
 PATH is the resource of the function in sysfs, or any file that both sides map. Registers go through
 a mailbox, packets and words through two rings, of which each side moves one end. A packet has the
-same header as over nodes (`zeton.accel.nodes`).
+same header as over nodes (`zeton.accel.transports.nodes`).
 """
 
 import contextlib
 import fcntl
-import mmap
 import os
 import threading
 import time
@@ -19,80 +18,39 @@ import numpy as np
 
 from zeton.accel import registers
 from zeton.accel.errors import AnswerError, BusyError, DeviceError, DeviceTimeoutError
-from zeton.accel.nodes import PacketReader, packet_header
+from zeton.accel.wire.bar import (
+    AT_ADDRESS,
+    AT_ANSWERED,
+    AT_ASKED,
+    AT_ERROR,
+    AT_FOUND,
+    AT_KIND,
+    AT_MAGIC,
+    AT_TO_CARD_END,
+    AT_TO_CARD_START,
+    AT_TO_HOST_END,
+    AT_TO_HOST_START,
+    AT_VALUE,
+    BAR_BYTES,
+    MAGIC,
+    READ,
+    RING_BYTES,
+    TO_CARD,
+    TO_HOST,
+    WRITE,
+    BarMemory,
+)
+from zeton.accel.wire.packets import PacketReader, packet_header
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Packet, Transport, Words
+    from zeton.accel.transports.transport import Transport
+    from zeton.accel.wire.packets import Packet, Words
 
-__all__ = ["BAR_BYTES", "BarServer", "BarTransport"]
+__all__ = ["BarServer", "BarTransport"]
 
-MAGIC = 0x5241425A
-"""`ZBAR`: the server is there."""
-
-BAR_BYTES = 1 << 20
-RING_BYTES = 1 << 18
-TO_CARD, TO_HOST = 1 << 18, 2 << 18
-"""Where the rings begin."""
-
-AT_MAGIC, AT_ASKED, AT_KIND, AT_ADDRESS, AT_VALUE, AT_ANSWERED, AT_FOUND, AT_ERROR = range(8)
-"""Words of the mailbox. A request is there when `asked` has changed, its answer when `answered` has
-become the same."""
-
-AT_TO_CARD_END, AT_TO_CARD_START, AT_TO_HOST_END, AT_TO_HOST_START = 16, 32, 48, 64
-"""Words that count the bytes that were ever put into a ring, and taken from it, modulo 2**32."""
-
-READ, WRITE = 1, 2
 PAUSE_SECONDS = 0.0002
 LOOK_SECONDS = 0.5
 """Between two looks at a card that has no words, at most: a simulated one runs for each."""
-
-
-class _Bar:
-    """The memory, by words and by rings; one word is read or written at once."""
-
-    def __init__(self, path: str | Path) -> None:
-        try:
-            self.file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError as error:
-            raise DeviceError(f"{path} cannot be opened: {error.strerror}") from error
-        try:
-            self._memory = mmap.mmap(self.file, BAR_BYTES)
-        except (OSError, ValueError) as error:
-            os.close(self.file)
-            raise DeviceError(f"{path} is no BAR of {BAR_BYTES:,} bytes: {error}") from error
-        self.words = np.frombuffer(self._memory, "<u4")
-        self._bytes = np.frombuffer(self._memory, np.uint8)
-
-    def close(self) -> None:
-        """Let the memory go."""
-        del self.words, self._bytes
-        with contextlib.suppress(BufferError):
-            self._memory.close()
-        os.close(self.file)
-
-    def put(self, ring: int, end_at: int, start_at: int, content: bytes) -> int:
-        """Put bytes into a ring, as many as there is room for; return how many."""
-        end, start = int(self.words[end_at]), int(self.words[start_at])
-        size = min(RING_BYTES - self._held(end, start), len(content))
-        places = ring + (end + np.arange(size)) % RING_BYTES
-        self._bytes[places] = np.frombuffer(content, np.uint8, size)
-        self.words[end_at] = end + size & 0xFFFFFFFF
-        return size
-
-    def take(self, ring: int, end_at: int, start_at: int, most: int = RING_BYTES) -> bytes:
-        """Take bytes that are in a ring."""
-        end, start = int(self.words[end_at]), int(self.words[start_at])
-        size = min(self._held(end, start), most)
-        content = self._bytes[ring + (start + np.arange(size)) % RING_BYTES].tobytes()
-        self.words[start_at] = start + size & 0xFFFFFFFF
-        return content
-
-    @staticmethod
-    def _held(end: int, start: int) -> int:
-        held = end - start & 0xFFFFFFFF
-        if held > RING_BYTES:
-            raise AnswerError(f"a ring of {RING_BYTES:,} bytes says that it holds {held:,}")
-        return held
 
 
 class BarTransport:
@@ -101,7 +59,7 @@ class BarTransport:
     def __init__(self, path: str | Path, *, timeout: float = 60.0) -> None:
         """Map the BAR; a register that does not answer for so many seconds is an error."""
         self._path, self._timeout = path, timeout
-        self._bar: _Bar | None = _Bar(path)
+        self._bar: BarMemory | None = BarMemory(path)
         self._pending: deque[bytes] = deque()
         try:
             fcntl.flock(self._bar.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,7 +131,7 @@ class BarTransport:
             self._bar.close()
             self._bar = None
 
-    def _memory(self) -> _Bar:
+    def _memory(self) -> BarMemory:
         if self._bar is None:
             raise DeviceError("the card was closed; open it again")
         return self._bar
@@ -188,7 +146,7 @@ class BarServer:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(file, BAR_BYTES)
         os.close(file)
-        self._bar = _Bar(path)
+        self._bar = BarMemory(path)
         self._bar.words[:] = 0
         self._packets = PacketReader()
         self._left, self._look_at, self._wait = b"", 0.0, PAUSE_SECONDS

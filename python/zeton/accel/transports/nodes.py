@@ -9,11 +9,10 @@ end.
 import errno
 import fcntl
 import os
-import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as LateError
 from functools import partial
@@ -24,19 +23,15 @@ import numpy as np
 
 from zeton.accel import registers
 from zeton.accel.errors import BusyError, DeviceError, DeviceTimeoutError
+from zeton.accel.wire.packets import packet_header
 
 if TYPE_CHECKING:
-    from zeton.accel.transport import Packet, Words
+    from zeton.accel.wire.packets import Packet, Words
 
-__all__ = ["NAMES", "NodesTransport", "PacketReader", "packet_header"]
+__all__ = ["NAMES", "NodesTransport"]
 
 NAMES = ("user", "h2c_0", "c2h_0")
 """What follows the prefix and `_`: registers, host to card, card to host."""
-
-MAGIC = 0x4E545041
-HEADER = struct.Struct("<II")
-PACKET_WORDS_MAX = 1 << 25
-"""Words of 64 bits of a packet at most."""
 
 PORTION_BYTES = 1 << 20
 """Bytes that are offered to a node, or asked of it, at once."""
@@ -51,52 +46,6 @@ ONES = 0xFFFFFFFF
 """What a bus reads where no card answers."""
 
 Result = TypeVar("Result")
-
-
-def packet_header(size: int) -> bytes:
-    """Return what precedes a packet of so many bytes.
-
-    >>> packet_header(24).hex(" ", 4)
-    '03000000 4150544e'
-    """
-    if size % 8 or not 0 < size <= 8 * PACKET_WORDS_MAX:
-        raise DeviceError(
-            f"a packet has {size:,} bytes; give whole words of 8, at most {8 * PACKET_WORDS_MAX:,}"
-        )
-    return HEADER.pack(size // 8, MAGIC)
-
-
-class PacketReader:
-    """The card's side of `_h2c_0`: bytes in any portions → packets.
-
-    >>> reader = PacketReader()
-    >>> content = packet_header(8) + b"one word"
-    >>> [bytes(packet) for part in (content[:5], content[5:]) for packet in reader.read(part)]
-    [b'one word']
-    """
-
-    def __init__(self) -> None:
-        """Begin between two packets."""
-        self._kept = bytearray()
-
-    def reset(self) -> None:
-        """Forget the packet that is not whole."""
-        self._kept.clear()
-
-    def read(self, portion: bytes) -> Iterator[bytes]:
-        """Take bytes, and yield the packets that are whole; what is no header is dropped."""
-        self._kept += portion
-        while len(self._kept) >= HEADER.size:
-            words, magic = HEADER.unpack_from(self._kept)
-            if magic != MAGIC or not 0 < words <= PACKET_WORDS_MAX:
-                del self._kept[: HEADER.size]
-                continue
-            end = HEADER.size + 8 * words
-            if len(self._kept) < end:
-                return
-            packet = bytes(self._kept[HEADER.size : end])
-            del self._kept[:end]
-            yield packet
 
 
 class _Worker:

@@ -1,0 +1,91 @@
+"""The memory of a BAR: a mailbox for registers, and two ring buffers.
+
+Driver and card map the same 1 MiB. Words of 32 bits, at offsets in words unless bytes are named:
+
+    0         magic, `0x5241425A` while the card is there
+    1 - 4     request: number, kind (1 read, 2 write), address, value
+    5 - 7     answer: number, value of the register, 1 if the card refused
+    16, 32    bytes ever put into, and taken from, the ring to the card
+    48, 64    bytes ever put into, and taken from, the ring to the host
+    2**18     (bytes) the ring to the card: packets, with `zeton.accel.wire.packets` headers
+    2**19     (bytes) the ring to the host: words of 32 bits
+
+Each side writes only its own words, so no lock is needed.
+"""
+
+import contextlib
+import mmap
+import os
+from pathlib import Path
+
+import numpy as np
+
+from zeton.accel.errors import AnswerError, DeviceError
+
+__all__ = ["BAR_BYTES", "MAGIC", "READ", "RING_BYTES", "TO_CARD", "TO_HOST", "WRITE", "BarMemory"]
+
+MAGIC = 0x5241425A
+"""`ZBAR`: the server is there."""
+
+BAR_BYTES = 1 << 20
+RING_BYTES = 1 << 18
+TO_CARD, TO_HOST = 1 << 18, 2 << 18
+"""Where the rings begin."""
+
+AT_MAGIC, AT_ASKED, AT_KIND, AT_ADDRESS, AT_VALUE, AT_ANSWERED, AT_FOUND, AT_ERROR = range(8)
+"""Words of the mailbox. A request is there when `asked` has changed, its answer when `answered` has
+become the same."""
+
+AT_TO_CARD_END, AT_TO_CARD_START, AT_TO_HOST_END, AT_TO_HOST_START = 16, 32, 48, 64
+"""Words that count the bytes that were ever put into a ring, and taken from it, modulo 2**32."""
+
+READ, WRITE = 1, 2
+
+
+class BarMemory:
+    """The mapped memory as 32-bit words and two rings; access to one word is atomic."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Map the file or PCI resource at a path."""
+        try:
+            self.file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            raise DeviceError(f"{path} cannot be opened: {error.strerror}") from error
+        try:
+            self._memory = mmap.mmap(self.file, BAR_BYTES)
+        except (OSError, ValueError) as error:
+            os.close(self.file)
+            raise DeviceError(f"{path} is no BAR of {BAR_BYTES:,} bytes: {error}") from error
+        self.words = np.frombuffer(self._memory, "<u4")
+        self._bytes = np.frombuffer(self._memory, np.uint8)
+
+    def close(self) -> None:
+        """Let the memory go."""
+        del self.words, self._bytes
+        with contextlib.suppress(BufferError):
+            self._memory.close()
+        os.close(self.file)
+
+    def put(self, ring: int, end_at: int, start_at: int, content: bytes) -> int:
+        """Put bytes into a ring, as many as there is room for; return how many."""
+        end, start = int(self.words[end_at]), int(self.words[start_at])
+        size = min(RING_BYTES - self._held(end, start), len(content))
+        places = ring + (end + np.arange(size)) % RING_BYTES
+        self._bytes[places] = np.frombuffer(content, np.uint8, size)
+        self.words[end_at] = end + size & 0xFFFFFFFF
+        return size
+
+    def take(self, ring: int, end_at: int, start_at: int, most: int = RING_BYTES) -> bytes:
+        """Take bytes that are in a ring."""
+        end, start = int(self.words[end_at]), int(self.words[start_at])
+        size = min(self._held(end, start), most)
+        content = self._bytes[ring + (start + np.arange(size)) % RING_BYTES].tobytes()
+        self.words[start_at] = start + size & 0xFFFFFFFF
+        return content
+
+    @staticmethod
+    def _held(end: int, start: int) -> int:
+        held = end - start & 0xFFFFFFFF
+        if held > RING_BYTES:
+            raise AnswerError(f"a ring of {RING_BYTES:,} bytes says that it holds {held:,}")
+        return held
