@@ -16,13 +16,13 @@ from zeton.accel.wire.bar import BAR_BYTES
 
 def test_refuses_memory_that_has_no_card(tmp_path: Path) -> None:
     file = tmp_path / "bar"
-    with pytest.raises(DeviceError, match="bar cannot be opened: No such file"):
+    with pytest.raises(DeviceError, match=r"cannot open .*bar: No such file"):
         BarTransport(file)
     file.write_bytes(b"short")
-    with pytest.raises(DeviceError, match="bar is no BAR of 1,048,576 bytes"):
+    with pytest.raises(DeviceError, match="cannot map 1,048,576 bytes of"):
         BarTransport(file)
     file.write_bytes(bytes(BAR_BYTES))
-    with pytest.raises(DeviceError, match=r"there is no card behind .*bar: it begins with 0x0"):
+    with pytest.raises(DeviceError, match=r"no card behind .*bar: its first word is 0x0"):
         BarTransport(file)
 
 
@@ -30,7 +30,7 @@ def test_memory_that_nobody_serves_any_more_is_an_error(tmp_path: Path) -> None:
     with BarServer(ReferenceTransport(SHAPE), tmp_path / "bar"):
         device = loaded(BarTransport(tmp_path / "bar"))
     hasten(device, 0.3)
-    with pytest.raises(DeviceTimeoutError, match="the card owes words"):
+    with pytest.raises(DeviceTimeoutError, match="the card sent no more words"):
         device.encode(TEXT)
     with pytest.raises(DeviceTimeoutError, match=r"did not answer for 0\.3 s"):
         device.reset()
@@ -42,7 +42,7 @@ def test_a_ring_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     bar[0], bar[48] = 0x5241425A, 1 << 20
     (tmp_path / "bar").write_bytes(bar.tobytes())
     transport = BarTransport(tmp_path / "bar", timeout=9)
-    with pytest.raises(AnswerError, match="a ring of 262,144 bytes says that it holds 1,048"):
+    with pytest.raises(AnswerError, match="a ring counts 1,048,576 bytes, more than its 262,144"):
         transport.receive(10, 1)
     transport.close()
 

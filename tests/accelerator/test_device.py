@@ -1,6 +1,7 @@
 """A device gives what the tokenizer gives, over any transport, whatever the card does."""
 
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -138,7 +139,7 @@ def test_so_many_batches_are_in_flight(device: Device, link: Faulty, in_flight: 
 
 
 def test_refuses_no_batches_in_flight(device: Device) -> None:
-    with pytest.raises(DeviceError, match="0 batches in flight; give 1 or more"):
+    with pytest.raises(DeviceError, match="in_flight is 0; give 1 or more"):
         device.encode_iter(["a"], in_flight=0)
 
 
@@ -167,7 +168,7 @@ def test_many_texts_are_cut_into_batches(
 def test_long_texts_are_encoded_by_the_host(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zeton.accel.device.TEXT_BYTES_MAX", 100)
+    monkeypatch.setattr("zeton.accel.batches.TEXT_BYTES_MAX", 100)
     texts = ["a" * 101, "b c " * 25, "<|x|>" + "d" * 200]
     found = device.encode_batch(texts, allowed_special="all")
     assert found == expected(texts, allowed_special="all")
@@ -180,7 +181,7 @@ def test_long_texts_are_encoded_by_the_host(
 def test_tokens_are_read_back_from_the_tables(device: Device) -> None:
     assert device.tokens() == trained().ranks()
     assert device.tokens(lane=1) == trained().ranks()
-    with pytest.raises(DeviceError, match="there is no lane 2; the card has 2"):
+    with pytest.raises(DeviceError, match="no lane 2; give 0 to 1"):
         device.tokens(lane=2)
 
 
@@ -226,7 +227,7 @@ def test_a_load_that_fails_leaves_no_tables(link: Faulty) -> None:
         device.load(trained())
     link.heal()
     assert device.info.image == 0
-    with pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"):
+    with pytest.raises(DeviceError, match="the card has no tables; call load"):
         device.encode("text")
     device.reset()
     device.load(trained())
@@ -273,8 +274,8 @@ def test_says_what_it_is(device: Device) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (0xFFFFFFFF, "this is no accelerator: its ID is 0xffffffff, not 0x4e54455a"),
-        (registers.ID_MAGIC.reset, "version 1314145626 of its registers, not 1"),
+        (0xFFFFFFFF, "not a zeton card: its ID is 0xffffffff, expected 0x4e54455a"),
+        (registers.ID_MAGIC.reset, "version 1314145626 of the registers, expected 1"),
     ],
 )
 def test_refuses_what_is_no_card(link: Faulty, value: int, said: str) -> None:
@@ -286,7 +287,7 @@ def test_refuses_what_is_no_card(link: Faulty, value: int, said: str) -> None:
 def test_refuses_a_shape_that_cannot_be(link: Faulty) -> None:
     answers = iter([registers.ID_MAGIC.reset, 1, 0, 0])
     link.on_read = lambda _: next(answers)
-    with pytest.raises(AnswerError, match="it was built so: lanes is 0"):
+    with pytest.raises(AnswerError, match="an impossible configuration: lanes is 0"):
         Device(link)
 
 
@@ -303,7 +304,7 @@ def test_waits_no_longer_than_told(link: Faulty) -> None:
 def test_needs_a_tokenizer() -> None:
     with (
         accel.open("reference", config="small") as device,
-        pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"),
+        pytest.raises(DeviceError, match="the card has no tables; call load"),
     ):
         device.encode("text")
 
@@ -318,10 +319,33 @@ def test_is_closed_at_the_end() -> None:
 
 
 def test_refuses_cards_that_there_are_not() -> None:
-    with pytest.raises(DeviceError, match="there is no card 'fpga'; there are 'sim' and 'ref"):
+    with pytest.raises(DeviceError, match="no card 'fpga'; known are 'sim', 'ref"):
         accel.open("fpga")
-    with pytest.raises(accel.ShapeError, match="there is no parameter 'slot'"):
+    with pytest.raises(
+        accel.ShapeError, match="no parameter 'slot' of a card; did you mean 'slots'"
+    ):
         accel.open("reference", slot=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("Sim", "did you mean 'sim'"),
+        ("refrence", "did you mean 'reference'"),
+        ("node:/dev/xdma0", "did you mean 'nodes:PREFIX'"),
+        ("tpc:card:4004", "did you mean 'tcp:HOST:PORT'"),
+        ("uart", "card 'uart' has no place; give uart:PATH"),
+        ("sim:2", "card 'sim:2' has a place, and 'sim' takes none; give 'sim'"),
+    ],
+)
+def test_suggests_the_card_that_is_meant(name: str, advice: str) -> None:
+    with pytest.raises(DeviceError, match=re.escape(advice)):
+        accel.open(name)
+
+
+def test_suggests_the_configuration_that_is_meant() -> None:
+    with pytest.raises(accel.ShapeError, match="no configuration 'smal'; did you mean 'small'"):
+        accel.open("reference", config="smal")
 
 
 def test_the_package_does_without_it() -> None:
@@ -391,14 +415,14 @@ def test_a_card_that_failed_can_be_loaded_again(device: Device, link: Faulty) ->
 
 def test_refuses_what_makes_no_sense() -> None:
     card = ReferenceTransport(configuration("small"))
-    with pytest.raises(ValueError, match="a fallback is 'software', True or False"):
+    with pytest.raises(ValueError, match="fallback is 'hardware'; give 'software', True or False"):
         Device(card, fallback="hardware")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a timeout is more than 0 seconds, not 0"):
+    with pytest.raises(ValueError, match="timeout is 0; give seconds greater than 0"):
         Device(card, timeout=0)
     with Device(card) as device:
-        with pytest.raises(TypeError, match="loaded with a Tokenizer, not str"):
+        with pytest.raises(TypeError, match="load takes a Tokenizer, not str"):
             device.load("gpt2")  # type: ignore[arg-type]
-        with pytest.raises(DeviceError, match="the card has no tables; load a tokenizer"):
+        with pytest.raises(DeviceError, match="the card has no tables; call load"):
             device.tokens()
     with pytest.raises(DeviceError, match="the device is closed; open it again"):
         device.encode("low")
@@ -437,6 +461,6 @@ def test_what_is_refused_lets_the_card_go(
 ) -> None:
     closed: list[bool] = []
     monkeypatch.setattr(ReferenceTransport, "close", lambda _: closed.append(True))
-    with pytest.raises(ValueError, match=r"a fallback is|a timeout is"):
+    with pytest.raises(ValueError, match=r"fallback is|timeout is"):
         accel.open("reference", config="small", **options)
     assert closed == [True]

@@ -76,7 +76,7 @@ def test_every_text_is_taken_once(sizes: list[list[int]], data: st.DataObject) -
 
 def test_software_takes_what_cards_failed_with_twice_and_no_more() -> None:
     queue = FairQueue()
-    queue.card_is(up=True)
+    queue.note_card(up=True)
     queue.put("client", waiting(b"poison"))
     for _ in range(2):
         assert not queue.take(1000, is_card=False, waits=False)
@@ -86,7 +86,7 @@ def test_software_takes_what_cards_failed_with_twice_and_no_more() -> None:
     assert share.texts == [b"poison"]
     queue.put("client", waiting(b"more"))
     assert not queue.take(1000, is_card=False, waits=False)
-    queue.card_is(up=False)
+    queue.note_card(up=False)
     assert queue.take(1000, is_card=False, waits=False)
 
 

@@ -11,8 +11,8 @@ import zeton
 from accelerator.test_tables import named, trained
 from zeton.accel import CONFIGURATIONS, Configuration, FitError
 from zeton.accel.tables import image_cache as kept
-from zeton.accel.tables.image import digest_of, image_of
-from zeton.accel.tables.image_cache import kept_image
+from zeton.accel.tables.image import digest_image, make_image
+from zeton.accel.tables.image_cache import load_image
 
 
 @pytest.fixture
@@ -28,17 +28,17 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Configuration]:
 
     def make(tok: zeton.Tokenizer, shape: Configuration) -> bytes:
         count.append(shape)
-        return image_of(tok, shape)
+        return make_image(tok, shape)
 
-    monkeypatch.setattr(kept, "image_of", make)
+    monkeypatch.setattr(kept, "make_image", make)
     return count
 
 
 def test_an_image_is_made_once(folder: Path, made: list[Configuration]) -> None:
     tok, shape = named("trained")
-    images = [kept_image(tok, shape) for _ in range(3)]
-    assert images == [image_of(tok, shape)] * 3
-    assert kept_image(tok, shape.with_parameters(lanes=4, units=3)) == images[0]
+    images = [load_image(tok, shape) for _ in range(3)]
+    assert images == [make_image(tok, shape)] * 3
+    assert load_image(tok, shape.with_parameters(lanes=4, units=3)) == images[0]
     assert len(made) == 1
     (path,) = folder.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -48,12 +48,12 @@ def test_what_shapes_the_tables_names_the_image(folder: Path, made: list[Configu
     tok, shape = named("trained")
     other = zeton.Tokenizer(tok.ranks() | {b"the cat sat": 4000, b"the cat ": 3999})
     digests = {
-        digest_of(kept_image(tok, shape)),
-        digest_of(kept_image(tok, shape.with_parameters(bridge_bits=12))),
-        digest_of(kept_image(tok, shape.with_parameters(bank_bits=12))),
+        digest_image(load_image(tok, shape)),
+        digest_image(load_image(tok, shape.with_parameters(bridge_bits=12))),
+        digest_image(load_image(tok, shape.with_parameters(bank_bits=12))),
     }
     with pytest.raises(FitError):
-        kept_image(other, shape)
+        load_image(other, shape)
     assert (len(digests), len(made), len(list(folder.iterdir()))) == (3, 4, 3)
 
 
@@ -61,18 +61,18 @@ def test_an_image_of_another_engine_is_not_used(
     folder: Path, made: list[Configuration], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tok, shape = named("trained")
-    kept_image(tok, shape)
+    load_image(tok, shape)
     monkeypatch.setattr(kept, "IMAGE_ENGINE", "0.0.9-0123456789abcdef")
-    kept_image(tok, shape)
+    load_image(tok, shape)
     assert (len(made), len(list(folder.iterdir()))) == (2, 2)
 
 
 def test_cards_take_no_place_of_tokenizers(folder: Path) -> None:
     zeton.load(Path(zeton.__file__).parent / "vocabs" / "r50k_base.zeton")
-    kept_image(*named("trained"))
+    load_image(*named("trained"))
     (image,) = (path for path in folder.parent.iterdir() if path.is_file())
     for at in range(20):
-        kept_image(trained(), CONFIGURATIONS["small"].with_parameters(bridge_bits=6 + at % 14))
+        load_image(trained(), CONFIGURATIONS["small"].with_parameters(bridge_bits=6 + at % 14))
     assert image.exists()
     assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [0o700] * 2
 
@@ -105,12 +105,12 @@ def test_an_image_that_may_be_wrong_is_made_anew(
     spoil: Callable[[Path], None], folder: Path, made: list[Configuration]
 ) -> None:
     tok, shape = named("trained")
-    image = kept_image(tok, shape)
+    image = load_image(tok, shape)
     (path,) = folder.iterdir()
     spoil(path)
-    assert kept_image(tok, shape) == image
+    assert load_image(tok, shape) == image
     assert len(made) == 2
-    assert kept_image(tok, shape) == image
+    assert load_image(tok, shape) == image
     assert len(made) == 2
 
 
@@ -119,7 +119,7 @@ def test_does_without_a_folder(
 ) -> None:
     monkeypatch.setenv("ZETON_CACHE", "0")
     tok, shape = named("trained")
-    assert kept_image(tok, shape) == kept_image(tok, shape)
+    assert load_image(tok, shape) == load_image(tok, shape)
     assert len(made) == 2
     assert not folder.exists()
 
@@ -132,5 +132,5 @@ def test_an_image_that_cannot_be_written_is_no_harm(
 
     monkeypatch.setattr(os, "rename", refuse)
     tok, shape = named("trained")
-    assert kept_image(tok, shape) == image_of(tok, shape)
+    assert load_image(tok, shape) == make_image(tok, shape)
     assert list(folder.iterdir()) == []

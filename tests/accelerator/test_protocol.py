@@ -12,12 +12,12 @@ from zeton.accel.service import (
 )
 from zeton.accel.service.protocol import (
     Options,
-    grouped,
     join_answer,
     pack_ids,
     pack_request,
     read_answer,
     read_request,
+    split_requests,
 )
 
 
@@ -39,7 +39,7 @@ def test_what_is_packed_is_read(texts: list[bytes], texts_max: int) -> None:
     assert read_request(pack_request(3, options, texts)).options == options
     ids = [list(text) for text in texts]
     assert read_answer(join_answer([pack_ids(ids[:2]), pack_ids(ids[2:])]), len(ids)) == ids
-    groups = list(grouped(texts, texts_max))
+    groups = list(split_requests(texts, texts_max))
     assert [text for group in groups for text in group] == texts
     assert all(1 <= len(group) <= texts_max for group in groups)
 

@@ -144,7 +144,7 @@ def test_refuses_what_is_too_large_and_goes_on(tmp_path: Path) -> None:
             assert await raw.reader.read() == b""
             raw.cut()
             async with AsyncClient(address) as client:
-                with pytest.raises(RefusedError, match="at most 1000"):
+                with pytest.raises(RefusedError, match="more than 1,000"):
                     await client.encode(bytes(1000))
                 texts = [b"a"] * 50
                 assert await client.encode_batch(texts) == expected(texts)
@@ -363,7 +363,7 @@ def test_an_answer_that_makes_no_sense_is_an_error(tmp_path: Path, answer: bytes
 
 def test_a_name_that_is_none_is_an_error() -> None:
     async def test() -> None:
-        with pytest.raises(ServiceError, match="cannot be reached"):
+        with pytest.raises(ServiceError, match="cannot reach"):
             async with AsyncClient("tcp:no..host:1", token=bytes(16)):
                 pass
 

@@ -124,7 +124,7 @@ def test_draining_has_an_end(tmp_path: Path) -> None:
             answer = asyncio.create_task(client.encode("text"))
             await until(lambda: bool(card.batches))
             draining = asyncio.create_task(service.drain(0.1))
-            with pytest.raises(ServiceError, match="cannot be reached"):
+            with pytest.raises(ServiceError, match="cannot reach"):
                 await answer
             card.gate.set()
             assert await draining == 1
@@ -161,7 +161,7 @@ def test_a_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path: Path) -> Non
         async with served(tmp_path) as (_, address), AsyncClient(address) as client:
             assert await client.encode("text") == trained().encode("text")
         file_of(address).write_text("precious")
-        with pytest.raises(ServiceError, match="no socket"):
+        with pytest.raises(ServiceError, match="is not a socket"):
             async with served(tmp_path):
                 pass
 
@@ -207,7 +207,7 @@ def test_beyond_the_loopback_it_takes_tls_and_a_token(tmp_path: Path) -> None:
                 with pytest.raises(ServiceError, match="certificate"):
                     await service.listen(Address(host=host))
         for token in (None, b""):
-            with pytest.raises(ServiceError, match="give its token"):
+            with pytest.raises(ServiceError, match="needs a token"):
                 AsyncClient("tcp:example.org:1", token=token)
         for token in (b"", b"short", bytes(1025)):
             with pytest.raises(DeviceError, match="give 16 to 1024"):
@@ -228,7 +228,7 @@ def test_tls_is_verified(tmp_path: Path) -> None:
             with pytest.raises(ServiceError, match="certificate"):
                 async with AsyncClient(elsewhere, token=TOKEN, authority=chain):
                     pass
-            with pytest.raises(ServiceError, match="cannot be reached"):
+            with pytest.raises(ServiceError, match="cannot reach"):
                 async with AsyncClient(address, token=TOKEN, patience=0.2):
                     pass  # Without TLS.
 
@@ -237,7 +237,7 @@ def test_tls_is_verified(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "unix:", "tcp:", "tcp:1", "tcp:h:x", "tcp:h:65536", "/a/b"])
 def test_refuses_what_is_no_address(text: str) -> None:
-    with pytest.raises(ServiceError, match="is no address"):
+    with pytest.raises(ServiceError, match="is not an address"):
         Address.parse(text)
 
 
@@ -297,9 +297,9 @@ def test_monitors_read_health_and_metrics(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--listen", "nowhere"], "is no address"),
+        (["--listen", "nowhere"], "is not an address"),
         (["--listen", "tcp:0.0.0.0:0"], "give a certificate"),
-        (["--listen", "unix:/no/such/folder/socket"], "cannot be listened at"),
+        (["--listen", "unix:/no/such/folder/socket"], "cannot listen at"),
         (["--certificate", "chain.pem"], "belong together"),
         (["--card", "no-card", "--listen", "unix:socket"], "no-card"),
     ],

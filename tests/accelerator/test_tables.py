@@ -20,9 +20,9 @@ from zeton.accel import CONFIGURATIONS, Configuration, FitError, ShapeError, con
 from zeton.accel.configuration import BANKS
 from zeton.accel.reference import Lane
 from zeton.accel.tables.hashes import hash_many, hash_one
-from zeton.accel.tables.image import Table, image_of, sizes_needed
-from zeton.accel.tables.image_cache import kept_image
-from zeton.accel.tables.pairs import pair_banks, pairs_of
+from zeton.accel.tables.image import Table, make_image, measure_sizes
+from zeton.accel.tables.image_cache import load_image
+from zeton.accel.tables.pairs import make_banks, read_pairs
 from zeton.cli.options.samples import SAMPLES
 from zeton.pattern.grammar import CUT_HERE, CUT_MARK_0, CUT_MARK_1, SET_MARK_0, SET_MARK_1
 from zeton.tiktoken.load import load_tiktoken_bpe
@@ -57,7 +57,7 @@ def named(name: str) -> tuple[zeton.Tokenizer, Configuration]:
 @cache
 def loaded(name: str) -> dict[int, NDArray[np.uint64]]:
     """Make the image of a tokenizer, and read its tables out of its words."""
-    return read(image_of(*named(name)))
+    return read(make_image(*named(name)))
 
 
 def read(image: bytes) -> dict[int, NDArray[np.uint64]]:
@@ -95,8 +95,8 @@ def test_an_image_has_every_entry_of_every_table_once(name: str) -> None:
 
 def test_what_was_loaded_before_is_gone() -> None:
     lane, fresh = Lane(CONFIGURATIONS["small"]), Lane(CONFIGURATIONS["small"])
-    second = image_of(zeton.Tokenizer(BYTES, pattern=patterns()["gpt2"]), fresh.configuration)
-    lane.load(image_of(trained(), lane.configuration))
+    second = make_image(zeton.Tokenizer(BYTES, pattern=patterns()["gpt2"]), fresh.configuration)
+    lane.load(make_image(trained(), lane.configuration))
     lane.load(second)
     fresh.load(second)
     assert lane.tables == fresh.tables
@@ -105,7 +105,7 @@ def test_what_was_loaded_before_is_gone() -> None:
 def test_an_image_is_the_same_every_time() -> None:
     tok, shape = named("trained")
     again = zeton.Tokenizer(dict(reversed(tok.ranks().items())), pattern=tok.pattern)
-    assert image_of(tok, shape) == image_of(again, shape)
+    assert make_image(tok, shape) == make_image(again, shape)
 
 
 # ---- classes ----
@@ -115,7 +115,7 @@ def test_an_image_is_the_same_every_time() -> None:
 def test_every_code_point_has_its_class(name: str) -> None:
     tok = zeton.Tokenizer(BYTES, pattern=patterns()[name])
     assert tok.grammar is not None
-    tables = read(image_of(tok, CONFIGURATIONS["small"]))
+    tables = read(make_image(tok, CONFIGURATIONS["small"]))
     points = np.arange(0x110000)
     others = np.full(len(points), 2560)
     index = np.select(
@@ -180,7 +180,7 @@ def check_split(name: str, length: int, which: int) -> None:
     """Split all strings up to a length; a class is spelled by its first character, or its last."""
     tok = zeton.Tokenizer(BYTES, pattern=patterns()[name])
     assert tok.grammar is not None
-    tables, transducer = read(image_of(tok, CONFIGURATIONS["small"])), tok.grammar.transducer
+    tables, transducer = read(make_image(tok, CONFIGURATIONS["small"])), tok.grammar.transducer
     class_of = np.frombuffer(transducer.class_of, np.uint8)
     count = len(transducer.next[0]) - 1
     assert transducer.class_of_end == count
@@ -228,7 +228,7 @@ def texts_of(name: str) -> Iterator[bytes]:
 def test_parts_merge_alone_as_they_do_together(name: str) -> None:
     tok, shape = named(name)
     lane = Lane(shape)
-    lane.load(image_of(tok, shape))
+    lane.load(make_image(tok, shape))
     ranks, cut = tok.ranks(), 0
     for text in texts_of(name):
         for piece in tok.split(text):
@@ -261,7 +261,7 @@ def test_random_tokens_are_never_cut(seed: int) -> None:
     draw.shuffle(learned)
     tok = all_reached(learned)
     lane = Lane(CONFIGURATIONS["small"])
-    lane.load(image_of(tok, lane.configuration))
+    lane.load(make_image(tok, lane.configuration))
     for _ in range(200):
         piece = b"".join(draw.choices([*letters, b"\xe4", b"\xb8\xad", b"\xff"], k=8))
         ids = [id_ for part in lane.parts(piece) for id_ in lane.merge(part)]
@@ -329,7 +329,7 @@ def test_the_pairs_can_be_read_back(name: str) -> None:
     tok, shape = named(name)
     back: dict[tuple[int, int], int] = {}
     for bank in range(BANKS):
-        back |= pairs_of(bank, loaded(name)[Table.PAIRS + bank], shape)
+        back |= read_pairs(bank, loaded(name)[Table.PAIRS + bank], shape)
     assert back == tok.merges()
 
 
@@ -346,8 +346,8 @@ def test_a_bank_is_filled_to_the_last_place_that_can_be() -> None:
     shape = Configuration(id_bits=12, bank_bits=9)
     draw = random.Random(1)
     pairs = {(draw.randrange(4096), draw.randrange(4096)): at for at in range(1945)}
-    banks = pair_banks(pairs, shape)
-    held = [pairs_of(bank, entries, shape) for bank, entries in enumerate(banks)]
+    banks = make_banks(pairs, shape)
+    held = [read_pairs(bank, entries, shape) for bank, entries in enumerate(banks)]
     assert {pair: id_ for each in held for pair, id_ in each.items()} == pairs
     assert sum(map(len, held)) == len(pairs) > 0.94 * shape.pairs_max
 
@@ -357,34 +357,34 @@ def test_a_bank_is_filled_to_the_last_place_that_can_be() -> None:
 
 def refusal(tok: zeton.Tokenizer, shape: Configuration) -> str:
     with pytest.raises(FitError) as refused:
-        image_of(tok, shape)
+        make_image(tok, shape)
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
 
 def test_says_how_large_ids_and_pairs_are() -> None:
     said = refusal(zeton.pretrained("o200k_base"), Configuration())
-    assert "largest id is 199,997, which takes 18 bits; the card's ids have 17" in said
+    assert "largest id is 199,997, which needs 18 bits; the card's ids have 17" in said
     assert "199,742 pairs; the card holds 131,072" in said
 
 
 def test_refuses_pairs_that_find_no_place() -> None:
     shape = Configuration(id_bits=12, bank_bits=4)
     tok = zeton.train(["the cat sat on the mat, and the dog on the log"] * 3, vocab_size=256 + 20)
-    image_of(tok, shape)
+    make_image(tok, shape)
     said = refusal(trained(), shape)
     assert f"{len(trained().merges()):,} pairs; the card holds 64" in said
     full = {(3 * at % 4096, 17 * at % 4096): at for at in range(64)}
-    with pytest.raises(FitError, match="64 pairs of its merges find no places in 4 banks of 16"):
-        pair_banks(full, shape)
+    with pytest.raises(FitError, match="its 64 merges do not fit into 4 banks of 16"):
+        make_banks(full, shape)
 
 
 def test_names_tokens_that_no_merge_reaches() -> None:
     tok = zeton.Tokenizer(BYTES | {b"ab": 256, b"wxyz": 257, b"pqrs": 258})
     said = refusal(tok, Configuration())
-    assert "no merge reaches 2 of its tokens (b'wxyz', b'pqrs')" in said
+    assert "merges do not make 2 of its tokens (b'wxyz', b'pqrs')" in said
     many = BYTES | {bytes([at, 0, 0, 0]): 300 + at for at in range(9)}
-    assert "no merge reaches 9 of its tokens (" in refusal(zeton.Tokenizer(many), Configuration())
+    assert "merges do not make 9 of its tokens (" in refusal(zeton.Tokenizer(many), Configuration())
 
 
 def test_refuses_a_pattern_outside_the_family() -> None:
@@ -394,13 +394,13 @@ def test_refuses_a_pattern_outside_the_family() -> None:
 
 def test_refuses_rules_that_no_transducer_expresses() -> None:
     said = refusal(zeton.Tokenizer(BYTES, rules=zeton.rules.code()), Configuration())
-    assert said.startswith("its rules cut where a transducer of two marks cannot")
+    assert said.startswith("its rules need more than a transducer with two marks")
 
 
 def test_refuses_a_split_that_is_a_function() -> None:
     tok = zeton.train(["one two"], vocab_size=257, split=lambda text: text.partition(" "))
-    with pytest.raises(FitError, match="a Python function, which no card runs"):
-        kept_image(tok, Configuration())
+    with pytest.raises(FitError, match="a Python function, which no card can run"):
+        load_image(tok, Configuration())
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, **values: Any) -> zeton.Tokenizer:
@@ -421,11 +421,11 @@ def changed(monkeypatch: pytest.MonkeyPatch, **values: Any) -> zeton.Tokenizer:
         ),
         (
             {"next": (bytes(33),) * 20, "actions": (bytes(33),) * 20},
-            "33 classes of characters apart; the card 32",
+            "33 classes of characters; the card has 32",
         ),
         (
             {"class_of": b"".join(bytes(at) + b"\1" + bytes(127 - at) for at in range(128)) * 68},
-            "of planes 4 to 13, 15 and 16 have classes of their own",
+            "code points of planes 4 to 13, 15 and 16 classes of their own",
         ),
         (
             {
@@ -450,14 +450,14 @@ def test_refuses_what_its_tables_cannot_hold(
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"lanes": 17}, "lanes is 17; give a number from 1 to 16"),
-        ({"units": 0}, "units is 0; give a number from 1 to 64"),
-        ({"slots": 24}, "slots is 24; give a power of two"),
-        ({"id_bits": 15, "bank_bits": 16}, "an index of a bank has no more bits than an id"),
-        ({"id_bits": 19}, "a pair has 43 bits with id_bits 19 and bank_bits 15"),
-        ({"id_bits": 20}, "id_bits is 20; give a number from 9 to 19"),
-        ({"slots": 64}, "a wide unit takes no fewer bytes than a narrow one"),
-        ({"colour": 1}, "there is no parameter 'colour'; there are lanes, id_bits"),
+        ({"lanes": 17}, "lanes is 17; give a whole number from 1 to 16"),
+        ({"units": 0}, "units is 0; give a whole number from 1 to 64"),
+        ({"slots": 24}, "slots is 24, not a power of two"),
+        ({"id_bits": 15, "bank_bits": 16}, "bank_bits is 16, more than id_bits (15)"),
+        ({"id_bits": 19}, "id_bits 19 with bank_bits 15 makes entries of 43 bits"),
+        ({"id_bits": 20}, "id_bits is 20; give a whole number from 9 to 19"),
+        ({"slots": 64}, "wide_slots is 32, less than slots (64)"),
+        ({"colour": 1}, "no parameter 'colour' of a card; known are 'lanes', 'id_bits'"),
     ],
 )
 def test_refuses_a_card_that_cannot_be_built(parameters: dict[str, int], said: str) -> None:
@@ -467,7 +467,7 @@ def test_refuses_a_card_that_cannot_be_built(parameters: dict[str, int], said: s
 
 
 def test_refuses_a_configuration_that_has_no_name() -> None:
-    with pytest.raises(ShapeError, match="there is no configuration 'huge'; there are default"):
+    with pytest.raises(ShapeError, match="no configuration 'huge'; known are 'default'"):
         configuration("huge")
 
 
@@ -479,7 +479,7 @@ def test_a_vocabulary_with_tokens_that_no_merge_reaches_is_refused_by_name() -> 
     file = SHARED / "vocabs" / "tiktoken" / "llama3.tokenizer.model"
     tok = zeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["llama3"])
     said = refusal(tok, CONFIGURATIONS["large"])
-    assert re.search(r"no merge reaches \d+ of its tokens", said)
+    assert re.search(r"merges do not make \d+ of its tokens", said)
 
 
 @needs_shared
@@ -487,5 +487,5 @@ def test_a_vocabulary_with_tokens_that_no_merge_reaches_is_refused_by_name() -> 
 def test_qwen_fits() -> None:
     file = SHARED / "vocabs" / "tiktoken" / "qwen.tiktoken"
     tok = zeton.Tokenizer(load_tiktoken_bpe(str(file)), pattern=patterns()["qwen"])
-    assert sizes_needed(tok)["pairs"] == 151_387
-    assert read(image_of(tok, CONFIGURATIONS["large"]))
+    assert measure_sizes(tok)["pairs"] == 151_387
+    assert read(make_image(tok, CONFIGURATIONS["large"]))

@@ -29,8 +29,8 @@ from zeton.accel.configuration import Configuration
 from zeton.accel.device import Device
 from zeton.accel.errors import AnswerError, BusyError, DeviceError
 from zeton.accel.reference import ReferenceTransport
-from zeton.accel.tables.image import digest_of
-from zeton.accel.tables.image_cache import kept_image
+from zeton.accel.tables.image import digest_image
+from zeton.accel.tables.image_cache import load_image
 from zeton.accel.transports.card_server import CardServer
 from zeton.accel.transports.faults import (
     TRANSPORT_FAULTS,
@@ -84,7 +84,7 @@ def test_registers_keep_what_is_written(transport: Transport) -> None:
 
 
 def test_tables_can_be_read_back(device: Device) -> None:
-    ids = Link(device.transport, 20).table(4, 256, lane=1)
+    ids = Link(device.transport, 20).read_table(4, 256, lane=1)
     assert ids.tolist() == [trained().encode(bytes([byte]))[0] for byte in range(256)]
 
 
@@ -127,12 +127,12 @@ def test_what_was_sent_before_a_reset_is_gone_after_it(device: Device) -> None:
 
 
 def test_large_packets_arrive_whole(device: Device) -> None:
-    image = kept_image(trained(), device.info.configuration)
+    image = load_image(trained(), device.info.configuration)
     link = Link(device.transport, 60)
     link.load(image * (1 + (5 << 18) // len(image)), 5)
-    assert link.image() == 5
+    assert link.read_digest() == 5
     device.load(trained())
-    assert link.image() == digest_of(image)
+    assert link.read_digest() == digest_image(image)
     assert right(device)
 
 
@@ -201,7 +201,7 @@ def test_a_name_tells_the_way(ways: Ways) -> None:
     for name in ("tcp", "tcp:", "nodes:", "uart:", "sim:x", "reference:", "usb:1"):
         with pytest.raises(DeviceError, match=f"there is no card '{name}'; there are"):
             accel.open(name)
-    with pytest.raises(DeviceError, match="'nowhere' is no address; give HOST:PORT"):
+    with pytest.raises(DeviceError, match="'nowhere' is not an address; give HOST:PORT"):
         accel.open("tcp:nowhere")
 
 
@@ -210,7 +210,7 @@ def test_what_is_no_card_is_let_go() -> None:
     card._registers[registers.ID] = 5
     with CardServer(card) as server:
         for _ in range(2):
-            with pytest.raises(AnswerError, match="this is no accelerator: its ID is 0x5"):
+            with pytest.raises(AnswerError, match="not a zeton card: its ID is 0x5"):
                 accel.open(f"tcp:127.0.0.1:{server.port}")
 
 

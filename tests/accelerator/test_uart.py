@@ -122,7 +122,7 @@ def test_a_board_that_is_silent_is_an_error(board: tuple[Board, str]) -> None:
         lambda: transport.write32(registers.CONTROL, 1),
     ]
     for call in calls:
-        with pytest.raises(DeviceTimeoutError, match="does not answer"):
+        with pytest.raises(DeviceTimeoutError, match="got no answer"):
             call()
     assert not len(transport.receive(10, 0.05))
     transport.close()
@@ -141,9 +141,9 @@ def test_a_byte_that_begins_no_message_is_an_error(board: tuple[Board, str]) -> 
 
 
 def test_refuses_what_is_no_serial_port(tmp_path: os.PathLike[str]) -> None:
-    with pytest.raises(DeviceError, match="cannot be opened"):
+    with pytest.raises(DeviceError, match="cannot open"):
         SerialLine(os.path.join(tmp_path, "none"))  # noqa: PTH118
-    with pytest.raises(DeviceError, match="no serial port"):
+    with pytest.raises(DeviceError, match="is not a serial port"):
         SerialLine(os.devnull)
     with pytest.raises(DeviceError, match="baud"):
         SerialLine(os.devnull, baud=123)
@@ -163,7 +163,7 @@ def test_a_board_that_babbles_is_an_error(board: tuple[Board, str]) -> None:
         def read(self, timeout: float) -> bytes:  # noqa: ARG002
             return b"\0"
 
-    with pytest.raises(DeviceError, match="does not stop to send"):
+    with pytest.raises(DeviceError, match="keeps sending after a break"):
         UartTransport(Babbling(board[1]), timeout=0.05)
     SerialLine(board[1]).close()  # It was let go.
 

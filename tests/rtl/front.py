@@ -16,7 +16,7 @@ from rtl.streams import pack
 from zeton.accel.configuration import Configuration
 from zeton.accel.tables.bridges import POINT_BITS, read_character
 from zeton.accel.tables.hashes import OF_BYTES, OF_CHARACTERS, hash_one
-from zeton.accel.tables.image import BLOCK_POINTS, Table, block_index, tables_of
+from zeton.accel.tables.image import BLOCK_POINTS, Table, block_index, make_tables
 
 if TYPE_CHECKING:
     import random
@@ -237,7 +237,7 @@ def draw_bits(rng: random.Random, density: float = 0.3) -> list[int]:
 def entries_of(name: str, texts: Iterable[Text], bits: list[int]) -> Iterator[tuple[int, int, int]]:
     """Yield the table, address and data of every entry that these texts need."""
     shape = Configuration(id_bits=9, bank_bits=4, bridge_bits=BRIDGE_BITS)
-    tables = tables_of(tokenizer(name), shape)
+    tables = make_tables(tokenizer(name), shape)
     packed = np.packbits(np.array(bits, np.uint8), bitorder="little").view("<u4")
     points = sorted(
         {ord(letter) for text in texts for letter in (text or b"").decode(errors="ignore")}

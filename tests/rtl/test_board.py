@@ -20,7 +20,7 @@ import zeton
 from rtl.simulation import BUILDS, sources
 from support.paths import ROOT
 from zeton.accel import registers
-from zeton.accel.tables.image import tables_of
+from zeton.accel.tables.image import make_tables
 from zeton.accel.transports.uart import UartTransport
 from zeton.accel.wire.words import Vocab, deal, read_words
 from zeton.cli.options.samples import SAMPLES
@@ -110,7 +110,7 @@ def tokenizer() -> zeton.Tokenizer:
 
 def image(own: zeton.Tokenizer) -> bytes:
     """Make an image for texts of ASCII and bad bytes only, because a serial line is slow."""
-    tables = tables_of(own, TINY)
+    tables = make_tables(own, TINY)
     row = int(tables[0][0])
     words = [0 << 60 | 0 << 40 | row]
     classes = tables[1][128 * row : 128 * row + 128].tolist()

@@ -16,8 +16,8 @@ from rtl.front import tokenizer as bytes_only
 from rtl.simulation import simulate
 from rtl.streams import REGIMES, offer, read_table, reset, seeded, start, take, write_table
 from zeton.accel.configuration import Configuration
-from zeton.accel.tables.image import Table, tables_of
-from zeton.accel.wire.words import Dealt, Vocab, read_words
+from zeton.accel.tables.image import Table, make_tables
+from zeton.accel.wire.words import DealtBatch, Vocab, read_words
 
 # As small as may be: every queue runs full, and long pieces leave raw in all ways there are.
 SMALL = Configuration(
@@ -63,7 +63,7 @@ async def watch(dut: Any) -> None:
 async def load(dut: Any, tokenizer: zeton.Tokenizer) -> None:
     """Write every entry of every table, and read some back."""
     rng = seeded("load")
-    for select, entries in tables_of(tokenizer, SMALL).items():
+    for select, entries in make_tables(tokenizer, SMALL).items():
         await write_table(dut, select, entries.tolist())
         address = rng.randrange(len(entries))
         from_pieces = select < Table.PAIRS and select != Table.BYTES
@@ -90,7 +90,7 @@ async def encode(dut: Any, texts: list[Text], gap: float, stall: float) -> list[
 def ids_of(words: list[int], texts: list[Text], tokenizer: zeton.Tokenizer) -> list[list[int]]:
     """Read a lane's words as the host does."""
     known = [text for text in texts if text is not None]
-    dealt = Dealt(known, b"", (tuple(range(len(known))),))
+    dealt = DealtBatch(known, b"", (tuple(range(len(known))),))
     own = np.array([word for word in words if word != MARK], np.uint32)
     return read_words(own, dealt, Vocab(tokenizer))
 

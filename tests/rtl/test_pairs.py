@@ -10,7 +10,7 @@ from cocotb.triggers import RisingEdge
 from rtl.simulation import simulate
 from rtl.streams import read_table, seeded, start, write_table
 from zeton.accel.configuration import Configuration
-from zeton.accel.tables.pairs import pair_banks
+from zeton.accel.tables.pairs import make_banks
 
 LATENCY = 4  # And one more with an output register.
 SOURCE_BITS = 8
@@ -30,7 +30,7 @@ async def finds_every_merge_and_nothing_else(dut: Any) -> None:
     latency = LATENCY + int(dut.OUTPUT_REGISTER.value)
     configuration = Configuration(id_bits=id_bits, bank_bits=bank_bits)
     merges = draw_merges(rng, configuration)
-    banks = pair_banks(merges, configuration)
+    banks = make_banks(merges, configuration)
 
     await start(dut, lookup_valid=0, lookup_left=0, lookup_right=0, table_request=0)
     for bank, entries in enumerate(banks):

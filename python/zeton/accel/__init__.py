@@ -1,4 +1,4 @@
-"""A card that encodes: `open` gives a `Device`, which gives exactly what a `Tokenizer` gives.
+"""The accelerator: `open` returns a `Device`, whose ids equal the `Tokenizer`'s on every text.
 
 >>> import zeton
 >>> from zeton import accel
@@ -7,12 +7,24 @@
 ...     device.load(tok)
 ...     device.encode("lower")
 [257, 101, 114]
+
+The rooms of the package; each imports at run time only from the rows above it:
+
+| module | subject |
+|---|---|
+| `errors`, `configuration`, `registers` | exceptions, parameters and registers of a card |
+| `wire/` | requests and responses in memory and on wires |
+| `tables/` | a tokenizer as memory images |
+| `reference` | the specification of a card, in Python |
+| `transports/` | the ways to a card, and their names |
+| `device` | the card that programs hold |
+| `service/` | one card for many clients |
 """
 
 from typing import Literal
 
 from zeton.accel.configuration import CONFIGURATIONS, Configuration, configuration
-from zeton.accel.device import Device, Info
+from zeton.accel.device import Device
 from zeton.accel.errors import (
     AcceleratorError,
     AnswerError,
@@ -23,6 +35,7 @@ from zeton.accel.errors import (
     FitError,
     ShapeError,
 )
+from zeton.accel.info import Info
 from zeton.accel.transports.names import open_transport
 
 __all__ = [
@@ -43,7 +56,7 @@ __all__ = [
 ]
 
 
-def open(  # noqa: A001 - as gzip.open and others.
+def open(  # noqa: A001 - named like gzip.open.
     name: str = "sim",
     *,
     config: str = "default",
@@ -52,15 +65,24 @@ def open(  # noqa: A001 - as gzip.open and others.
     progress: bool | None = None,
     **parameters: int,
 ) -> Device:
-    """Open a card by its name.
+    """Open a card by its name and return it as a `Device`.
 
-    "sim" is the RTL as a program, which is built if need be; "reference" a card in Python, slow and
-    short. `config` names their configuration, and parameters change it: `open("sim", "large",
-    lanes=4)`. The building shows its progress, unless told otherwise, where there is a terminal.
+    | name | card |
+    |---|---|
+    | `sim` | the RTL as a program, built on first use in one to two minutes |
+    | `reference` | the specification in Python, slow and without a build |
+    | `nodes:PREFIX` | behind the character devices of XDMA's driver |
+    | `pci:PATH` | behind the BAR of a PCI function |
+    | `uart:PATH` | on a board behind a serial port |
+    | `tcp:HOST:PORT` | in another machine, served by `zeton accel card-server` |
 
-    "nodes:PREFIX" is a card behind XDMA's nodes, "uart:PATH" a board behind a serial port, and
-    "tcp:HOST:PORT" a card in another machine; they say themselves what they are. For another card,
-    give a `Device` its transport.
+    `config` and `parameters` apply to `sim` and `reference`, for example
+    `open("sim", config="large", lanes=4)`. Any other card reports its own configuration.
+
+    `timeout` is the number of seconds after which a silent card is an error. With `fallback=True`
+    (or "software") the host encodes the texts of a card that fails. `progress` shows the progress
+    of the build; by default only in a terminal. For a card of your own, make a `Device` with its
+    transport.
     """
     chosen = configuration(config, **parameters)
     transport = open_transport(name, chosen, timeout=timeout, progress=progress)

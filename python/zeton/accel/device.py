@@ -1,30 +1,37 @@
-"""The card that people hold: load a tokenizer, encode texts, read back what it has."""
+"""`Device`: the card that programs hold.
+
+`load` fills the tables, `encode*` send batches and read their ids, `reset` makes a failed card
+usable again.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
 from zeton._engine import TokenizerCore
-from zeton.accel.configuration import BANKS, Configuration
+from zeton.accel.batches import Batch, End, Options, plan_batch
 from zeton.accel.errors import AnswerError, DeviceError
-from zeton.accel.tables.image import Table, digest_of, tables_in
-from zeton.accel.tables.image_cache import kept_image
-from zeton.accel.tables.pairs import pairs_of, spell
+from zeton.accel.info import Info
+from zeton.accel.readback import check_tables, read_tokens
+from zeton.accel.tables.image import digest_image
+from zeton.accel.tables.image_cache import load_image
 from zeton.accel.wire.link import Link
-from zeton.accel.wire.texts import Specials, Text, bytes_of, grouped, names, stretches
+from zeton.accel.wire.texts import (
+    Specials,
+    Text,
+    freeze_specials,
+    group_texts,
+    to_bytes,
+)
 from zeton.accel.wire.words import (
     BATCH,
-    TEXT_BYTES_MAX,
-    Dealt,
     Kind,
     Vocab,
-    bytes_of_words,
-    deal,
+    count_bytes,
     read_words,
 )
 
@@ -33,51 +40,27 @@ if TYPE_CHECKING:
     from zeton.accel.wire.packets import Words
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["Device", "Info"]
+__all__ = ["Device"]
 
 BATCH_BYTES = 1 << 18
-"""Bytes of text for each lane that make a batch, where texts come one by one."""
+"""Bytes of text in a batch, per lane, when texts are given one by one."""
 
-NO_TABLES = "the card has no tables; load a tokenizer"
-
-End: TypeAlias = int | str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Info:
-    """What a card is, and how it is."""
-
-    name: str
-    configuration: Configuration
-    """What its registers say; they do not tell the size of the FIFO."""
-    image: int
-    """The digest of the tables that were loaded, 0 if there are none."""
-    failure: str | None
-    """Why it does not encode until it is reset, if so."""
-    texts: int
-    """Texts that the card has encoded; what is between specials is one each."""
-    software_texts: int
-    """Texts that the host has encoded: too long for the card, or lost by it."""
-    software_bytes: int
-
-
-@dataclass(slots=True, eq=False)
-class _Batch:
-    """Texts on their way."""
-
-    parts: list[list[list[int] | int]]
-    """For each text, what its ids are made of: ids, and numbers of texts that the card was sent."""
-    dealt: Dealt
-    vocab: Vocab
-    answer: list[list[int]] | None = None
-    is_lost: bool = False
+NO_TABLES = "the card has no tables; call load(tokenizer) first"
 
 
 class Device:
-    """A card, which gives exactly what the `Tokenizer` gives that it was loaded with.
+    """A card whose ids equal those of the `Tokenizer` it is loaded with, on every text.
 
-    Threads may share it, and wait for each other. When the card fails, `reset` makes it usable
-    again; with `fallback`, what it owes, and what comes until then, is encoded in software.
+    >>> import zeton
+    >>> from zeton import accel
+    >>> tok = zeton.train(["low lower lowest"] * 9, vocab_size=260)
+    >>> with accel.open("reference", config="small") as device:
+    ...     device.load(tok)
+    ...     device.encode_batch(["low", "lower"]) == tok.encode_batch(["low", "lower"])
+    True
+
+    Threads may share a device; their calls wait for each other. After an error of the card, call
+    `reset`. With `fallback`, the host encodes the lost texts, and all texts until the reset.
     """
 
     def __init__(
@@ -88,47 +71,49 @@ class Device:
         timeout: float = 60.0,
         fallback: bool | Literal["software"] = False,
     ) -> None:
-        """Take hold of a card and reset it; what is no card is refused."""
+        """Identify the card behind a transport and reset it; refuse any other hardware."""
         if fallback not in (True, False, "software"):
-            raise ValueError(f"a fallback is 'software', True or False, not {fallback!r}")
+            raise ValueError(f"fallback is {fallback!r}; give 'software', True or False")
         if not timeout > 0:
-            raise ValueError(f"a timeout is more than 0 seconds, not {timeout}")
+            raise ValueError(f"timeout is {timeout}; give seconds greater than 0")
         self._lock = RLock()
         self._link = Link(transport, timeout)
         self._name = name
         self._fallback = bool(fallback)
         self._vocab: Vocab | None = None
         self._image, self._digest = b"", 0
-        self._flight: deque[_Batch] = deque()
+        self._flight: deque[Batch] = deque()
         self._early: list[Words] = []
         self._batches = 0
         self._failure: DeviceError | None = None
         self._texts = self._software_texts = self._software_bytes = 0
         self.listener: Callable[[int], object] = lambda _: None
-        """Whom to tell of how many bytes of text words have come."""
+        """Called with the number of text bytes that received words spell, for progress bars."""
         self._configuration = self._link.identify()
         self._link.reset()
 
-    # ---- what it holds ----
+    # ---- tables, registers, counters ----
 
     def load(self, tokenizer: "Tokenizer") -> None:
-        """Fill the card's tables from a tokenizer, unless they have just that.
+        """Fill the card's tables from a tokenizer, unless they have its image already.
 
-        One that does not fit is refused with the sizes needed and available.
-        Texts that are on their way are encoded first; a card that has failed is reset.
+        A tokenizer that does not fit raises `FitError` with the sizes needed and available. Texts
+        on the card are encoded first. A card that has failed is reset.
         """
         if not isinstance(tokenizer, TokenizerCore):
             kind = type(tokenizer).__name__
-            raise TypeError(f"a card is loaded with a Tokenizer, not {kind}; see zeton.pretrained")
-        image = kept_image(tokenizer, self._configuration)
+            raise TypeError(
+                f"load takes a Tokenizer, not {kind}; for example zeton.pretrained('cl100k_base')"
+            )
+        image = load_image(tokenizer, self._configuration)
         with self._lock:
             while self._flight:
                 self._receive()
-            # Until its tables are there, whatever comes between, nothing is encoded.
-            vocab, digest = Vocab(tokenizer), digest_of(image)
+            # Without a vocabulary nothing is encoded, if an exception interrupts the load.
+            vocab, digest = Vocab(tokenizer), digest_image(image)
             self._vocab, self._image, self._digest = None, b"", 0
             try:
-                with self._watched():
+                with self._failing():
                     if self._failure is not None:
                         self._link.reset()
                         self._batches = 0
@@ -140,12 +125,12 @@ class Device:
             self._vocab, self._image, self._digest = vocab, image, digest
 
     def _fill(self, image: bytes, digest: int) -> None:
-        if self._link.image() != digest:
+        if self._link.read_digest() != digest:
             self._link.load(image, digest)
 
     @property
     def info(self) -> Info:
-        """What the card is and how it is."""
+        """Identity, configuration and counts of the card."""
         return Info(
             name=self._name,
             configuration=self._configuration,
@@ -158,50 +143,35 @@ class Device:
 
     @property
     def transport(self) -> "Transport":
-        """The way to the card."""
+        """The transport of the card."""
         return self._link.transport
 
     def counters(self) -> dict[str, int]:
-        """Return what the card has counted since it was reset, all at one moment."""
+        """Return the card's counters since its reset, copied in one clock cycle."""
         with self._lock:
             return self._link.counters()
 
     def tokens(self, lane: int = 0) -> dict[bytes, int]:
-        """Return the ids of all tokens that a lane's tables spell, read back by registers."""
+        """Return token → id of all tokens in a lane's tables, read back through registers."""
         if not 0 <= lane < self._configuration.lanes:
-            raise DeviceError(f"there is no lane {lane}; the card has {self._configuration.lanes}")
+            raise DeviceError(f"no lane {lane}; give 0 to {self._configuration.lanes - 1}")
         with self._lock:
             self._settle()
-            ids = self._link.table(Table.BYTES, 256, lane).tolist()
-            spelled = {id_: bytes([byte]) for byte, id_ in enumerate(ids)}
-            merges: dict[tuple[int, int], int] = {}
-            for bank in range(BANKS):
-                size = 1 << self._configuration.bank_bits
-                entries = self._link.table(Table.PAIRS + bank, size, lane)
-                merges |= pairs_of(bank, entries, self._configuration)
-        return {token: id_ for id_, token in spell(spelled, merges).items()}
+            return read_tokens(self._link, self._configuration, lane)
 
     def verify(self) -> None:
-        """Read the tables of all lanes back; a card that holds others than were loaded is refused.
+        """Read the tables of all lanes back, and raise `AnswerError` if an entry differs.
 
-        For a link that has no checks of its own, as a serial port: with a spoiled table, ids would
-        spell the text and yet be others. It takes four accesses of registers for each entry.
+        Links without checksums need it, such as a serial port: a damaged table can give wrong ids
+        that still spell the text. Each entry costs three register accesses.
         """
         with self._lock:
             self._settle()
-            with self._watched():
-                for lane in range(self._configuration.lanes):
-                    for table, entries in tables_in(self._image).items():
-                        found = self._link.table(table, len(entries), lane)
-                        if (wrong := np.flatnonzero(found != entries)).size:
-                            self._link.note(0)  # So that a reset loads them again.
-                            raise AnswerError(
-                                f"{wrong.size} entries of table {table} of lane {lane} are not "
-                                "those that were loaded; reset the card"
-                            )
+            with self._failing():
+                check_tables(self._link, self._configuration.lanes, self._image)
 
     def _settle(self) -> None:
-        """Let the texts that are on their way come back, for a card shows its tables when idle."""
+        """Receive the texts on the card, because tables can be read only while it is idle."""
         while self._flight:
             self._receive()
         self._check()
@@ -219,9 +189,9 @@ class Device:
         append: End = None,
     ) -> list[int]:
         """Encode a text into a list of ids, as `Tokenizer.encode` does."""
-        batch = self._planned([text], allowed_special, prepend, append)
+        batch = self._plan([text], Options(allowed_special, prepend, append))
         self._send(batch)
-        return self._finished(batch)[0]
+        return self._finish(batch)[0]
 
     def encode_batch(
         self,
@@ -234,8 +204,8 @@ class Device:
         """Encode many texts into lists of ids, as `Tokenizer.encode_batch` does."""
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise TypeError("a batch is a list of texts, not one text")
-        options = (names(allowed_special), prepend, append)
-        found = self._streamed(grouped(map(bytes_of, texts), self._batch_bytes), options, 2)
+        options = Options(freeze_specials(allowed_special), prepend, append)
+        found = self._stream(group_texts(map(to_bytes, texts), self._batch_bytes), options, 2)
         return [ids for batch, _ in found for ids in batch]
 
     @overload
@@ -269,23 +239,25 @@ class Device:
         append: End = None,
         in_flight: int = 2,
     ) -> Iterator[list[int]] | Iterator[list[list[int]]]:
-        """Yield the ids of each text, and for a batch of texts a list of them, in order.
+        """Yield the ids of each text, or for each batch of texts a list of their ids, in order.
 
-        So many batches are on the card at once; texts that come one by one are gathered.
+        Single texts are gathered to batches; `in_flight` batches are on the card at a time.
         """
         if in_flight < 1:
-            raise DeviceError(f"{in_flight} batches in flight; give 1 or more")
-        return self._flattened(texts, (names(allowed_special), prepend, append), in_flight)
+            raise DeviceError(f"in_flight is {in_flight}; give 1 or more batches")
+        return self._flatten(
+            texts, Options(freeze_specials(allowed_special), prepend, append), in_flight
+        )
 
-    def _flattened(
+    def _flatten(
         self,
         texts: Iterable[Text] | Iterable[Iterable[Text]],
-        options: tuple[Specials, End, End],
+        options: Options,
         in_flight: int,
     ) -> Iterator[Any]:
-        """Yield the ids of texts one by one, and those of batches together."""
-        groups = grouped(texts, self._batch_bytes)
-        for batch, is_batch in self._streamed(groups, options, in_flight):
+        """Yield the ids of single texts one by one, and the ids of a batch together."""
+        groups = group_texts(texts, self._batch_bytes)
+        for batch, is_batch in self._stream(groups, options, in_flight):
             if is_batch:
                 yield batch
             else:
@@ -295,50 +267,38 @@ class Device:
     def _batch_bytes(self) -> int:
         return BATCH_BYTES * self._configuration.lanes
 
-    def _streamed(
+    def _stream(
         self,
         groups: "Iterator[tuple[list[Text], bool]]",
-        options: tuple[Specials, End, End],
+        options: Options,
         in_flight: int,
     ) -> Iterator[tuple[list[list[int]], bool]]:
-        """Yield the ids of groups of texts, with some of them on the card while one is read."""
-        sent: deque[tuple[_Batch, bool]] = deque()
+        """Yield the ids of groups of texts, with `in_flight` groups on the card at a time."""
+        sent: deque[tuple[Batch, bool]] = deque()
         for texts, is_batch in groups:
-            batch = self._planned(texts, *options)
+            batch = self._plan(texts, options)
             self._send(batch)
             sent.append((batch, is_batch))
             if len(sent) >= in_flight:
                 first, flag = sent.popleft()
-                yield self._finished(first), flag
+                yield self._finish(first), flag
         for batch, is_batch in sent:
-            yield self._finished(batch), is_batch
+            yield self._finish(batch), is_batch
 
-    def _planned(
-        self, texts: Iterable[Text], allowed_special: Specials, prepend: End, append: End
-    ) -> _Batch:
-        """Cut specials out of texts, and deal to lanes what is left."""
+    def _plan(self, texts: Iterable[Text], options: Options) -> Batch:
+        """Cut specials out of texts, and deal the rest to lanes."""
         vocab = self._vocab
         if vocab is None:
             raise self._loss() if self._link.is_closed else DeviceError(NO_TABLES)
-        tokenizer = vocab.tokenizer
-        before = tokenizer.encode(b"", prepend=prepend)
-        after = tokenizer.encode(b"", append=append)
-        on_card: list[bytes] = []
-        parts: list[list[list[int] | int]] = []
-        for text in texts:
-            own: list[list[int] | int] = [before]
-            for stretch in stretches(tokenizer, text, allowed_special):
-                if isinstance(stretch, int):
-                    own.append([stretch])
-                elif len(stretch) > TEXT_BYTES_MAX:
-                    own.append(self._in_software([stretch], tokenizer)[0])
-                else:
-                    own.append(len(on_card))
-                    on_card.append(stretch)
-            parts.append([*own, after])
-        return _Batch(parts, deal(on_card, self._configuration.lanes), vocab)
 
-    def _in_software(self, texts: "Iterable[bytes]", tokenizer: "Tokenizer") -> list[list[int]]:
+        def encode_long(text: bytes) -> list[int]:
+            return self._encode_in_software([text], vocab.tokenizer)[0]
+
+        return plan_batch(texts, options, vocab, self._configuration.lanes, encode_long)
+
+    def _encode_in_software(
+        self, texts: "Iterable[bytes]", tokenizer: "Tokenizer"
+    ) -> list[list[int]]:
         content = list(texts)
         with self._lock:
             self._software_texts += len(content)
@@ -347,7 +307,7 @@ class Device:
 
     # ---- batches to the card and back ----
 
-    def _send(self, batch: _Batch) -> None:
+    def _send(self, batch: Batch) -> None:
         if not batch.dealt.texts:
             batch.answer = []
             return
@@ -355,15 +315,15 @@ class Device:
             if batch.vocab is not self._vocab:
                 raise DeviceError("another tokenizer was loaded meanwhile; encode the texts again")
             if self._failure is None:
-                with suppress(DeviceError), self._watched():
+                with suppress(DeviceError), self._failing():
                     self._link.send(batch.dealt.packet)
             if self._failure is None:
                 self._flight.append(batch)
             else:
                 batch.is_lost = True
 
-    def _finished(self, batch: _Batch) -> list[list[int]]:
-        """Return the ids of a batch that was sent, when the card has given them."""
+    def _finish(self, batch: Batch) -> list[list[int]]:
+        """Wait for the ids of a batch, and return the ids of its texts."""
         with self._lock:
             while batch.answer is None and not batch.is_lost:
                 self._receive()
@@ -371,29 +331,23 @@ class Device:
         if answer is None:
             if not self._fallback:
                 raise self._loss()
-            answer = self._in_software(batch.dealt.texts, batch.vocab.tokenizer)
-        found = []
-        for parts in batch.parts:
-            ids: list[int] = []
-            for part in parts:
-                ids += answer[part] if isinstance(part, int) else part
-            found.append(ids)
-        return found
+            answer = self._encode_in_software(batch.dealt.texts, batch.vocab.tokenizer)
+        return batch.assemble(answer)
 
     def _receive(self) -> None:
-        """Receive all words of the oldest batch, or lose all that are on their way."""
+        """Receive all words of the oldest batch; an error loses all batches on the card."""
         batch = self._flight[0]
-        with suppress(DeviceError), self._watched():
-            batch.answer = read_words(self._words(batch), batch.dealt, batch.vocab)
+        with suppress(DeviceError), self._failing():
+            batch.answer = read_words(self._read_batch(batch), batch.dealt, batch.vocab)
         if batch.answer is None:
             return
         self._flight.popleft()
         self._texts += len(batch.dealt.texts)
         if self._early and not self._flight:
-            self._fail(AnswerError("the card sent words after its last batch; reset it"))
+            self._fail(AnswerError("the card sent words after its last batch; reset the device"))
 
-    def _words(self, batch: _Batch) -> "Words":
-        """Return the words of a batch without the one that ends it; those after it are kept."""
+    def _read_batch(self, batch: Batch) -> "Words":
+        """Return the words of a batch without its BATCH word; keep the words behind it."""
         found: list[Words] = []
         count = 0
         while True:
@@ -404,31 +358,36 @@ class Device:
             count += end
             if count > batch.dealt.words_max:
                 most = batch.dealt.words_max
-                raise AnswerError(f"{count} words came for a batch that has at most {most}")
-            self.listener(bytes_of_words(words[:end], batch.vocab))
+                raise AnswerError(
+                    f"{count} words came for a batch, expected at most {most}; reset the device"
+                )
+            self.listener(count_bytes(words[:end], batch.vocab))
             if ends.size:
                 break
         if end + 1 < len(words):
             self._early.append(words[end + 1 :])
         if words[end] != BATCH | self._batches:
-            raise AnswerError(f"batch {self._batches} ended with the word {int(words[end]):#010x}")
+            raise AnswerError(
+                f"batch {self._batches} ended with the word {int(words[end]):#010x}, expected "
+                f"{BATCH | self._batches:#010x}; reset the device"
+            )
         self._batches = self._batches + 1 & 0xFFFFFF
         return np.concatenate(found)
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
-        """Take whatever is raised for a failure: what was sent or received in part is lost."""
+    def _failing(self) -> Iterator[None]:
+        """Mark the card as failed after any exception, because a transfer may be incomplete."""
         try:
             yield
         except DeviceError as error:
             self._fail(error)
             raise
         except BaseException:
-            self._fail(DeviceError("an exception came between the card and its driver; reset it"))
+            self._fail(DeviceError("an exception interrupted a transfer; reset the device"))
             raise
 
     def _fail(self, error: DeviceError) -> None:
-        """Note that the card failed; what is on its way is lost."""
+        """Mark the card as failed, and all batches on it as lost."""
         self._failure = error
         for batch in self._flight:
             batch.is_lost = True
@@ -436,20 +395,20 @@ class Device:
         self._early.clear()
 
     def _check(self) -> None:
-        """Refuse to use a card that has failed."""
+        """Raise the error of a failed card."""
         if self._failure is not None:
             raise self._loss()
 
     def _loss(self) -> DeviceError:
         if self._failure is None:
-            return DeviceError("the card was reset before it gave the ids; encode the texts again")
+            return DeviceError("the card was reset before it sent the ids; encode the texts again")
         return type(self._failure)(str(self._failure))
 
-    # ---- its life ----
+    # ---- reset and close ----
 
     def reset(self) -> None:
-        """Bring the card back, whatever it did; texts on their way are lost, its tables are not."""
-        with self._lock, self._watched():
+        """Make a failed card usable again; texts on the card are lost, its tables are kept."""
+        with self._lock, self._failing():
             for batch in self._flight:
                 batch.is_lost = True
             self._flight.clear()
@@ -461,22 +420,22 @@ class Device:
             self._failure = None
 
     def close(self) -> None:
-        """Let the card go, when it has given what others wait for; to close again does nothing."""
+        """Release the card after pending calls of other threads; closing again does nothing."""
         with self._lock:  # A transport is called by one thread at a time.
             self._fail(DeviceError("the device is closed; open it again"))
             self._fallback = False
             self._link.close()
 
     def __enter__(self) -> Self:
-        """Return itself; it is closed at the end."""
+        """Return the device, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let the card go."""
+        """Release the card."""
         self.close()
 
     def __repr__(self) -> str:
-        """Say what tells devices apart at a glance."""
+        """Return name, lanes and tokenizer of the device."""
         loaded = "no tables" if self._vocab is None else repr(self._vocab.tokenizer)
         lanes = f"{self._configuration.lanes} lane{'s' if self._configuration.lanes > 1 else ''}"
         return f"<zeton.accel.Device {self._name!r}, {lanes}, {loaded}>"

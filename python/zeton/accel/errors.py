@@ -1,14 +1,14 @@
-"""What the accelerator and its driver refuse.
+"""Exceptions of the accelerator and its driver.
 
 * zeton.Error
-  + AcceleratorError   catches all below                              (also a ValueError)
-    - ShapeError         no card can be built with these parameters
-    - BuildError         the simulated card cannot be built
-    - FitError           a tokenizer does not fit on the card, and why
-    - DeviceError        the card did not do what it was asked        (also an OSError)
-      . DeviceTimeoutError it did not answer in time                  (also a TimeoutError)
-      . AnswerError        it answered what no card can answer
-      . BusyError          it belongs to another client
+  + AcceleratorError       catches all below                        (also a ValueError)
+    - ShapeError             no card can have these parameters
+    - BuildError             the simulated card cannot be built
+    - FitError               a tokenizer does not fit on the card
+    - DeviceError            a request to the card failed              (also an OSError)
+      . DeviceTimeoutError     the card did not answer in time         (also a TimeoutError)
+      . AnswerError            the card sent an invalid answer
+      . BusyError              the card belongs to another client
 """
 
 from zeton.errors import Error
@@ -26,23 +26,23 @@ __all__ = [
 
 
 class AcceleratorError(Error, ValueError):
-    """Catch this to catch everything that the accelerator refuses."""
+    """The base class of all errors of the accelerator."""
 
 
 class ShapeError(AcceleratorError):
-    """A card cannot be built with such parameters."""
+    """No card can be built with these parameters."""
 
 
 class BuildError(AcceleratorError):
-    """The simulated card cannot be built: a tool is not there, or refuses the RTL."""
+    """The simulated card cannot be built: a tool is missing, or reports an error."""
 
 
 class FitError(AcceleratorError):
-    """A tokenizer does not fit on the card; the sizes needed and available are in the message."""
+    """A tokenizer does not fit on the card; the message has the sizes needed and available."""
 
 
 class DeviceError(AcceleratorError, OSError):
-    """The card did not do what it was asked, or is gone; `Device.reset` may bring it back."""
+    """A request to the card failed; `Device.reset` may make the card usable again."""
 
 
 class DeviceTimeoutError(DeviceError, TimeoutError):
@@ -50,8 +50,8 @@ class DeviceTimeoutError(DeviceError, TimeoutError):
 
 
 class AnswerError(DeviceError):
-    """The card answered something that no card can answer to what it was sent."""
+    """The card sent an answer that is impossible for the request, for example ids of other text."""
 
 
 class BusyError(DeviceError):
-    """The card belongs to another client, from when that one opens it until it closes it."""
+    """Another client has the card open; a card serves one client at a time."""

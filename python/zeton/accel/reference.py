@@ -1,7 +1,8 @@
-"""The card as a specification: a lane by its tables alone, slowly, and a transport to try it with.
+"""The specification of a card: `Lane` computes the words of a text from its tables alone.
 
-It has the words, tables and registers of the RTL and gives the same ids. It has no clock, and a
-piece leaves raw when it outgrows the FIFO; in the RTL, when it outgrows half of it.
+`ReferenceTransport` adds registers and streams, so `accel.open("reference")` runs it as a card.
+Words, tables, registers and ids equal the RTL's, with two exceptions: there is no clock, and a
+piece leaves raw when it outgrows the whole FIFO of bytes instead of half of it.
 """
 
 from collections import deque
@@ -25,37 +26,38 @@ if TYPE_CHECKING:
 
 __all__ = ["Lane", "ReferenceTransport"]
 
-END = 1 << 27  # Of a word: its text ends with it.
+END = 1 << 27
+"""Bit of a word: it is the last of its text."""
 
 
 class Lane:
-    """Text → words, by tables that were loaded."""
+    """One lane: text → words, by the tables of an image."""
 
     def __init__(self, configuration: Configuration) -> None:
-        """Make a lane whose tables are empty."""
+        """Make a lane with empty tables."""
         self.configuration = configuration
         self.tables: dict[tuple[int, int], int] = {}
         self.counters = dict.fromkeys(registers.COUNTERS, 0)
 
     def load(self, image: "Packet") -> None:
-        """Take the entries of an image; those that it does not have stay."""
+        """Write the entries of an image into the tables; all other entries stay."""
         words = np.frombuffer(image, "<u8")
         selects, addresses = words >> np.uint64(60), words >> np.uint64(40) & np.uint64(0xFFFFF)
         keys = zip(selects.tolist(), addresses.tolist(), strict=True)
         self.tables.update(zip(keys, (words & np.uint64((1 << 40) - 1)).tolist(), strict=True))
 
     def entry(self, table: int, address: int) -> int:
-        """Return an entry of a table."""
+        """Return an entry of a table; 0 if it was never written."""
         return self.tables.get((table, address), 0)
 
     def encode(self, text: bytes) -> list[int]:
-        """Return the words of a text, without the number of a lane."""
+        """Return the words of a text, with 0 in the bits for the lane."""
         self.counters["bytes"] += len(text)
         words = [*chain.from_iterable(self._records(text))] or [Kind.NOTHING << 24]
         return [*words[:-1], words[-1] | END]
 
     def _characters(self, text: bytes) -> Iterator[tuple[int, int, int]]:
-        """Yield where each character begins, how long it is, and its class; the end is the last."""
+        """Yield start, length and class of each character, and of the end of the text."""
         options = self.entry(Table.OPTIONS, 0)
         at = 0
         while at < len(text):
@@ -74,7 +76,7 @@ class Lane:
         return self.entry(Table.CLASSES, block * BLOCK_POINTS + point % BLOCK_POINTS)
 
     def _records(self, text: bytes) -> Iterator[list[int]]:
-        """Yield the words of each piece; of one that outgrows the FIFO, as they come."""
+        """Yield the words of each piece; a piece that outgrows the FIFO is yielded in portions."""
         state, start, marks, raw_start = 0, 0, [0, 0], None
         for at, length, of_class in self._characters(text):
             step = self.entry(Table.SPLIT, state * 32 + of_class)
@@ -105,7 +107,7 @@ class Lane:
         return [Kind.BYTE << 24 | byte for byte in content]
 
     def _piece(self, piece: bytes) -> list[int]:
-        """Return the ids of the parts of a piece; a part that no unit takes leaves raw."""
+        """Return the words of a piece: ids, and raw bytes for parts longer than a unit's slots."""
         words = []
         for part in self.parts(piece):
             if len(part) > self.configuration.part_max:
@@ -117,7 +119,7 @@ class Lane:
         return words
 
     def parts(self, piece: bytes) -> Iterator[bytes]:
-        """Cut a piece where no token bridges two characters."""
+        """Cut a piece between two characters that no token bridges."""
         used = self.entry(Table.OPTIONS, 0) >> 16 & 1
         at = start = 0
         before: tuple[int, int] | None = None
@@ -138,7 +140,7 @@ class Lane:
         return self.entry(Table.BRIDGES, bit >> 5) >> (bit & 31) & 1
 
     def merge(self, part: bytes) -> list[int]:
-        """Join the pair that merges to the lowest id, leftmost first, until none does."""
+        """Merge the pair with the lowest merged id, leftmost first, until no pair merges."""
         ids = [self.entry(Table.BYTES, byte) for byte in part]
         while len(ids) > 1:
             merged = [self._look_up(*pair) for pair in pairwise(ids)]
@@ -162,10 +164,10 @@ class Lane:
 
 
 class ReferenceTransport:
-    """A card in Python: frames in, words out, and its registers."""
+    """A card in Python (`Transport`): frames in, words out, and registers."""
 
     def __init__(self, configuration: Configuration) -> None:
-        """Make a card that has no tables yet; all its lanes are one."""
+        """Make a card with empty tables; one `Lane` serves all lanes, because it keeps no state."""
         self.configuration, self._lane = configuration, Lane(configuration)
         self._words: deque[int] = deque()
         self._batches = 0
@@ -187,7 +189,7 @@ class ReferenceTransport:
         return self._registers.get(address, 0)
 
     def write32(self, address: int, value: int) -> None:
-        """Write a register, and do what it stands for."""
+        """Write a register, and perform its action."""
         if address == registers.CONTROL and registers.CONTROL_RESET.of(value):
             self._words.clear()
             self._batches = 0
@@ -211,7 +213,7 @@ class ReferenceTransport:
             self._registers[address] = value
 
     def send(self, packet: "Packet") -> None:
-        """Take a packet, and do all of it at once."""
+        """Process a packet: an image of tables if CONTROL.load is set, else frames."""
         if self.read32(registers.CONTROL):
             self._registers[registers.CONTROL] = 0
             self._lane.load(packet)
@@ -223,7 +225,9 @@ class ReferenceTransport:
             head = int.from_bytes(content[at : at + 8], "little")
             size, lane = head & 0xFFFF, head >> LANE_LOW & 0xFF
             if head != HEADER | lane << LANE_LOW | head & LAST | size or lane >= len(texts):
-                raise DeviceError(f"a packet has no header at byte {at}")
+                raise DeviceError(
+                    f"byte {at} of a packet is no frame header; send frames made by deal()"
+                )
             texts[lane] += content[at + 8 : at + 8 + size]
             if head & LAST:
                 self._words += [lane << 28 | word for word in self._lane.encode(bytes(texts[lane]))]
@@ -233,12 +237,12 @@ class ReferenceTransport:
         self._batches = self._batches + 1 & 0xFFFFFF
 
     def receive(self, words_max: int, timeout: float) -> "Words":  # noqa: ARG002 - it has no clock.
-        """Return words that there are."""
+        """Return the pending words; there is no clock to wait for."""
         words = [self._words.popleft() for _ in range(min(words_max, len(self._words)))]
         return np.array(words, np.uint32)
 
     def reset(self) -> None:
-        """Drop what was not received."""
+        """Drop words that were not received."""
         self._words.clear()
 
     def close(self) -> None:

@@ -108,12 +108,12 @@ def test_says_the_same_in_json(folder: Path) -> None:
 def test_refuses_in_one_line(folder: Path) -> None:
     tokenizer = ("-t", folder / "tok.zeton")
     said = refusal("encode", folder / "one", *tokenizer, "--config", "huge")
-    assert said == "zeton: there is no configuration 'huge'; there are default, large, small"
+    assert said == "zeton: no configuration 'huge'; known are 'default', 'large' and 'small'"
     said = refusal("encode", folder / "one", *tokenizer, "--card", "reference", "--slots", 24)
-    assert said == "zeton: slots is 24; give a power of two"
+    assert said == "zeton: slots is 24, not a power of two; give 2, 4, 8, 16, 32 or 64"
     options = ("--card", "reference", "--config", "small")
     said = refusal("encode", folder / "one", "-t", "gpt2", *options)
-    assert said.startswith("zeton: its largest id is 50,255, which takes 16 bits")
+    assert said.startswith("zeton: its largest id is 50,255, which needs 16 bits")
     assert said.endswith("; --config default holds it")
     assert "nowhere" in refusal("encode", folder / "nowhere", *tokenizer, *options)
 

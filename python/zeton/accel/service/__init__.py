@@ -1,7 +1,11 @@
 """Cards for many clients: `Service` on one side of a socket, `Client` on the other.
 
-Every request has an id. A client asks again, under the same id, when a connection is lost; the
-service answers from what it has, or encodes anew: ids are exact, so both are the same.
+Every request has an id. After a lost connection the client sends the request again under the same
+id. The service answers from memory or encodes again; both answers are equal, because ids are exact.
+
+    connection ─▶ sessions ─▶ fairness ─▶ workers (a thread per card)
+        ▲                                     │
+        └──────────── requests ◀──────────────┘
 """
 
 from zeton.accel.service.address import Address

@@ -1,4 +1,4 @@
-"""Where a service is: a Unix socket, or a host and port, with TLS beyond the loopback."""
+"""The address of a service: a Unix socket, or a host and port."""
 
 import socket
 from contextlib import suppress
@@ -13,7 +13,7 @@ __all__ = ["Address", "keep_alive"]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A path, or a host and a port."""
+    """The path of a Unix socket, or a host and a port."""
 
     path: str | None = None
     host: str = ""
@@ -21,7 +21,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Read `unix:PATH` or `tcp:HOST:PORT`.
+        """Parse `unix:PATH` or `tcp:HOST:PORT`.
 
         >>> Address.parse("unix:/run/zeton/accel.sock").path
         '/run/zeton/accel.sock'
@@ -34,15 +34,15 @@ class Address:
         if kind == "tcp":
             with suppress(DeviceError):
                 return cls(None, *split_address(rest))
-        raise ServiceError(f'"{text}" is no address; give unix:PATH or tcp:HOST:PORT')
+        raise ServiceError(f"{text!r} is not an address; give unix:PATH or tcp:HOST:PORT")
 
     @property
     def is_local(self) -> bool:
-        """Whether no other machine can reach it."""
+        """Whether only processes of this machine can reach it."""
         return self.path is not None or is_loopback(self.host)
 
     def __str__(self) -> str:
-        """Spell it as it is read."""
+        """Return the form that `parse` reads."""
         if self.path is not None:
             return f"unix:{self.path}"
         return (
@@ -51,7 +51,7 @@ class Address:
 
 
 def keep_alive(connection: socket.socket) -> None:
-    """Let the system find out, within a minute, that the other machine is gone."""
+    """Turn keep-alive on, so that a vanished machine is detected within a minute."""
     if connection.family not in {socket.AF_INET, socket.AF_INET6}:
         return
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

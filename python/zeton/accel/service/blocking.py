@@ -1,4 +1,4 @@
-"""A client for programs without an event loop: one runs in a thread of its own."""
+"""A client for programs without an event loop; the loop runs in a thread of its own."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class Client:
-    """A service, as a `Device` is used; threads may share it."""
+    """A connection to a service, used like a `Device`; threads may share it."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Client:
         patience: float = 60.0,
         in_flight: int = 16,
     ) -> None:
-        """Reach a service at `unix:PATH` or `tcp:HOST:PORT`; see `AsyncClient`."""
+        """Connect to `unix:PATH` or `tcp:HOST:PORT`, with the options of `AsyncClient`."""
         self._client = AsyncClient(
             address, token=token, authority=authority, patience=patience, in_flight=in_flight
         )
@@ -74,36 +74,36 @@ class Client:
         )
 
     def health(self) -> dict[str, Any]:
-        """Ask how the service is."""
+        """Return the state of the service."""
         return self._run(self._client.health())
 
     def metrics(self) -> str:
-        """Ask for the metrics, as Prometheus reads them."""
+        """Return the metrics in Prometheus' text format."""
         return self._run(self._client.metrics())
 
     def close(self) -> None:
-        """Leave; to close again does nothing."""
+        """Disconnect; closing again does nothing."""
         if not self._loop.is_closed():
             self._run(self._client.close())
             self._end()
 
     def __enter__(self) -> Self:
-        """Return itself; it is closed at the end."""
+        """Return the client, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave."""
+        """Disconnect."""
         self.close()
 
-    def _run(self, asked: Coroutine[Any, Any, Result]) -> Result:
+    def _run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         if self._loop.is_closed():
-            asked.close()
-            raise ServiceError("the client is closed; open another")
-        future = asyncio.run_coroutine_threadsafe(asked, self._loop)
+            coroutine.close()
+            raise ServiceError("the client is closed; make a new one")
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         except CancelledError:
-            raise ServiceError("the client was closed meanwhile; open another") from None
+            raise ServiceError("the client was closed during the call; make a new one") from None
         except BaseException:
             future.cancel()
             raise

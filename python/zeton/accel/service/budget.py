@@ -1,4 +1,4 @@
-"""Bounded memory: bytes that wait to be encoded, and bytes of answers."""
+"""Bounds on memory: bytes of requests that wait, and bytes of answers."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -12,16 +12,16 @@ __all__ = ["Answers", "Budget"]
 
 
 class Budget:
-    """Bytes that may be taken; who asks for more than is left waits, first come, first served."""
+    """A budget of bytes with a first-in, first-out queue of waiting tasks."""
 
     def __init__(self, bytes_max: int) -> None:
-        """Begin with all of them."""
+        """Begin with the whole budget free."""
         self._bytes_max = bytes_max
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self.used = 0
 
     async def acquire(self, size: int) -> None:
-        """Take so many bytes, at most all there are, as soon as they are free."""
+        """Take `size` bytes as soon as they are free; `size` is at most the whole budget."""
         if not self._waiting and self.used + size <= self._bytes_max:
             self.used += size
             return
@@ -38,7 +38,7 @@ class Budget:
             raise
 
     def release(self, size: int) -> None:
-        """Give bytes back."""
+        """Return bytes to the budget."""
         self.used -= size
         self._serve()
 
@@ -51,34 +51,34 @@ class Budget:
 
 
 class Answers:
-    """Answers in memory: those that were written are forgotten first, the oldest before others."""
+    """Answers in memory; beyond the limit, the oldest written answers are dropped first."""
 
     def __init__(self, bytes_max: int) -> None:
-        """Begin with none."""
+        """Begin without answers."""
         self._bytes_max = bytes_max
         self._written: OrderedDict[Request, Session] = OrderedDict()
         self.size = 0
 
     def add(self, request: "Request") -> None:
-        """Count an answer that was made."""
+        """Count a new answer."""
         self.size += len(request.answer or b"")
 
-    def hold(self, request: "Request") -> None:
-        """Note that an answer is going to be written."""
+    def protect(self, request: "Request") -> None:
+        """Protect an answer that is about to be written."""
         self._written.pop(request, None)
 
-    def may_go(self, session: "Session", request: "Request") -> None:
-        """Note that an answer was written, or has nobody to read it."""
+    def mark_droppable(self, session: "Session", request: "Request") -> None:
+        """Mark an answer as droppable: it was written, or its client is away."""
         self._written[request] = session
 
     def forget(self, session: "Session", request: "Request") -> None:
-        """Drop an answer that its client has, or that nobody may ask for any more."""
+        """Drop an answer that its client has, or can no longer ask for."""
         self._written.pop(request, None)
         self.size -= len(request.answer or b"")
         session.requests.pop(request.number, None)
 
     def shrink(self) -> bool:
-        """Forget as many as must be; say whether that was enough."""
+        """Drop answers until the limit holds; return whether it does."""
         while self.size > self._bytes_max and self._written:
             request, session = next(iter(self._written.items()))
             self.forget(session, request)

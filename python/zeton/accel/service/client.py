@@ -1,4 +1,7 @@
-"""A client that asks until it is answered: over lost connections and restarts of the service."""
+"""A client that repeats unanswered requests over lost connections and restarts of the service.
+
+A repeated request has the same id, so the service recognizes it.
+"""
 
 import asyncio
 import json
@@ -17,21 +20,21 @@ from zeton.accel.service.protocol import (
     Kind,
     Options,
     frame,
-    grouped,
     pack_hello,
     pack_request,
     read_answer,
     read_frame,
     read_refusal,
     read_welcome,
+    split_requests,
 )
 from zeton.accel.transports.gate import authority_context, system_context
-from zeton.accel.wire.texts import Specials, Text, bytes_of
+from zeton.accel.wire.texts import Specials, Text, to_bytes
 
 __all__ = ["AsyncClient"]
 
 RETRY_SECONDS = (0.02, 1.0)
-"""The first and the longest wait before the service is tried again."""
+"""First and longest pause between two attempts to connect."""
 
 CONNECT_SECONDS = 10.0
 
@@ -39,8 +42,8 @@ ANSWERS = {Kind.ENCODE: Kind.IDS, Kind.HEALTH: Kind.HEALTH, Kind.METRICS: Kind.M
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
-    """A request that is not answered."""
+class _PendingRequest:
+    """A request without an answer yet."""
 
     kind: Kind
     content: bytes
@@ -51,10 +54,10 @@ class _Asked:
 
 
 class AsyncClient:
-    """A service from asyncio: `async with AsyncClient("unix:/run/zeton/accel.sock") as client`.
+    """A client for asyncio: `async with AsyncClient("unix:/run/zeton/accel.sock") as client`.
 
-    What was asked and not answered is asked again, under the same id, when a connection is lost;
-    after `patience` seconds without one, it fails.
+    Unanswered requests are sent again after a lost connection. After `patience` seconds without a
+    connection they fail with `ServiceError`.
     """
 
     def __init__(
@@ -66,11 +69,13 @@ class AsyncClient:
         patience: float = 60.0,
         in_flight: int = 16,
     ) -> None:
-        """Name the service; beyond the loopback, TLS is used and the token is needed."""
+        """Keep the address; beyond the loopback TLS is used and `token` is required."""
         self._address = Address.parse(address) if isinstance(address, str) else address
         is_remote = not self._address.is_local
         if is_remote and not token:
-            raise ServiceError(f"{self._address} is another machine; give its token")
+            raise ServiceError(
+                f"{self._address} is another machine, which needs a token; give token="
+            )
         self._tls = system_context() if is_remote else None
         if authority is not None:
             self._tls = authority_context(authority)
@@ -78,17 +83,17 @@ class AsyncClient:
         self._patience = patience
         self._in_flight = asyncio.Semaphore(in_flight)
         self._session = os.urandom(16)
-        self._asked: dict[int, _Asked] = {}
+        self._pending: dict[int, _PendingRequest] = {}
         self._next = 1
         self._writer: asyncio.StreamWriter | None = None
         self._task: asyncio.Task[None] | None = None
         self._welcome: asyncio.Future[dict[str, Any]] | None = None
         self._until = 0.0
         self.connections = 0
-        """How often the service was reached."""
+        """Number of connections made so far."""
 
     async def __aenter__(self) -> Self:
-        """Reach the service."""
+        """Connect to the service."""
         self._welcome = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run())
         try:
@@ -99,11 +104,11 @@ class AsyncClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Leave."""
+        """Disconnect."""
         await self.close()
 
     async def close(self) -> None:
-        """Leave; what is not answered fails."""
+        """Disconnect; unanswered requests fail."""
         if self._writer is not None:
             with suppress(OSError):
                 self._writer.write(frame(Kind.GOODBYE, 0))
@@ -113,13 +118,13 @@ class AsyncClient:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        self._fail(ServiceError("the client is closed; open another"))
+        self._fail(ServiceError("the client is closed; make a new one"))
 
-    # ---- what people call ----
+    # ---- the public methods ----
 
     @property
     def service(self) -> dict[str, Any]:
-        """What the service said of itself: its tokenizer and its limits."""
+        """The service's welcome: its tokenizer and its limits."""
         if self._welcome is None or not self._welcome.done():
             raise ServiceError("the client is not open; use it in `async with`")
         return self._welcome.result()
@@ -146,7 +151,7 @@ class AsyncClient:
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[list[int]]:
-        """Encode many texts, some to a request, and several requests at once."""
+        """Encode many texts, in several requests at the same time."""
         if isinstance(texts, (str, bytes, bytearray, memoryview)):
             raise TypeError("a batch is a list of texts, not one text")
         named = (
@@ -155,7 +160,7 @@ class AsyncClient:
             else tuple(allowed_special)
         )
         options = Options(named, prepend, append)
-        groups = grouped([bytes_of(text) for text in texts], self.service["texts_max"])
+        groups = split_requests([to_bytes(text) for text in texts], self.service["texts_max"])
         tasks = [asyncio.ensure_future(self._encode(group, options)) for group in groups]
         try:
             return [ids for answer in await asyncio.gather(*tasks) for ids in answer]
@@ -164,61 +169,66 @@ class AsyncClient:
                 task.cancel()
 
     async def health(self) -> dict[str, Any]:
-        """Ask how the service is."""
+        """Return the state of the service."""
         return dict(json.loads(await self._ask(Kind.HEALTH, b"", 0)))
 
     async def metrics(self) -> str:
-        """Ask for the metrics, as Prometheus reads them."""
+        """Return the metrics in Prometheus' text format."""
         return str((await self._ask(Kind.METRICS, b"", 0)).decode())
 
-    # ---- asking ----
+    # ---- requests ----
 
     async def _encode(self, texts: list[bytes], options: Options) -> list[list[int]]:
         async with self._in_flight:
-            body = pack_request(min(self._asked, default=self._next), options, texts)
+            body = pack_request(min(self._pending, default=self._next), options, texts)
             if len(body) > (most := self.service["body_bytes_max"]):
-                raise RefusedError(f"the request has {len(body)} bytes; at most {most}", Code.SIZE)
+                raise RefusedError(
+                    f"the request has {len(body):,} bytes, more than {most:,}; send fewer texts",
+                    Code.SIZE,
+                )
             return await self._ask(Kind.ENCODE, body, len(texts))  # type: ignore[no-any-return]
 
     async def _ask(self, kind: Kind, body: bytes, texts: int) -> Any:  # noqa: ANN401 - by kind.
         if self._task is None or self._task.done():
-            raise ServiceError("the client is closed; open another")
-        if not self._asked:
+            raise ServiceError("the client is closed; make a new one")
+        if not self._pending:
             self._be_patient()
         number, self._next = self._next, self._next + 1
-        asked = self._asked[number] = _Asked(kind, frame(kind, number, body), texts)
+        request = self._pending[number] = _PendingRequest(kind, frame(kind, number, body), texts)
         try:
-            await self._send(asked.content)
-            return await asked.answer
+            await self._send(request.content)
+            return await request.answer
         finally:
-            self._asked.pop(number, None)
-            if not self._asked:
-                self._say(frame(Kind.DONE, self._next))  # Who cancels does not wait for it.
+            self._pending.pop(number, None)
+            if not self._pending:
+                self._write(
+                    frame(Kind.DONE, self._next)
+                )  # Without drain, because a cancelled task must not wait.
 
     async def _send(self, content: bytes) -> None:
-        """Send to the service, as fast as it reads."""
-        self._say(content)
+        """Send to the service, with its backpressure."""
+        self._write(content)
         if self._writer is not None:
             with suppress(OSError):
                 await self._writer.drain()
 
-    def _say(self, content: bytes) -> None:
-        """Send to the service if it is there; if not, what is asked is sent when it is."""
+    def _write(self, content: bytes) -> None:
+        """Send if there is a connection; a new connection sends all unanswered requests."""
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(content)
 
     # ---- the connection ----
 
     async def _run(self) -> None:
-        """Keep a connection, until the client leaves or patience ends."""
+        """Keep a connection until the client disconnects or patience ends."""
         self._be_patient()
         wait = RETRY_SECONDS[0]
         while True:
             reached = self.connections
             try:
                 await self._receive(await self._connect())
-            except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever.
-                if is_final(error) or (self._asked_any and self._now() > self._until):
+            except Exception as error:  # noqa: BLE001 - any error must reach the waiting callers.
+                if is_final(error) or (self._is_awaited and self._now() > self._until):
                     self._fail(error)
                     return
             finally:
@@ -230,15 +240,15 @@ class AsyncClient:
             wait = min(2 * wait, RETRY_SECONDS[1])
 
     @property
-    def _asked_any(self) -> bool:
-        """Whether somebody waits: for an answer, or for the service to be reached."""
-        return bool(self._asked) or self._welcome is None or not self._welcome.done()
+    def _is_awaited(self) -> bool:
+        """Whether a caller waits for an answer or for the first connection."""
+        return bool(self._pending) or self._welcome is None or not self._welcome.done()
 
     def _be_patient(self) -> None:
         self._until = self._now() + self._patience
 
     async def _connect(self) -> asyncio.StreamReader:
-        """Reach the service, say who this is, and ask again what is not answered."""
+        """Connect, send HELLO, and send all unanswered requests again."""
         async with asyncio.timeout(CONNECT_SECONDS):
             reader, writer = await self._open()
             try:
@@ -249,8 +259,8 @@ class AsyncClient:
                 raise
         self.connections += 1
         self._writer = writer
-        for asked in list(self._asked.values()):
-            writer.write(asked.content)
+        for request in list(self._pending.values()):
+            writer.write(request.content)
         return reader
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -264,16 +274,20 @@ class AsyncClient:
         return reader, writer
 
     def _greet(self, header: Header, body: bytes) -> None:
-        """Read what the service says of itself; it must be the one that was there before."""
+        """Read the service's welcome; after a reconnection the tokenizer must be the same."""
         if header.kind == Kind.REFUSED:
             raise read_refusal(body)
         if header.kind != Kind.WELCOME or self._welcome is None:
-            raise ProtocolError(f"the service begins with a frame of kind {header.kind}")
+            raise ProtocolError(
+                f"the service sent a frame of kind {header.kind} first, expected WELCOME"
+            )
         said = read_welcome(body)
         if not self._welcome.done():
             self._welcome.set_result(said)
         elif said["tokenizer"] != self._welcome.result()["tokenizer"]:
-            raise ServiceError("the service came back with another tokenizer; open another client")
+            raise ServiceError(
+                "the service has another tokenizer since its restart; make a new client"
+            )
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
         while True:
@@ -283,32 +297,36 @@ class AsyncClient:
             if header.kind == Kind.REFUSED and not header.number:
                 raise read_refusal(body)
             self._be_patient()
-            asked = self._asked.get(header.number)
-            if asked is None or asked.answer.done():
-                continue  # It was answered before, or nobody waits any more.
-            # Until its answer makes sense, it is asked.
+            request = self._pending.get(header.number)
+            if request is None or request.answer.done():
+                continue  # A repeated answer, or a cancelled request.
+            # An invalid answer leaves the request unanswered.
             if header.kind == Kind.REFUSED:
-                asked.answer.set_exception(read_refusal(body))
-            elif header.kind != ANSWERS[asked.kind]:
-                raise ProtocolError(f"a frame of kind {header.kind} answers one of {asked.kind}")
+                request.answer.set_exception(read_refusal(body))
+            elif header.kind != ANSWERS[request.kind]:
+                raise ProtocolError(
+                    f"a frame of kind {header.kind} answers a request of kind {request.kind}"
+                )
             elif header.kind == Kind.IDS:
-                asked.answer.set_result(read_answer(body, asked.texts))
+                request.answer.set_result(read_answer(body, request.texts))
             else:
-                asked.answer.set_result(body)
-            del self._asked[header.number]
+                request.answer.set_result(body)
+            del self._pending[header.number]
 
     def _fail(self, error: Exception) -> None:
-        """Tell all who wait that no answer will come."""
+        """Raise the error in every waiting caller."""
         if not isinstance(error, ServiceError):
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            error = ServiceError(f"{self._address} cannot be reached: {reason}")
-        for asked in list(self._asked.values()):
-            if not asked.answer.done():
-                asked.answer.set_exception(error)
-        self._asked.clear()
+            error = ServiceError(
+                f"cannot reach {self._address}: {reason}; is zeton accel serve running there?"
+            )
+        for request in list(self._pending.values()):
+            if not request.answer.done():
+                request.answer.set_exception(error)
+        self._pending.clear()
         if self._welcome is not None and not self._welcome.done():
             self._welcome.set_exception(error)
-            self._welcome.exception()  # Whoever waits for it raises it.
+            self._welcome.exception()  # Marks it as retrieved; a waiting caller raises it.
 
     @staticmethod
     def _now() -> float:

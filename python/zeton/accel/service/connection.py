@@ -1,4 +1,7 @@
-"""One client's connection: what it sends is read as long as there is room for it."""
+"""One client's connection: a task reads requests, a task writes answers.
+
+Reading stops at the limits of `Settings`, so that TCP's backpressure reaches the client.
+"""
 
 import asyncio
 import json
@@ -18,7 +21,7 @@ from zeton.accel.service.protocol import (
     read_hello,
 )
 from zeton.accel.service.requests import Request
-from zeton.accel.transports.gate import token_is
+from zeton.accel.transports.gate import has_token
 
 if TYPE_CHECKING:
     from zeton.accel.service.server import Service
@@ -27,26 +30,26 @@ if TYPE_CHECKING:
 __all__ = ["Connection"]
 
 SKIPPED_BYTES_MAX = 1 << 28
-"""Of a request that is too large: so much is read and dropped; for more, the connection ends."""
+"""Largest oversized request that is read and dropped; a larger one ends the connection."""
 
 PART_SECONDS = 2.0
-"""For a client to close, after the last word."""
+"""Time in which the client must close after the last frame."""
 
 BYTES_PER_SECOND_MIN = 1 << 16
-"""That a client must send within a request, beside the seconds that it may stall."""
+"""Lowest rate at which a client may send a request, beyond the stall timeout."""
 
 
 class Connection:
-    """A client that is here."""
+    """The connection of a client."""
 
     def __init__(
         self, service: "Service", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Take both ends of a stream."""
+        """Keep both directions of a stream."""
         self._service, self._settings = service, service.settings
         self._reader, self._writer = reader, writer
         self._open: dict[int, Request] = {}
-        """Requests whose answers are still to be written here."""
+        """Requests whose answers this connection has to write."""
         self._open_bytes = 0
         self._out: deque[Request | bytes] = deque()
         self._has_changed = asyncio.Event()
@@ -56,16 +59,16 @@ class Connection:
         self._reading: asyncio.Task[None] | None = None
         self.session: Session | None = None
         self.unread_bytes = 0
-        """Bytes of answers that the client has not taken."""
+        """Bytes of answers that the client has not read."""
 
     async def run(self) -> None:
         """Serve the client until it leaves, or the service ends."""
         try:
             await self._serve()
         except (RefusedError, ProtocolError) as error:
-            await self._say_no(error)
+            await self._refuse(error)
         except (OSError, EOFError):
-            pass  # It is gone.
+            pass  # The client is gone.
         finally:
             self._service.sessions.leave(self, for_good=self._is_leaving)
             await self._part()
@@ -87,14 +90,14 @@ class Connection:
             await asyncio.gather(*both, return_exceptions=True)
 
     def abort(self) -> None:
-        """End it at once; what was not written stays with the session."""
+        """End the connection at once; unwritten answers stay with the session."""
         self._writer.transport.abort()
         if self._reading is not None:
             self._reading.cancel()
         self._has_changed.set()
 
     def drain(self) -> None:
-        """Read no more, write all answers, then say goodbye."""
+        """Stop reading, write all answers, then send GOODBYE."""
         self._is_draining = True
         if self._reading is None:
             self.abort()
@@ -103,7 +106,7 @@ class Connection:
         self._has_changed.set()
 
     async def _part(self) -> None:
-        """Close when the client has closed, or it may lose what it did not read yet."""
+        """Close after the client has closed, because it could lose unread bytes otherwise."""
         with suppress(OSError, EOFError):
             async with asyncio.timeout(PART_SECONDS):
                 if self._writer.can_write_eof():
@@ -118,23 +121,25 @@ class Connection:
     # ---- the beginning ----
 
     async def _enter(self) -> "Session":
-        """Let the client in, if it may."""
+        """Admit the client, or raise `RefusedError`."""
         async with asyncio.timeout(self._settings.hello_seconds):
             header = read_header(await self._reader.readexactly(HEADER_BYTES))
             if header.kind != Kind.HELLO or header.size > HELLO_BYTES_MAX:
-                raise ProtocolError("a client begins with something other than its hello")
+                raise ProtocolError(f"the first frame is {header.kind.name}, expected HELLO")
             hello = read_hello(await self._reader.readexactly(header.size))
         token = self._service.token
-        if token is not None and not token_is(hello.token, token):
-            raise RefusedError("the token is not that of this service", Code.TOKEN)
+        if token is not None and not has_token(hello.token, token):
+            raise RefusedError(
+                "the token is not the service's; give the one in its token file", Code.TOKEN
+            )
         if self._service.is_full:
-            raise RefusedError("the service has no room for more clients", Code.BUSY)
+            raise RefusedError("the service has its maximum of clients; try again later", Code.BUSY)
         session = self._service.sessions.enter(hello.session, self)
         self._out.append(frame(Kind.WELCOME, 0, json.dumps(self._service.welcome).encode()))
         return session
 
-    async def _say_no(self, error: RefusedError | ProtocolError) -> None:
-        """Tell the client why it is refused."""
+    async def _refuse(self, error: RefusedError | ProtocolError) -> None:
+        """Send the client the reason of its refusal."""
         refusal = (
             error if isinstance(error, RefusedError) else RefusedError(str(error), Code.REQUEST)
         )
@@ -153,7 +158,7 @@ class Connection:
             if header.kind == Kind.ENCODE:
                 await self._read_request(session, header)
             elif header.size:
-                raise ProtocolError(f"a frame of kind {header.kind} has a body")
+                raise ProtocolError(f"a frame of kind {header.kind.name} has a body, expected none")
             elif header.kind == Kind.DONE:
                 self._service.sessions.finish(session, header.number)
             elif header.kind == Kind.HEALTH:
@@ -166,10 +171,12 @@ class Connection:
             elif header.kind == Kind.GOODBYE:
                 self._is_leaving = True
             else:
-                raise ProtocolError(f"a client sends no frame of kind {header.kind}")
+                raise ProtocolError(
+                    f"a frame of kind {header.kind.name} came from a client, which never sends it"
+                )
 
     async def _room(self) -> None:
-        """Wait until the client may have one more request."""
+        """Wait until the client is below its limits."""
         while (
             len(self._open) + len(self._out) >= self._settings.in_flight_max
             or self._open_bytes >= self._settings.in_flight_bytes_max
@@ -188,11 +195,13 @@ class Connection:
             self._expect(request)
 
     async def _body(self, size: int) -> bytes:
-        """Read a body when there is room for it; its bytes are acquired then."""
+        """Read a body once the budget has room; its bytes are then acquired."""
         if size > self._settings.body_bytes_max:
             await self._skip(size)
             raise RefusedError(
-                f"the request has {size} bytes; at most {self._settings.body_bytes_max}", Code.SIZE
+                f"the request has {size:,} bytes, more than {self._settings.body_bytes_max:,}; "
+                "send fewer texts",
+                Code.SIZE,
             )
         waiting = self._service.sessions.waiting
         await waiting.acquire(size)
@@ -204,9 +213,9 @@ class Connection:
             raise
 
     async def _skip(self, size: int) -> None:
-        """Read a body that is too large, and drop it."""
+        """Read and drop the body of an oversized request."""
         if size > SKIPPED_BYTES_MAX:
-            raise ProtocolError(f"a request has {size} bytes")
+            raise ProtocolError(f"a request has {size:,} bytes, more than {SKIPPED_BYTES_MAX:,}")
         async with asyncio.timeout(self._settings.stall_seconds + size / BYTES_PER_SECOND_MIN):
             while size:
                 content = await self._reader.read(min(size, 1 << 16))
@@ -217,17 +226,17 @@ class Connection:
     # ---- writing ----
 
     def _expect(self, request: Request) -> None:
-        """Note that the client waits for an answer; if it is there, it is sent."""
+        """Register a request of this connection; send its answer if there is one already."""
         if request.number in self._open:
             return
         self._open[request.number] = request
         self._open_bytes += request.size
         if request.answer is not None:
-            self._service.sessions.answers.hold(request)
+            self._service.sessions.answers.protect(request)
             self.send_answer(request)
 
     def send_answer(self, request: Request) -> bool:
-        """Send an answer if the client waits for it here; say whether it does."""
+        """Send an answer if this connection waits for it; return whether it does."""
         if self._open.get(request.number) is not request:
             return False
         self.unread_bytes += len(request.answer or b"")
@@ -252,7 +261,7 @@ class Connection:
                 await self._has_changed.wait()
 
     async def _write(self, session: "Session", item: Request | bytes) -> None:
-        """Write an answer or a frame, as fast as the client reads."""
+        """Write an answer or a frame, with the client's backpressure."""
         content = item if isinstance(item, bytes) else item.answer or b""
         self._writer.write(content)
         try:
@@ -266,4 +275,4 @@ class Connection:
             self.unread_bytes -= len(content)
             self._open_bytes -= item.size
             del self._open[item.number]
-            self._service.sessions.written(session, item)
+            self._service.sessions.note_written(session, item)

@@ -1,9 +1,9 @@
-"""What the service refuses, on both sides of the socket.
+"""Exceptions of the service, on both sides of the socket.
 
 * AcceleratorError
-  + ServiceError     catches both below; a service cannot be reached, or settings make none
-    - RefusedError     the service refused a client or a request, and says why by a code
-    - ProtocolError    the other side sent what the protocol does not know
+  + ServiceError     catches both below; a service cannot be started or reached
+    - RefusedError     the service refused a client or a request, with a code
+    - ProtocolError    the other side violated the protocol
 """
 
 import ssl
@@ -15,7 +15,7 @@ __all__ = ["Code", "ProtocolError", "RefusedError", "ServiceError", "is_final"]
 
 
 class Code(StrEnum):
-    """Why something is refused; what is refused for `BUSY` may be sent again."""
+    """Reasons of a refusal; a request refused for `BUSY` may be sent again."""
 
     BUSY = "busy"
     CARD = "card"
@@ -27,7 +27,7 @@ class Code(StrEnum):
 
 
 class ServiceError(AcceleratorError, OSError):
-    """The service cannot be started or reached, or it changed under its client."""
+    """The service cannot be started or reached, or has another tokenizer since a restart."""
 
 
 class RefusedError(ServiceError):
@@ -40,13 +40,13 @@ class RefusedError(ServiceError):
 
 
 class ProtocolError(ServiceError):
-    """The other side sent bytes that are no frame of the protocol."""
+    """The other side sent bytes that are not a frame of the protocol."""
 
 
 def is_final(error: Exception) -> bool:
-    """Say whether to reach the service again would change nothing."""
+    """Return whether connecting again cannot help."""
     if isinstance(error, RefusedError):
         return error.code != Code.BUSY
     if isinstance(error, ServiceError | ssl.SSLCertVerificationError):
         return True
-    return not isinstance(error, OSError | EOFError)  # No loss of a connection.
+    return not isinstance(error, OSError | EOFError)  # A lost connection is worth another attempt.

@@ -1,8 +1,8 @@
-"""Requests of many clients → batches for cards, every client in its turn.
+"""Fair queueing: requests of many clients → batches for cards, by deficit round robin.
 
-Deficit round robin: each turn gives a client the same number of bytes, whatever the size of its
-texts, so a client with large requests does not slow down one with small ones. A request is cut
-between texts. Threads take batches; one event loop puts requests.
+Each turn gives a client the same number of bytes for texts of any size, so a client with large
+requests does not slow down a client with small ones. A request is cut between texts. Threads take
+batches; one event loop puts requests.
 """
 
 import threading
@@ -19,59 +19,59 @@ if TYPE_CHECKING:
 __all__ = ["FairQueue", "Share"]
 
 TURN_BYTES = 1 << 14
-"""What a client may have encoded when its turn comes."""
+"""Bytes that a turn gives a client."""
 
 TEXT_BYTES = 16
-"""What a text costs beside its bytes."""
+"""Cost of a text in addition to its bytes."""
 
 TRIES = 2
-"""Cards that may fail with a share before software encodes it."""
+"""Number of cards that may fail with a share before software encodes it."""
 
 
 @dataclass(slots=True, eq=False)
 class Share:
-    """Some texts of a request that are in one batch."""
+    """The texts of a request that are in one batch."""
 
     request: "Request"
     first: int
-    """The place of the first one."""
+    """Index of the first text in its request."""
     texts: list[bytes]
     failures: int = 0
-    """Cards that failed with it."""
+    """Number of cards that failed with it."""
 
 
 @dataclass(slots=True, eq=False)
 class _Client:
-    """What one client waits for."""
+    """The waiting requests of one client."""
 
     requests: "deque[Request]" = field(default_factory=deque)
     taken: int = 0
-    """Texts of the first request that are in batches already."""
+    """Number of texts of the first request that are in batches already."""
     credit: int = 0
 
 
 class FairQueue:
-    """Requests that wait."""
+    """The queue between clients and cards."""
 
     def __init__(self, *, fallback: bool = True) -> None:
-        """Begin with nothing; `fallback` says whether software may take what cards should."""
+        """Begin empty; with `fallback`, software encodes when no card can."""
         self._fallback = fallback
         self._changed = threading.Condition()
         self._clients: OrderedDict[Hashable, _Client] = OrderedDict()
-        """In the order of their turns."""
+        """Clients in the order of their turns."""
         self._returned: deque[Share] = deque()
-        """What a card failed with: it goes first."""
+        """Shares of failed cards, which go first."""
         self._cards = 0
         self._is_closed = False
 
     def put(self, client: Hashable, request: "Request") -> None:
-        """Add a request, which has at least one text, behind those of the same client."""
+        """Queue a request with at least one text behind its client's other requests."""
         with self._changed:
             self._clients.setdefault(client, _Client()).requests.append(request)
             self._changed.notify_all()
 
     def withdraw(self, client: Hashable, request: "Request") -> bool:
-        """Take a request out unless some of its texts are in a batch; say whether it is out."""
+        """Remove a request unless some of its texts are in a batch; return whether it is out."""
         with self._changed:
             waits = self._clients.get(client)
             if waits is None or request not in waits.requests:
@@ -84,26 +84,26 @@ class FairQueue:
             return True
 
     def give_back(self, shares: list[Share]) -> None:
-        """Return what a card failed with."""
+        """Queue the shares of a failed card again."""
         with self._changed:
             for share in shares:
                 share.failures += 1
             self._returned.extend(shares)
             self._changed.notify_all()
 
-    def card_is(self, *, up: bool) -> None:
-        """Note that one more card can encode, or one fewer."""
+    def note_card(self, *, up: bool) -> None:
+        """Count one more working card, or one fewer."""
         with self._changed:
             self._cards += 1 if up else -1
             self._changed.notify_all()
 
     @property
     def cards(self) -> int:
-        """The cards that can encode."""
+        """Number of working cards."""
         return self._cards
 
     def close(self) -> None:
-        """Let all who wait for batches go."""
+        """Close the queue and wake all waiting threads."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -118,9 +118,9 @@ class FairQueue:
     ) -> list[Share]:
         """Return texts for a batch, all with the same options, at least one.
 
-        None when the queue is closed, without `waits` when nothing is there, and with `options`
-        when it is the turn of others. Software gets what cards failed with, and the rest only
-        while there is no card.
+        The list is empty if the queue is closed, if it has no requests and `waits` is False, or if
+        the next request has options other than `options`. Software takes shares of failed cards,
+        and takes new requests only while no card works.
         """
         with self._changed:
             while not self._is_closed:
@@ -152,7 +152,7 @@ class FairQueue:
         return self._gather(bytes_max, options)
 
     def _gather(self, bytes_max: int, options: Options | None) -> list[Share]:
-        """Take turns until a batch is full; clients with other options have the next ones."""
+        """Give turns until a batch is full; clients with other options keep their turn."""
         found: list[Share] = []
         skipped: dict[Hashable, None] = {}
         if not self._clients:
@@ -179,7 +179,7 @@ class FairQueue:
         return found
 
     def _turn(self, client: _Client, options: Options, bytes_max: int, found: list[Share]) -> int:
-        """Take what a client's credit pays for, and return its cost."""
+        """Take the texts that a client's credit pays for, and return their cost."""
         spent = 0
         while client.requests and client.requests[0].options == options and spent < bytes_max:
             request = client.requests[0]

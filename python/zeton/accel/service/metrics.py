@@ -1,4 +1,4 @@
-"""What a service counts, as Prometheus reads it."""
+"""The metrics of a service, in Prometheus' text format."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -10,12 +10,12 @@ from resource import getpagesize
 __all__ = ["HELP", "Histogram", "Metrics", "line", "resident_bytes"]
 
 BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
-"""Seconds, by which durations are told apart."""
+"""Upper bounds of the histogram's buckets in seconds."""
 
 HELP = {
     "zeton_requests_total": ("counter", "Requests accepted."),
     "zeton_answers_total": ("counter", "Requests answered, by outcome."),
-    "zeton_repeated_total": ("counter", "Requests whose id was known already."),
+    "zeton_repeated_total": ("counter", "Requests that repeat an id."),
     "zeton_withdrawn_total": ("counter", "Requests whose client left before a card had them."),
     "zeton_refused_total": ("counter", "Requests and clients refused, by code."),
     "zeton_texts_total": ("counter", "Texts of the requests answered."),
@@ -39,10 +39,10 @@ HELP = {
 
 
 class Histogram:
-    """How many durations are of which size."""
+    """A histogram of durations."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin empty."""
         self._counts = [0] * (len(BOUNDS) + 1)
         self._sum = 0.0
 
@@ -52,7 +52,7 @@ class Histogram:
         self._sum += seconds
 
     def lines(self, name: str) -> Iterator[str]:
-        """Spell it."""
+        """Yield the lines of the histogram."""
         for bound, count in zip((*BOUNDS, "+Inf"), accumulate(self._counts), strict=True):
             yield line(f"{name}_bucket", count, {"le": str(bound)})
         yield line(f"{name}_sum", self._sum)
@@ -60,7 +60,7 @@ class Histogram:
 
 
 class Metrics:
-    """Counters by name and label, and how long requests took."""
+    """Counters by name and labels, and a histogram of the requests' durations."""
 
     def __init__(self) -> None:
         """Begin at zero."""
@@ -79,7 +79,7 @@ class Metrics:
         return sum(count for (each, _), count in self._counts.items() if each == name)
 
     def text(self, gauges: Iterable[tuple[str, float, dict[str, str]]]) -> str:
-        """Return all metrics as text; what is measured now is given."""
+        """Return all metrics as text, with the current values of `gauges`."""
         found: dict[str, list[str]] = {name: [] for name in HELP}
         for key, count in self._counts.items():
             found[key[0]].append(line(key[0], count, self._labels[key]))
@@ -93,22 +93,22 @@ class Metrics:
 
 
 def line(name: str, value: float, labels: dict[str, str] | None = None) -> str:
-    r"""Spell one value.
+    r"""Return the line of one value.
 
     >>> line("zeton_card_up", 1, {"card": 'a "b"'})
     'zeton_card_up{card="a \\"b\\""} 1'
     """
-    spelled = ",".join(f'{key}="{escaped(text)}"' for key, text in (labels or {}).items())
+    spelled = ",".join(f'{key}="{escape_label(text)}"' for key, text in (labels or {}).items())
     return f"{name}{{{spelled}}} {value:.12g}" if spelled else f"{name} {value:.12g}"
 
 
-def escaped(text: str) -> str:
-    """Escape what ends a label."""
+def escape_label(text: str) -> str:
+    """Escape the characters that end a label."""
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def resident_bytes() -> int:
-    """Return how much memory this process has, 0 where the system does not say."""
+    """Return this process's resident memory in bytes, or 0 if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
     except OSError:

@@ -1,7 +1,13 @@
-"""Frames: what clients and the service say to each other, as bytes.
+"""The protocol between clients and the service, as bytes.
 
-A frame is a header of 16 bytes (bytes of the body: u32, kind: u8, three zeros, id: u64), then its
-body; all numbers are little endian. The page docs/accelerator-service.md says what follows what.
+A frame is a header of 16 bytes and a body; numbers are little endian:
+
+    bytes 0-3    bytes of the body
+    byte  4      kind
+    bytes 5-7    0
+    bytes 8-15   id of the request
+
+docs/accelerator-service.md has the bodies and the order of frames.
 """
 
 import asyncio
@@ -22,13 +28,12 @@ __all__ = [
     "HELLO_BYTES_MAX",
     "TEXT_COST",
     "VERSION",
+    "EncodeRequest",
     "Header",
     "Hello",
     "Kind",
     "Options",
-    "Wanted",
     "frame",
-    "grouped",
     "join_answer",
     "pack_hello",
     "pack_ids",
@@ -41,6 +46,7 @@ __all__ = [
     "read_refusal",
     "read_request",
     "read_welcome",
+    "split_requests",
 ]
 
 VERSION = 1
@@ -58,7 +64,7 @@ TEXT_COST = 4
 
 
 class Kind(IntEnum):
-    """What a frame is."""
+    """Kinds of frames."""
 
     HELLO = 1
     WELCOME = 2
@@ -72,7 +78,7 @@ class Kind(IntEnum):
 
 
 class Header(NamedTuple):
-    """What stands before a body."""
+    """The header of a frame."""
 
     size: int
     kind: Kind
@@ -95,7 +101,7 @@ class Options(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EncodeRequest:
     """A request as it came: its texts, how to encode them, and below which id all is done."""
 
     done: int
@@ -113,54 +119,57 @@ def frame(kind: Kind, number: int, body: bytes = b"") -> bytes:
 
 
 def read_header(content: bytes) -> Header:
-    """Read 16 bytes; what is no header is refused."""
+    """Read the 16 bytes of a header; raise `ProtocolError` for any others."""
     size, kind, zeros, number = HEADER.unpack(content)
     if zeros != bytes(3) or kind not in Kind._value2member_map_:
-        raise ProtocolError(f"{content.hex()} begins no frame; is this a service of zeton?")
+        raise ProtocolError(
+            f"received {content.hex()}, expected the header of a frame; is it a zeton service?"
+        )
     return Header(size, Kind(kind), number)
 
 
 async def read_frame(reader: asyncio.StreamReader) -> tuple[Header, bytes]:
-    """Read a frame of whom one trusts; the service looks at the size first."""
+    """Read a frame of a trusted peer, without a limit on its size."""
     header = read_header(await reader.readexactly(HEADER_BYTES))
     return header, await reader.readexactly(header.size)
 
 
-# ---- how a client begins ----
+# ---- HELLO and WELCOME ----
 
 
 def pack_hello(session: bytes, token: bytes) -> bytes:
-    """Return the body by which a client says who it is."""
+    """Return the body of HELLO."""
     return HELLO.pack(MAGIC, VERSION, 0, session) + token
 
 
 def read_hello(body: bytes) -> Hello:
-    """Read who a client is; another protocol or version is refused."""
+    """Read the body of HELLO; refuse other protocols and versions."""
     if len(body) < HELLO.size or not body.startswith(MAGIC):
-        raise ProtocolError("a client begins with something other than its hello")
+        raise ProtocolError("the body of HELLO has another magic; is this a zeton client?")
     _, version, zero, session = HELLO.unpack_from(body)
     if version != VERSION or zero:
         raise RefusedError(
-            f"the client speaks version {version} of the protocol; this is {VERSION}", Code.VERSION
+            f"the client has version {version} of the protocol, expected {VERSION}; update it",
+            Code.VERSION,
         )
     return Hello(session, body[HELLO.size :])
 
 
 def read_welcome(body: bytes) -> dict[str, Any]:
-    """Read what a service says of itself."""
+    """Read the body of WELCOME: the service's tokenizer and limits."""
     try:
         said = json.loads(body)
         limits = {name: int(said[name]) for name in ("version", "body_bytes_max", "texts_max")}
         return {**said, **limits, "tokenizer": str(said["tokenizer"])}
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ProtocolError("what the service says of itself cannot be read") from None
+        raise ProtocolError("the body of WELCOME is invalid; is it a zeton service?") from None
 
 
 # ---- texts to the service ----
 
 
-def grouped(texts: Iterable[bytes], texts_max: int) -> Iterator[list[bytes]]:
-    """Cut many texts into requests; a text that is large is alone in its own."""
+def split_requests(texts: Iterable[bytes], texts_max: int) -> Iterator[list[bytes]]:
+    """Cut many texts into requests; a large text has a request of its own."""
     group: list[bytes] = []
     size = 0
     for text in texts:
@@ -174,52 +183,52 @@ def grouped(texts: Iterable[bytes], texts_max: int) -> Iterator[list[bytes]]:
 
 
 def pack_request(done: int, options: Options, texts: Sequence[bytes]) -> bytes:
-    """Return the body of a request."""
+    """Return the body of ENCODE."""
     chosen = {name: value for name, value in options._asdict().items() if value is not None}
     spelled = json.dumps(chosen, separators=(",", ":")).encode() if chosen else b""
     lengths = struct.pack(f"<{len(texts)}I", *map(len, texts))
     return b"".join([REQUEST.pack(done, len(spelled), len(texts)), spelled, lengths, *texts])
 
 
-def read_request(body: bytes) -> Wanted:
-    """Read the body of a request; what contradicts itself is refused."""
+def read_request(body: bytes) -> EncodeRequest:
+    """Read the body of ENCODE; refuse an inconsistent one."""
     if len(body) < REQUEST.size:
-        raise malformed(f"it has {len(body)} bytes")
+        raise malformed_error(f"it has {len(body)} bytes")
     done, options_size, count = REQUEST.unpack_from(body)
     first = REQUEST.size + options_size + TEXT_COST * count
     if first > len(body):
-        raise malformed(f"{count} texts do not fit in {len(body)} bytes")
+        raise malformed_error(f"{count} texts do not fit in {len(body)} bytes")
     options = read_options(body[REQUEST.size : REQUEST.size + options_size])
     lengths = np.frombuffer(body, "<u4", count, REQUEST.size + options_size)
     ends = np.concatenate([[first], first + np.cumsum(lengths, dtype=np.int64)]).tolist()
     if ends[-1] != len(body):
-        raise malformed(f"its texts end at byte {ends[-1]} of {len(body)}")
-    return Wanted(done, options, [body[start:end] for start, end in pairwise(ends)])
+        raise malformed_error(f"its texts end at byte {ends[-1]} of {len(body)}")
+    return EncodeRequest(done, options, [body[start:end] for start, end in pairwise(ends)])
 
 
 def read_options(spelled: bytes) -> Options:
-    """Read how to encode, as JSON; nothing is the default."""
+    """Read the options, which are JSON or empty."""
     if not spelled:
         return Options()
     try:
         chosen = json.loads(spelled)
     except (ValueError, RecursionError):
-        raise malformed("its options are no JSON") from None
+        raise malformed_error("its options are not JSON") from None
     if not isinstance(chosen, dict) or not chosen.keys() <= set(Options._fields):
-        raise malformed(f"its options are not of {', '.join(Options._fields)}")
+        raise malformed_error(f"its options are other than {', '.join(Options._fields)}")
     names = chosen.get("allowed_special")
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         chosen["allowed_special"] = tuple(names)
     elif names is not None and names != "all":
-        raise malformed('its allowed_special is neither "all" nor a list of names')
+        raise malformed_error('its allowed_special is neither "all" nor a list of names')
     for end in (chosen.get("prepend"), chosen.get("append")):
         if isinstance(end, bool) or not isinstance(end, (int, str, type(None))):
-            raise malformed("what it prepends or appends is neither an id nor a name")
+            raise malformed_error("its prepend or append is neither an id nor a name")
     return Options(**chosen)
 
 
-def malformed(reason: str) -> RefusedError:
-    """Say what is wrong with a request."""
+def malformed_error(reason: str) -> RefusedError:
+    """Return the refusal of a malformed request."""
     return RefusedError(f"the request is malformed: {reason}", Code.REQUEST)
 
 
@@ -227,7 +236,7 @@ def malformed(reason: str) -> RefusedError:
 
 
 def pack_ids(answers: Iterable[Sequence[int]]) -> tuple[bytes, bytes]:
-    """Return how many ids each text has, and the ids, as two stretches of u32."""
+    """Return the number of ids of each text, and all ids, as two arrays of u32."""
     counts: list[int] = []
     ids: list[int] = []
     for answer in answers:
@@ -237,21 +246,21 @@ def pack_ids(answers: Iterable[Sequence[int]]) -> tuple[bytes, bytes]:
 
 
 def join_answer(parts: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """Join the parts of an answer, in order, to its body."""
+    """Return the body of IDS from its parts in order."""
     counts = b"".join(part[0] for part in parts)
     head = struct.pack("<I", len(counts) // TEXT_COST)
     return b"".join([head, counts, *(part[1] for part in parts)])
 
 
 def read_answer(body: bytes, texts: int) -> list[list[int]]:
-    """Read the ids of so many texts."""
+    """Read the body of IDS for a number of texts."""
     words = np.frombuffer(body, "<u4") if len(body) % 4 == 0 else np.zeros(0, "<u4")
     if len(words) < 1 + texts or words[0] != texts:
-        raise ProtocolError(f"an answer of {len(body)} bytes is none to {texts} texts")
+        raise ProtocolError(f"an answer of {len(body)} bytes does not have {texts} texts")
     ends = np.concatenate([[0], np.cumsum(words[1 : 1 + texts], dtype=np.int64)]).tolist()
     ids = words[1 + texts :].tolist()
     if ends[-1] != len(ids):
-        raise ProtocolError(f"an answer has {len(ids)} ids, and says {ends[-1]}")
+        raise ProtocolError(f"an answer has {len(ids)} ids, expected {ends[-1]}")
     return [ids[start:end] for start, end in pairwise(ends)]
 
 
@@ -259,14 +268,14 @@ def read_answer(body: bytes, texts: int) -> list[list[int]]:
 
 
 def pack_refusal(error: RefusedError) -> bytes:
-    """Return the body of a refusal."""
+    """Return the body of REFUSED."""
     return json.dumps({"code": error.code, "message": str(error)}).encode()
 
 
 def read_refusal(body: bytes) -> RefusedError:
-    """Read why something was refused."""
+    """Read the body of REFUSED."""
     try:
         said: Any = json.loads(body)
         return RefusedError(str(said["message"]), str(said["code"]))
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ProtocolError("the service refused, and its reason cannot be read") from None
+        raise ProtocolError("the body of REFUSED is invalid; is it a zeton service?") from None

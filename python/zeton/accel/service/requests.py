@@ -1,4 +1,4 @@
-"""A request, from when it is accepted until its client says that it has the answer."""
+"""A request, from its acceptance until the client confirms the answer."""
 
 import time
 from dataclasses import dataclass, field
@@ -10,33 +10,33 @@ from zeton.accel.service.protocol import Kind, Options, frame, join_answer, pack
 if TYPE_CHECKING:
     from zeton.accel.service.fairness import Share
 
-__all__ = ["Packed", "Request"]
+__all__ = ["PackedIds", "Request"]
 
-Packed = tuple[bytes, bytes]
-"""How many ids each text has, and the ids."""
+PackedIds = tuple[bytes, bytes]
+"""Numbers of ids of each text, and all ids, both as bytes of u32."""
 
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """Texts under an id of their client, and later their answer."""
+    """The texts of a request, later its answer."""
 
     number: int
     digest: bytes
-    """Of its body: another request under the same id is refused."""
+    """Digest of the body; a different body under the same id is refused."""
     options: Options
     texts: list[bytes]
     size: int
-    """Bytes of its body."""
+    """Size of the body in bytes."""
     since: float = field(default_factory=time.monotonic)
     answer: bytes | None = None
-    """The frame that goes to the client."""
-    _parts: dict[int, Packed] = field(default_factory=dict)
+    """The frame for the client."""
+    _parts: dict[int, PackedIds] = field(default_factory=dict)
     _texts_done: int = 0
 
-    def fill(self, share: "Share", packed: Packed) -> bool:
-        """Take the ids of a share; say whether the answer has just become whole.
+    def fill(self, share: "Share", packed: PackedIds) -> bool:
+        """Add the ids of a share; return whether they complete the answer.
 
-        What comes a second time, because a card was given up too early, is left alone.
+        A share that was answered before is ignored; a card given up too early may answer late.
         """
         if self.answer is not None or share.first in self._parts:
             return False
@@ -51,7 +51,7 @@ class Request:
         return True
 
     def refuse(self, error: RefusedError) -> bool:
-        """Answer with a refusal; say whether it is the first answer."""
+        """Answer with a refusal; return whether it is the first answer."""
         if self.answer is not None:
             return False
         self.answer = frame(Kind.REFUSED, self.number, pack_refusal(error))

@@ -1,4 +1,4 @@
-"""A service as a process: it runs until it is told to end, and then ends what it began."""
+"""A service as a process: it serves until a signal, then drains."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ async def run(
     drain_seconds: float = 30.0,
     say: Callable[[str], object] = lambda _: None,
 ) -> int:
-    """Serve until SIGTERM or SIGINT, then drain; return how many requests were not answered.
+    """Serve until SIGTERM or SIGINT, then drain; return the number of unanswered requests.
 
-    A second signal ends the draining. Until the cards are open, a signal ends the process as it
-    ends any other: nobody was let in yet.
+    A second signal ends the draining. Before the cards are open, a signal ends the process at once,
+    because there are no clients yet.
     """
     ended, hurried = asyncio.Event(), asyncio.Event()
 
-    def told() -> None:
+    def note_signal() -> None:
         if ended.is_set():
             hurried.set()
         ended.set()
@@ -43,7 +43,7 @@ async def run(
     try:
         await service.start()
         for number in SIGNALS:
-            loop.add_signal_handler(number, told)
+            loop.add_signal_handler(number, note_signal)
         scrapes = await listen_for_scrapes(service, metrics) if metrics else None
         for address in addresses:
             tls_here = tls if address.path is None else None
@@ -69,7 +69,7 @@ async def run(
 
 
 def notify(state: str) -> None:
-    """Tell systemd, if it asked to be told."""
+    """Send a state to systemd, if NOTIFY_SOCKET is set."""
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path:
         return
@@ -78,7 +78,7 @@ def notify(state: str) -> None:
 
 
 def default_address() -> Address | None:
-    """Return the socket in the folder that systemd made, or in the user's own, if there is one."""
+    """Return the socket in systemd's runtime folder or the user's, or None without either."""
     for name in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
         folder = os.environ.get(name, "").split(":")[0]
         if folder:

@@ -1,4 +1,4 @@
-"""Health and metrics over HTTP, as monitors ask for them: `GET /health`, `GET /metrics`."""
+"""Health and metrics over HTTP for monitors: `GET /health`, `GET /metrics`."""
 
 import asyncio
 import json
@@ -19,9 +19,11 @@ CONNECTIONS_MAX = 16
 
 
 async def listen_for_scrapes(service: "Service", address: Address) -> asyncio.Server:
-    """Answer monitors at an address of this machine."""
+    """Answer monitors at an address of the loopback."""
     if not address.is_local or address.path is not None:
-        raise ServiceError(f"metrics are given on the loopback, not at {address}")
+        raise ServiceError(
+            f"metrics need an address on the loopback, not {address}; give tcp:127.0.0.1:PORT"
+        )
     slots = asyncio.Semaphore(CONNECTIONS_MAX)
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -29,7 +31,7 @@ async def listen_for_scrapes(service: "Service", address: Address) -> asyncio.Se
             with suppress(OSError, EOFError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(SECONDS_MAX), slots:
                     head = await reader.readuntil(b"\r\n\r\n")
-                    writer.write(answered(service, head))
+                    writer.write(respond(service, head))
                     await writer.drain()
         finally:
             writer.close()
@@ -39,25 +41,29 @@ async def listen_for_scrapes(service: "Service", address: Address) -> asyncio.Se
             connected, address.host, address.port, limit=HEAD_BYTES_MAX
         )
     except OSError as error:
-        raise ServiceError(f"{address} cannot be listened at: {error.strerror or error}") from None
+        raise ServiceError(
+            f"cannot listen at {address}: {error.strerror or error}; give another address"
+        ) from None
 
 
-def answered(service: "Service", head: bytes) -> bytes:
-    """Return the answer to a request of HTTP."""
+def respond(service: "Service", head: bytes) -> bytes:
+    """Return the response to an HTTP request."""
     words = head.split(b"\r\n")[0].split(b" ")
     if len(words) != 3 or words[0] not in {b"GET", b"HEAD"}:
-        return spelled("405 Method Not Allowed", "text/plain", "GET /health or /metrics\n")
+        return http_response("405 Method Not Allowed", "text/plain", "GET /health or /metrics\n")
     if words[1] == b"/metrics":
-        return spelled("200 OK", "text/plain; version=0.0.4", service.metrics_text())
+        return http_response("200 OK", "text/plain; version=0.0.4", service.metrics_text())
     if words[1] == b"/health":
         health = service.health()
         status = "200 OK" if health["status"] in {"ok", "degraded"} else "503 Service Unavailable"
-        return spelled(status, "application/json", json.dumps(health) + "\n")
-    return spelled("404 Not Found", "text/plain", "there are /health and /metrics\n")
+        return http_response(status, "application/json", json.dumps(health) + "\n")
+    return http_response(
+        "404 Not Found", "text/plain", "not found; known are /health and /metrics\n"
+    )
 
 
-def spelled(status: str, kind: str, text: str) -> bytes:
-    """Spell an answer of HTTP."""
+def http_response(status: str, kind: str, text: str) -> bytes:
+    """Return an HTTP response as bytes."""
     body = text.encode()
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"

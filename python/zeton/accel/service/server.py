@@ -1,4 +1,4 @@
-"""The service: cards behind one queue, clients in front of it."""
+"""The service: clients, one fair queue, and a worker thread per card."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from zeton.accel.service.errors import RefusedError, ServiceError
 from zeton.accel.service.fairness import FairQueue, Share
 from zeton.accel.service.metrics import Metrics, resident_bytes
 from zeton.accel.service.protocol import VERSION
-from zeton.accel.service.requests import Packed
+from zeton.accel.service.requests import PackedIds
 from zeton.accel.service.sessions import Sessions
 from zeton.accel.service.settings import Settings
 from zeton.accel.service.workers import Card, Software, Worker
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["Service"]
 
 STREAM_BYTES = 1 << 18
-"""What is read of a connection ahead of its use."""
+"""Read-ahead buffer of a connection."""
 
 TICK_SECONDS = 0.5
 
 
 class Service:
-    """Cards for many clients: `start`, `listen`, and in the end `drain`."""
+    """Cards for many clients: call `start`, then `listen`, at the end `drain`."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class Service:
         token: bytes | None = None,
         group: str | None = None,
     ) -> None:
-        """Take the cards by name, with what opens and loads each; without any, software encodes.
+        """Keep the cards: for each name a function that opens and loads the card.
 
-        Members of `group` may use its Unix sockets, too.
+        Without cards, software encodes. Members of the Unix group `group` may use the sockets too.
         """
         self.settings = settings or Settings()
         self.token = None if token is None else check_token(token)
@@ -85,27 +85,28 @@ class Service:
             "texts_max": self.settings.texts_max,
             "in_flight_max": self.settings.in_flight_max,
         }
-        """What every client is told first."""
+        """The body of WELCOME."""
 
     # ---- its life ----
 
     async def start(self) -> None:
-        """Open the cards; what cannot be built or does not fit is refused."""
+        """Open the cards; raise the error of a card that cannot be built or loaded."""
         self._loop = asyncio.get_running_loop()
         await asyncio.gather(*(asyncio.to_thread(worker.start) for worker in self._workers))
         self._ticking = asyncio.create_task(self._tick())
 
     async def listen(self, address: Address, tls: ssl.SSLContext | None = None) -> Address:
-        """Let clients in at an address, and return it; beyond the loopback with TLS and token."""
+        """Listen at an address, and return it; beyond the loopback with TLS and token."""
         if not address.is_local and (tls is None or self.token is None):
             raise ServiceError(
-                f"other machines can reach {address}; give a certificate, its key and a token"
+                f"{address} is open to other machines, which needs TLS and a token; "
+                "give a certificate, its key and a token"
             )
         try:
             if address.path is not None:
                 server = await asyncio.start_unix_server(
                     self._connected,
-                    sock=bound(address.path, self._group),
+                    sock=bind_socket(address.path, self._group),
                     limit=STREAM_BYTES,
                     ssl=tls,
                 )
@@ -119,12 +120,14 @@ class Service:
             raise
         except OSError as error:
             reason = error.strerror or error
-            raise ServiceError(f"{address} cannot be listened at: {reason}") from None
+            raise ServiceError(
+                f"cannot listen at {address}: {reason}; give another address"
+            ) from None
         self._servers.append(server)
         return address
 
     async def drain(self, seconds: float) -> int:
-        """Let no one in, answer what was accepted, and end; return what is not answered."""
+        """Refuse new clients, answer accepted requests, and end; return the number unanswered."""
         self._is_draining = True
         for server in self._servers:
             server.close()
@@ -152,7 +155,7 @@ class Service:
             connection.abort()
 
     async def _tick(self) -> None:
-        """Look after what nobody else does."""
+        """Expire sessions and check for hanging cards, twice a second."""
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self.sessions.expire()
@@ -163,7 +166,7 @@ class Service:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more clients are let in; the one that asks is counted."""
+        """Whether the limit of clients is exceeded; the new client is counted."""
         return len(self._connections) > self.settings.connections_max
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -182,16 +185,16 @@ class Service:
         finally:
             del self._connections[connection]
 
-    def _report(self, found: list[tuple[Share, Packed | RefusedError]]) -> None:
-        """Take what a card found; called in the card's thread."""
+    def _report(self, found: list[tuple[Share, PackedIds | RefusedError]]) -> None:
+        """Pass a worker's answers to the event loop; called in the worker's thread."""
         if self._loop is not None:
             with suppress(RuntimeError):  # The service has ended.
-                self._loop.call_soon_threadsafe(self.sessions.answered, found)
+                self._loop.call_soon_threadsafe(self.sessions.add_answers, found)
 
-    # ---- how it is ----
+    # ---- health and metrics ----
 
     def health(self) -> dict[str, Any]:
-        """Say how the service is, in a few words and by card."""
+        """Return the state of the service and of each card."""
         cards = [worker for worker in self._workers if worker.is_card]
         down = sum(not card.is_up for card in cards)
         can_encode = down < len(cards) or any(not worker.is_card for worker in self._workers)
@@ -222,7 +225,7 @@ class Service:
         }
 
     def metrics_text(self) -> str:
-        """Return all metrics as Prometheus reads them."""
+        """Return all metrics in Prometheus' text format."""
         return self.metrics.text(self._gauges())
 
     def _gauges(self) -> Iterator[tuple[str, float, dict[str, str]]]:
@@ -243,18 +246,18 @@ class Service:
             yield "zeton_card_failures_total", worker.failures, card
 
 
-def bound(path: str, group: str | None) -> socket.socket:
-    """Return a socket at a path, which only its user, and a group if it is named, can reach."""
+def bind_socket(path: str, group: str | None) -> socket.socket:
+    """Return a socket at a path, accessible to its user, and to a group if one is named."""
     remove_stale(path)
     made = socket.socket(socket.AF_UNIX)
     try:
         made.bind(path)
         if group is not None:
             shutil.chown(path, group=group)
-        Path(path).chmod(0o600 if group is None else 0o660)  # It does not listen yet.
+        Path(path).chmod(0o600 if group is None else 0o660)  # Before it listens.
     except LookupError:
         made.close()
-        raise ServiceError(f"there is no group {group}; make it, or name another") from None
+        raise ServiceError(f"no group {group!r}; create it, or name another") from None
     except BaseException:
         made.close()
         raise
@@ -262,10 +265,12 @@ def bound(path: str, group: str | None) -> socket.socket:
 
 
 def remove_stale(path: str) -> None:
-    """Remove the socket that a service left when it was killed; one that is in use is refused."""
+    """Remove the socket of a killed service; refuse a socket that is in use."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise ServiceError(f"{path} is there and is no socket; remove it or name another")
+            raise ServiceError(
+                f"{path} exists and is not a socket; remove it, or give another path"
+            )
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX) as probe:
@@ -275,4 +280,4 @@ def remove_stale(path: str) -> None:
             with suppress(FileNotFoundError):
                 Path(path).unlink()
             return
-    raise ServiceError(f"a service listens at {path} already; stop it or name another")
+    raise ServiceError(f"a service listens at {path} already; stop it, or give another path")

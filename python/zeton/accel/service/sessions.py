@@ -1,4 +1,7 @@
-"""Clients, their requests and their answers: every id is answered once, with what it asked for."""
+"""Clients, their requests and their answers; every id has exactly one answer.
+
+A session outlives its connection, so that a client can fetch an answer after a reconnection.
+"""
 
 import hashlib
 import time
@@ -10,7 +13,7 @@ from zeton.accel.service.errors import Code, RefusedError
 from zeton.accel.service.fairness import FairQueue, Share
 from zeton.accel.service.metrics import Metrics
 from zeton.accel.service.protocol import Options, read_request
-from zeton.accel.service.requests import Packed, Request
+from zeton.accel.service.requests import PackedIds, Request
 from zeton.accel.service.settings import Settings
 from zeton.errors import Error
 
@@ -21,53 +24,55 @@ if TYPE_CHECKING:
 __all__ = ["Session", "Sessions"]
 
 DONE_BYTES = 8
-"""Of a request's body: they may differ when it is sent again."""
+"""Bytes at the start of a body that may differ when the request is repeated."""
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """A client, also while it is away."""
+    """A client, with or without a connection."""
 
     name: bytes
     connection: "Connection | None" = None
     requests: dict[int, Request] = field(default_factory=dict)
-    """Those that are not answered, and those whose answers are kept."""
+    """Unanswered requests, and requests with an answer in memory."""
     done: int = 0
     """The client has all answers below this id."""
     left_at: float = 0.0
 
 
 class Sessions:
-    """All clients of a service. One event loop uses it."""
+    """All clients of a service; used by one event loop."""
 
     def __init__(
         self, tokenizer: "Tokenizer", settings: Settings, queue: FairQueue, metrics: Metrics
     ) -> None:
-        """Begin with none."""
+        """Begin without clients."""
         self._tokenizer, self._settings = tokenizer, settings
         self._queue, self._metrics = queue, metrics
         self._known_options = {Options()}
         self._sessions: dict[bytes, Session] = {}
         self._owners: dict[Request, Session] = {}
-        """Whose the requests are that are not answered."""
+        """The session of each unanswered request."""
         self.waiting = Budget(settings.waiting_bytes_max)
         self.answers = Answers(settings.answers_bytes_max)
 
     def __len__(self) -> int:
-        """Return how many clients are here or may come back."""
+        """Return the number of sessions."""
         return len(self._sessions)
 
     @property
     def unanswered(self) -> int:
-        """The requests that are not answered."""
+        """Number of unanswered requests."""
         return len(self._owners)
 
     def enter(self, name: bytes, connection: "Connection") -> Session:
-        """Let a client in, or back; where it was connected before, it no longer is."""
+        """Return the client's session, new or old; an earlier connection ends."""
         session = self._sessions.get(name)
         if session is None:
             if len(self._sessions) >= 4 * self._settings.connections_max:
-                raise RefusedError("too many clients may come back; try again later", Code.BUSY)
+                raise RefusedError(
+                    "the service has its maximum of sessions; try again later", Code.BUSY
+                )
             session = self._sessions[name] = Session(name)
         if session.connection is not None:
             session.connection.abort()
@@ -75,7 +80,7 @@ class Sessions:
         return session
 
     def accept(self, session: Session, number: int, body: bytes) -> Request:
-        """Take a request in, whose bytes were acquired, or find the one that has its id."""
+        """Return the request of a body, new or known by its id; its bytes are acquired."""
         digest = hashlib.blake2b(body[DONE_BYTES:], digest_size=16).digest()
         request = session.requests.get(number)
         if request is None:
@@ -86,7 +91,9 @@ class Sessions:
                 raise
         self.waiting.release(len(body))
         if request.digest != digest:
-            raise RefusedError(f"id {number} has another request already", Code.REPEATED)
+            raise RefusedError(
+                f"id {number} has a different request already; use a new id", Code.REPEATED
+            )
         self._metrics.count("zeton_repeated_total")
         return request
 
@@ -94,10 +101,14 @@ class Sessions:
         wanted = read_request(body)
         self.finish(session, wanted.done)
         if number < session.done:
-            raise RefusedError(f"the client said that it has the answer to {number}", Code.REPEATED)
+            raise RefusedError(
+                f"the client confirmed the answer to id {number}; use a new id", Code.REPEATED
+            )
         if len(wanted.texts) > self._settings.texts_max:
             raise RefusedError(
-                f"{len(wanted.texts)} texts; at most {self._settings.texts_max}", Code.SIZE
+                f"the request has {len(wanted.texts):,} texts, more than "
+                f"{self._settings.texts_max:,}; send fewer",
+                Code.SIZE,
             )
         self._check(wanted.options)
         request = Request(number, digest, wanted.options, wanted.texts, len(body))
@@ -107,11 +118,11 @@ class Sessions:
         if wanted.texts:
             self._queue.put(session, request)
         else:
-            self.answered([(Share(request, 0, []), (b"", b""))])
+            self.add_answers([(Share(request, 0, []), (b"", b""))])
         return request
 
     def _check(self, options: Options) -> None:
-        """Refuse specials that the tokenizer does not have."""
+        """Refuse options with specials that the tokenizer does not have."""
         if options in self._known_options:
             return
         try:
@@ -121,8 +132,8 @@ class Sessions:
         if len(self._known_options) < 1000:
             self._known_options.add(options)
 
-    def answered(self, found: list[tuple[Share, Packed | RefusedError]]) -> None:
-        """Take what a card found, and send the answers that are whole."""
+    def add_answers(self, found: list[tuple[Share, PackedIds | RefusedError]]) -> None:
+        """Add a worker's answers to their requests, and send complete answers."""
         for share, packed in found:
             request = share.request
             texts, size = len(request.texts), request.size
@@ -140,17 +151,17 @@ class Sessions:
         self._bound()
 
     def _deliver(self, request: Request) -> None:
-        """Send an answer to its client, or keep it while that is away."""
+        """Send an answer to its client, or keep it while the client is away."""
         session = self._owners.pop(request)
         self.waiting.release(request.size)
         self.answers.add(request)
         if self._sessions.get(session.name) is not session:
             self.answers.forget(session, request)
         elif session.connection is None or not session.connection.send_answer(request):
-            self.answers.may_go(session, request)
+            self.answers.mark_droppable(session, request)
 
     def _bound(self) -> None:
-        """Forget answers that were written; if that is not enough, who does not read is cut off."""
+        """Drop written answers; if that is not enough, disconnect the slowest reader."""
         while not self.answers.shrink():
             here = [each.connection for each in self._sessions.values() if each.connection]
             slowest = max(here, key=lambda connection: connection.unread_bytes, default=None)
@@ -160,13 +171,13 @@ class Sessions:
             slowest.abort()
             self.leave(slowest)
 
-    def written(self, session: Session, request: Request) -> None:
+    def note_written(self, session: Session, request: Request) -> None:
         """Note that an answer is on its way."""
         if session.requests.get(request.number) is request:
-            self.answers.may_go(session, request)
+            self.answers.mark_droppable(session, request)
 
     def finish(self, session: Session, done: int) -> None:
-        """Forget the answers below an id: the client has them."""
+        """Drop the answers below an id, which the client has confirmed."""
         if done <= session.done:
             return
         session.done = done
@@ -175,7 +186,7 @@ class Sessions:
                 self.answers.forget(session, request)
 
     def leave(self, connection: "Connection", *, for_good: bool = False) -> None:
-        """Note that a connection ended: what no card has yet is dropped, the client may resend."""
+        """Detach a connection; drop its waiting requests, which the client may send again."""
         session = connection.session
         if session is None or session.connection is not connection:
             return
@@ -185,7 +196,7 @@ class Sessions:
             del self._sessions[session.name]
         for request in list(session.requests.values()):
             if request.answer is not None:
-                self.answers.may_go(session, request)
+                self.answers.mark_droppable(session, request)
                 if for_good:
                     self.answers.forget(session, request)
             elif self._queue.withdraw(session, request):
@@ -199,7 +210,7 @@ class Sessions:
             self.waiting.release(request.size)
 
     def expire(self) -> None:
-        """Forget clients that have been away for too long."""
+        """Drop sessions without a connection for longer than `session_seconds`."""
         latest = time.monotonic() - self._settings.session_seconds
         for session in list(self._sessions.values()):
             if session.connection is None and session.left_at < latest:

@@ -1,4 +1,4 @@
-"""The limits of a service: every buffer, every wait and every count has one."""
+"""The limits of a service, for every buffer, timeout and count."""
 
 from dataclasses import dataclass, fields
 
@@ -9,40 +9,40 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a service takes, how long it waits, and what it keeps."""
+    """Sizes, counts and timeouts of a service."""
 
     body_bytes_max: int = 8 << 20
-    """Of one request."""
+    """Largest body of a request in bytes."""
     texts_max: int = 1 << 16
-    """Of one request."""
+    """Largest number of texts in a request."""
     in_flight_max: int = 64
-    """Requests of one client that are not answered; no more are read until one is."""
+    """Unanswered requests of one client; reading stops at this number."""
     in_flight_bytes_max: int = 16 << 20
-    """Bytes of them."""
+    """Bytes of the unanswered requests of one client; reading stops at this number."""
     waiting_bytes_max: int = 256 << 20
-    """Bytes of all requests that are not answered; no more are read until some are."""
+    """Bytes of all unanswered requests; reading stops at this number."""
     answers_bytes_max: int = 256 << 20
-    """Bytes of all answers that are kept for clients that may ask again, or do not read."""
+    """Bytes of all answers in memory, for clients that reconnect or read slowly."""
     connections_max: int = 1024
     batch_bytes: int = 1 << 18
-    """Bytes of text for each lane that make a batch."""
+    """Bytes of text in a batch, per lane."""
     in_flight_batches: int = 2
-    """Batches that are on a card at once."""
+    """Batches on a card at the same time."""
     hello_seconds: float = 10.0
-    """For a client to say who it is."""
+    """Time for a client to send HELLO."""
     stall_seconds: float = 30.0
-    """For a client to go on with a request, or to take an answer."""
+    """Time for a client to send the rest of a request, or to read an answer."""
     session_seconds: float = 120.0
-    """For a client to come back."""
+    """Time for a client to reconnect."""
     hang_seconds: float = 300.0
-    """For a card to give a batch back; then others encode it."""
+    """Time for a card to answer a batch; then another card encodes it."""
     retry_seconds: float = 1.0
-    """From a card's failure to the attempt to bring it back; doubled up to a minute."""
+    """Time from a card's failure to its reset; doubled at each failure up to a minute."""
     fallback: bool = True
-    """Whether software encodes when no card can."""
+    """Whether software encodes when no card works."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work."""
+        """Refuse limits of 0 and contradictory limits."""
         for field in fields(self):
             if field.name != "fallback" and getattr(self, field.name) <= 0:
                 raise AcceleratorError(
@@ -50,6 +50,7 @@ class Settings:
                 )
         if self.body_bytes_max > min(self.waiting_bytes_max, self.in_flight_bytes_max):
             raise AcceleratorError(
-                f"a request may have {self.body_bytes_max} bytes, but all that wait may not; "
-                "raise waiting_bytes_max and in_flight_bytes_max"
+                f"body_bytes_max is {self.body_bytes_max}, more than waiting_bytes_max "
+                f"({self.waiting_bytes_max}) or in_flight_bytes_max ({self.in_flight_bytes_max}); "
+                "raise them"
             )

@@ -1,4 +1,7 @@
-"""Cards, a thread each: they take batches, and what one fails with goes to others."""
+"""Workers: a thread per card, which takes batches from the queue and reports answers.
+
+The shares of a failed card go back to the queue, where another card takes them.
+"""
 
 import threading
 import time
@@ -12,7 +15,7 @@ from zeton.accel.errors import AcceleratorError, DeviceError
 from zeton.accel.service.errors import Code, RefusedError
 from zeton.accel.service.fairness import FairQueue, Share
 from zeton.accel.service.protocol import Options, pack_ids
-from zeton.accel.service.requests import Packed
+from zeton.accel.service.requests import PackedIds
 from zeton.accel.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,11 +25,11 @@ __all__ = ["Card", "Software", "Worker"]
 
 RETRY_SECONDS_MAX = 60.0
 FAILURES_MAX = 3
-"""Failures with a share after which, without software, it is refused."""
+"""Failures after which a share is refused, if software may not encode it."""
 
 
 class Card(Protocol):
-    """What encodes; a `Device` does."""
+    """An encoder for a worker; `Device` and `Software` are such encoders."""
 
     def encode_iter(
         self,
@@ -40,17 +43,17 @@ class Card(Protocol):
         """Yield the ids of batches, in order."""
 
     def reset(self) -> None:
-        """Bring it back after a failure."""
+        """Make it usable again after a failure."""
 
     def close(self) -> None:
-        """Let it go."""
+        """Release it."""
 
 
 class Software:
-    """A card that is none: the engine itself."""
+    """The engine in place of a card."""
 
     def __init__(self, tokenizer: "Tokenizer") -> None:
-        """Take what encodes."""
+        """Keep the tokenizer."""
         self._tokenizer = tokenizer
 
     def encode_iter(
@@ -60,7 +63,7 @@ class Software:
         allowed_special: str | Iterable[str] | None,
         prepend: int | str | None,
         append: int | str | None,
-        in_flight: int,  # noqa: ARG002 - cards have it.
+        in_flight: int,  # noqa: ARG002 - for cards only.
     ) -> Iterator[list[list[int]]]:
         """Yield the ids of batches, in order."""
         for batch in texts:
@@ -76,19 +79,19 @@ class Software:
 
 
 class Worker:
-    """A card and its thread; what it says of itself may be read from others."""
+    """A card with its thread; other threads may read its public attributes."""
 
     def __init__(
         self,
         name: str,
         opener: Callable[[], Card],
         queue: FairQueue,
-        report: Callable[[list[tuple[Share, Packed | RefusedError]]], None],
+        report: Callable[[list[tuple[Share, PackedIds | RefusedError]]], None],
         settings: Settings,
         *,
         is_card: bool = True,
     ) -> None:
-        """Take a name and a way to open the card; `report` is called in the thread."""
+        """Keep a name and a function that opens the card; `report` is called in the thread."""
         self.name = name
         self.is_card = is_card
         self.is_up = False
@@ -105,9 +108,9 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name=f"card {name}", daemon=True)
 
     def start(self) -> None:
-        """Open the card, and let it take batches.
+        """Open the card, and start the thread.
 
-        A card that fails is tried again later; one that cannot be built or loaded is refused.
+        A card that fails is opened again later. An error of building or loading is raised.
         """
         try:
             self._card = self._opener()
@@ -116,21 +119,21 @@ class Worker:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Let the card go when its batches are done; the queue must be closed before."""
+        """Release the card after its batches; the queue must be closed before."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(seconds)
 
     def check(self) -> None:
-        """Give back what the card has, if it has had it for too long."""
+        """Return the shares of a card that has not answered for `hang_seconds` to the queue."""
         with self._lock:
             is_late = self._sent and time.monotonic() - self._since > self._settings.hang_seconds
             if not is_late:
                 return
-            # All of it at once: the card's thread may bring the card back right after.
+            # Under one lock, because the card's thread may reset the card at any time.
             self._is_given_up = True
             shares = self._all_sent()
-            late = f"no batch came back in {self._settings.hang_seconds:g} seconds"
+            late = f"the card answered no batch for {self._settings.hang_seconds:g} seconds"
             self._note(DeviceError(late))
             self._set_up(up=False)
         self._queue.give_back(shares)
@@ -146,7 +149,7 @@ class Worker:
                 self._set_up(up=True)
                 self._serve()
                 break
-            except Exception as error:  # noqa: BLE001 - whatever it is, texts must not be lost.
+            except Exception as error:  # noqa: BLE001 - after any error the texts must be encoded.
                 self._lose(error)
             again = self._settings.retry_seconds
             wait = again if self.batches > done else min(max(2 * wait, again), RETRY_SECONDS_MAX)
@@ -154,7 +157,7 @@ class Worker:
         self._let_go()
 
     def _bring_back(self) -> None:
-        """Open the card, or reset it if it failed."""
+        """Open the card, or reset it after a failure."""
         if self._card is not None and self.failure is not None:
             try:
                 self._card.reset()
@@ -173,9 +176,9 @@ class Worker:
                 card.close()
 
     def _serve(self) -> None:
-        """Encode until the queue is closed; batches of other options make another run."""
+        """Encode until the queue is closed, with one `encode_iter` for each change of options."""
         if self._card is None:
-            raise DeviceError("the card is not open")
+            raise DeviceError("the card is not open; open it first")
         while shares := self._queue.take(self._batch_bytes, is_card=self.is_card):
             options = shares[0].request.options
             batches = self._batches(shares, options)
@@ -185,7 +188,7 @@ class Worker:
                 self._finish(answers)
 
     def _batches(self, shares: list[Share], options: Options) -> Iterator[list[bytes]]:
-        """Yield the texts of batches; an empty one lets the card's last answer come out."""
+        """Yield the texts of batches; an empty batch flushes the card's last answer."""
         while shares:
             self._push(shares)
             yield [text for share in shares for text in share.texts]
@@ -215,7 +218,7 @@ class Worker:
         """Report the ids of the oldest batch."""
         with self._lock:
             if self._is_given_up:
-                raise DeviceError("the card gave a batch back too late")
+                raise DeviceError("the card answered after its batch was given to another card")
             shares = self._sent.popleft()
             now = time.monotonic()
             self.busy_seconds += now - self._since if shares else 0
@@ -226,15 +229,15 @@ class Worker:
             self._hand_in(shares, answers)
         except Exception:
             with self._lock:
-                self._sent.appendleft(shares)  # They are not answered.
+                self._sent.appendleft(shares)  # Still unanswered.
             raise
         self.batches += 1
 
     def _hand_in(self, shares: list[Share], answers: list[list[int]]) -> None:
         texts = sum(len(share.texts) for share in shares)
         if texts != len(answers):
-            raise DeviceError(f"a batch of {texts} texts came back as {len(answers)}")
-        found: list[tuple[Share, Packed | RefusedError]] = []
+            raise DeviceError(f"a batch of {texts} texts has {len(answers)} answers")
+        found: list[tuple[Share, PackedIds | RefusedError]] = []
         at = 0
         for share in shares:
             found.append((share, pack_ids(answers[at : at + len(share.texts)])))
@@ -246,7 +249,7 @@ class Worker:
     # ---- failures ----
 
     def _lose(self, error: Exception) -> None:
-        """Note why the card failed, and see to what it had."""
+        """Record the failure, and queue or refuse the card's shares."""
         with self._lock:
             shares = self._all_sent()
         self._note(error)
@@ -257,19 +260,19 @@ class Worker:
         lost = [share for share in shares if share.failures + 1 < FAILURES_MAX]
         if self._settings.fallback:
             lost = shares
-        refusal = RefusedError(f"no card could encode this: {error}", Code.CARD)
+        refusal = RefusedError(f"no card could encode the texts: {error}", Code.CARD)
         self._report([(share, refusal) for share in shares if share not in lost])
         self._queue.give_back(lost)
 
     def _refuse_one_by_one(self, shares: list[Share]) -> None:
-        """Encode each share by itself, so that only those are refused that cannot be encoded."""
+        """Encode each share by itself, so that one bad share does not fail the rest."""
         for share in shares:
             options = share.request.options._asdict()
             try:
                 card = self._card or self._opener()
                 (answers,) = card.encode_iter([share.texts], **options, in_flight=1)
                 self._hand_in([share], answers)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the client must know.
+            except Exception as error:  # noqa: BLE001 - any error must reach the client.
                 self._report([(share, RefusedError(str(error), Code.REQUEST))])
 
     def _all_sent(self) -> list[Share]:
@@ -285,4 +288,4 @@ class Worker:
         with self._lock:
             has_changed, self.is_up = self.is_up != up, up
         if has_changed and self.is_card:
-            self._queue.card_is(up=up)
+            self._queue.note_card(up=up)

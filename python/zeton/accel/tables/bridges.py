@@ -1,8 +1,9 @@
-"""The table of bridges: between which characters some token may reach from one to the other.
+"""The table of bridges: one bit for each hashed border between two characters.
 
-Where none does, no merge ever crosses, and a piece is cut into parts that are merged alone: the
-argument is in `crates/zeton/src/merge/char_bridges.rs`. A bit that is not set says so for certain;
-one that is set because of another border only makes parts longer.
+A bit is 1 if some token spans the border; for example, the token `né` spans the border between `n`
+and `é`. No merge crosses a border with a 0 bit, so a piece is cut there into parts that merge
+alone; the proof is in `crates/zeton/src/merge/char_bridges.rs`. A hash collision sets a bit
+needlessly, which makes a part longer and never changes ids.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,13 +14,13 @@ from numpy.typing import NDArray
 
 from zeton.accel.tables.hashes import OF_BYTES, OF_CHARACTERS, hash_many
 
-__all__ = ["POINT_BITS", "bridge_bits", "read_character"]
+__all__ = ["POINT_BITS", "make_bridges", "read_character"]
 
 POINT_BITS = 21
 
 
-def bridge_bits(tokens: Iterable[bytes], bits: int) -> NDArray[np.uint8]:
-    """Return 2^bits bits, of which those of all borders within tokens are set."""
+def make_bridges(tokens: Iterable[bytes], bits: int) -> NDArray[np.uint8]:
+    """Return 2**bits bits, with a 1 for each border inside a token."""
     whole, partial = set[int](), set[int]()
     for token in tokens:
         if token.isascii():
@@ -50,7 +51,7 @@ def bridge_bits(tokens: Iterable[bytes], bits: int) -> NDArray[np.uint8]:
 
 
 def read_character(text: bytes, at: int) -> tuple[int, int] | None:
-    r"""Return the code point that begins at a byte, and its length; None if no valid one does.
+    r"""Return the code point that begins at a byte and its length, or None if it is invalid.
 
     >>> read_character(b"a\xc3\xa9", 1)
     (233, 2)
@@ -66,14 +67,14 @@ def read_character(text: bytes, at: int) -> tuple[int, int] | None:
 
 
 def _borders(token: bytes) -> Iterator[int]:
-    """Yield where in a token a character may begin, and it or the one before is beyond ASCII."""
+    """Yield the character borders inside a token that have a byte beyond ASCII beside them."""
     for at in range(1, len(token)):
         if token[at] >= 0xC0 or (token[at] < 0x80 <= token[at - 1]):
             yield at
 
 
 def _character_before(token: bytes, at: int) -> int | None:
-    """Return the character that ends before a byte, if it is there whole."""
+    """Return the character that ends before a byte, or None if it is incomplete."""
     for start in range(at - 1, max(at - 5, -1), -1):
         if token[start] & 0xC0 != 0x80:
             read = read_character(token, start)

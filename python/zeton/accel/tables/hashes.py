@@ -1,7 +1,7 @@
-"""The linear hash functions of the card's tables, as in `rtl/hash.sv`.
+"""The linear hash functions of the card's tables, identical to `rtl/hash.sv`.
 
-Bit i of function h is the parity of its input and a row of constant bits. Functions 0 to 3 are the
-banks of pairs; 8 and 9 are those of bridges, of two characters and of two bytes.
+Bit i of function h is the parity of the input AND `row(h, i)`. Functions 0 to 3 serve the banks of
+pairs. Functions 8 and 9 serve bridges: 8 hashes two characters, 9 two bytes.
 """
 
 from functools import cache, lru_cache
@@ -18,7 +18,7 @@ _MASK = (1 << 64) - 1
 
 @cache
 def row(function: int, bit: int) -> int:
-    """Return a row of 64 pseudo-random bits; users take as many low ones as their input has.
+    """Return a row of 64 pseudo-random bits; an input of n bits uses the n lowest.
 
     >>> hex(row(0, 0))
     '0x64f0eeb9026e6076'
@@ -33,14 +33,14 @@ def row(function: int, bit: int) -> int:
 
 @lru_cache(maxsize=1 << 18)
 def hash_one(function: int, bits: int, value: int) -> int:
-    """Return the lowest bits of a function of one value."""
+    """Return the lowest `bits` bits of a hash function of one value."""
     return sum(((value & row(function, bit)).bit_count() & 1) << bit for bit in range(bits))
 
 
 def hash_many(
     function: int, bits: int, values: NDArray[np.uint64], value_bits: int
 ) -> NDArray[np.uint64]:
-    """Return the same for many values of so many bits.
+    """Return `hash_one` of many values, each of `value_bits` bits.
 
     >>> hash_many(8, 16, np.array([5, 7], np.uint64), 3).tolist() == [
     ...     hash_one(8, 16, 5), hash_one(8, 16, 7)

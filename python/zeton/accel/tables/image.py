@@ -1,6 +1,9 @@
-"""A tokenizer → the tables of a card, as an image: words of 64 bits, exactly as they are streamed.
+"""A tokenizer → the tables of a card, as one image of 64-bit words.
 
-Every entry of every table is in it, so that nothing is left of what was loaded before.
+    63-60 table   59-40 address   39-0 data
+
+For example, the word `0x4000610000000061` sets entry 97 of table 4 (bytes) to id 97. An image has
+every entry of every table, so no entry of an earlier image survives a load.
 """
 
 import hashlib
@@ -13,8 +16,8 @@ from numpy.typing import NDArray
 
 from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import FitError
-from zeton.accel.tables.bridges import bridge_bits
-from zeton.accel.tables.pairs import pair_banks
+from zeton.accel.tables.bridges import make_bridges
+from zeton.accel.tables.pairs import make_banks
 
 if TYPE_CHECKING:
     from zeton.pattern.grammar import Transducer
@@ -23,32 +26,32 @@ if TYPE_CHECKING:
 __all__ = [
     "LAYOUT",
     "Table",
-    "digest_of",
-    "image_of",
-    "sizes_needed",
-    "tables_in",
-    "tables_of",
-    "transducer_of",
+    "digest_image",
+    "find_transducer",
+    "make_image",
+    "make_tables",
+    "measure_sizes",
+    "read_tables",
 ]
 
 LAYOUT = 1
-"""It rises when the same tokenizer and configuration make another image."""
+"""Version of the image; it rises when the same tokenizer and configuration give other bytes."""
 
 STATES_MAX, CLASSES_MAX, BLOCKS_MAX = 64, 32, 256
 BLOCK_POINTS = 128
 BLOCKS_INDEXED = 4096
 OTHER_PLANES = 2560
-"""The index of all code points of planes 4 to 13, 15 and 16, which share a block."""
+"""Index of the block that planes 4 to 13, 15 and 16 share."""
 
 ADDRESS_LOW, SELECT_LOW = 40, 60
-"""Where in a word of an image the address of an entry begins, and the number of its table."""
+"""Lowest bit of the address and of the table number in a word of an image."""
 
 SHOWN = 3
-"""Tokens that a refusal names."""
+"""Number of tokens that an error message names."""
 
 
 class Table(IntEnum):
-    """The tables of a lane by their numbers; the banks of pairs are `PAIRS` and the three after."""
+    """Numbers of a lane's tables; the banks of pairs are `PAIRS` to `PAIRS + 3`."""
 
     BLOCKS = 0
     CLASSES = 1
@@ -59,22 +62,22 @@ class Table(IntEnum):
     PAIRS = 8
 
 
-def image_of(tokenizer: "Tokenizer", configuration: Configuration) -> bytes:
-    """Return the image of a tokenizer for a card, or refuse with the sizes needed and available."""
+def make_image(tokenizer: "Tokenizer", configuration: Configuration) -> bytes:
+    """Return the image of a tokenizer; `FitError` names the sizes needed and available."""
     words = []
-    for table, entries in tables_of(tokenizer, configuration).items():
+    for table, entries in make_tables(tokenizer, configuration).items():
         addresses = np.arange(len(entries), dtype=np.uint64) << np.uint64(ADDRESS_LOW)
         words.append(entries | addresses | np.uint64(table << SELECT_LOW))
     return np.concatenate(words).astype("<u8").tobytes()
 
 
-def digest_of(image: bytes) -> int:
-    """Return 64 bits by which a card's registers tell images apart; never zero."""
+def digest_image(image: bytes) -> int:
+    """Return the 64-bit digest of an image for the IMAGE registers; never 0."""
     return int.from_bytes(hashlib.sha256(image).digest()[:8], "little") or 1
 
 
-def tables_in(image: bytes) -> dict[int, NDArray[np.uint64]]:
-    """Return the entries of every table of an image, by the table's number."""
+def read_tables(image: bytes) -> dict[int, NDArray[np.uint64]]:
+    """Return the entries of every table of an image, by table number."""
     words = np.frombuffer(image, "<u8")
     selects = words >> np.uint64(SELECT_LOW)
     addresses = words >> np.uint64(ADDRESS_LOW) & np.uint64((1 << SELECT_LOW - ADDRESS_LOW) - 1)
@@ -88,11 +91,11 @@ def tables_in(image: bytes) -> dict[int, NDArray[np.uint64]]:
     return found
 
 
-def tables_of(
+def make_tables(
     tokenizer: "Tokenizer", configuration: Configuration
 ) -> dict[int, NDArray[np.uint64]]:
-    """Return all entries of every table by its number."""
-    transducer = transducer_of(tokenizer)
+    """Return all entries of every table, by table number."""
+    transducer = find_transducer(tokenizer)
     ranks, merges = tokenizer.ranks(), tokenizer.merges()
     _check_sizes(transducer, ranks, merges, configuration)
     index, classes = class_tables(transducer.class_of)
@@ -100,17 +103,17 @@ def tables_of(
         Table.BLOCKS: index,
         Table.CLASSES: classes,
         Table.SPLIT: _split_table(transducer),
-        Table.BRIDGES: _bridge_words(bridge_bits(ranks, configuration.bridge_bits)),
+        Table.BRIDGES: _bridge_words(make_bridges(ranks, configuration.bridge_bits)),
         Table.BYTES: np.array([ranks[bytes([byte])] for byte in range(256)]),
         Table.OPTIONS: np.array([_options(transducer)]),
     }
-    banks = dict(enumerate(pair_banks(merges, configuration), Table.PAIRS))
+    banks = dict(enumerate(make_banks(merges, configuration), Table.PAIRS))
     return {number: table.astype(np.uint64) for number, table in (tables | banks).items()}
 
 
-def sizes_needed(tokenizer: "Tokenizer") -> dict[str, int]:
-    """Return what a tokenizer needs of a card: `states`, `classes`, `id_bits`, `pairs`."""
-    transducer = transducer_of(tokenizer)
+def measure_sizes(tokenizer: "Tokenizer") -> dict[str, int]:
+    """Return the sizes that a tokenizer needs: `states`, `classes`, `id_bits`, `pairs`."""
+    transducer = find_transducer(tokenizer)
     return {
         "states": len(transducer.states),
         "classes": len(transducer.next[0]),
@@ -120,7 +123,7 @@ def sizes_needed(tokenizer: "Tokenizer") -> dict[str, int]:
 
 
 def class_tables(class_of: bytes) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the blocks of 128 code points by index, and the classes of all blocks."""
+    """Return the index from 128 code points to a block, and the classes of all blocks."""
     points = np.frombuffer(class_of, dtype=np.uint8)
     starts = range(0, len(class_of), BLOCK_POINTS)
     numbers: dict[bytes, int] = {}
@@ -128,8 +131,8 @@ def class_tables(class_of: bytes) -> tuple[NDArray[np.uint64], NDArray[np.uint64
         numbers.setdefault(class_of[start : start + BLOCK_POINTS], len(numbers))
     if len(numbers) > BLOCKS_MAX:
         raise FitError(
-            f"the classes of its characters make {len(numbers)} different blocks of {BLOCK_POINTS} "
-            f"code points; the card has {BLOCKS_MAX}"
+            f"its character classes need {len(numbers)} different blocks of {BLOCK_POINTS} code "
+            f"points; the card has {BLOCKS_MAX}; give a pattern with fewer classes"
         )
     index = np.zeros(BLOCKS_INDEXED, dtype=np.uint64)
     index[block_index(np.array(starts))] = [
@@ -142,14 +145,14 @@ def class_tables(class_of: bytes) -> tuple[NDArray[np.uint64], NDArray[np.uint64
     addresses = index[block_index(every)].astype(np.int64) * BLOCK_POINTS + every % BLOCK_POINTS
     if differ := np.flatnonzero(classes[addresses] != points).size:
         raise FitError(
-            f"{differ:,} code points of planes 4 to 13, 15 and 16 have classes of their own; "
-            "the card has one block for all of these planes"
+            f"its pattern gives {differ:,} code points of planes 4 to 13, 15 and 16 classes of "
+            "their own; the card has one block for these planes; give a pattern without them"
         )
     return index, classes
 
 
 def block_index(points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the blocks of code points are looked up: planes 0 to 3, plane 14, all others.
+    """Return the index of the block of each code point: planes 0 to 3, plane 14, then the rest.
 
     >>> block_index(np.array([0x7F, 0x3FFFF, 0xE0000, 0x10FFFF])).tolist()
     [0, 2047, 2048, 2560]
@@ -173,25 +176,27 @@ def _bridge_words(bits: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def _options(transducer: "Transducer") -> int:
-    """Return the classes of what is no character; bridges are used, as merges reach all tokens."""
+    """Return the options: class of the end, class of bad bytes, and bit 16 for bridges."""
     return transducer.class_of_end | transducer.class_of_bad_byte << 8 | 1 << 16
 
 
-def transducer_of(tokenizer: "Tokenizer") -> "Transducer":
-    """Return the transducer of a tokenizer's pattern, or say why it has none."""
+def find_transducer(tokenizer: "Tokenizer") -> "Transducer":
+    """Return the transducer of a tokenizer's pattern; `FitError` says why there is none."""
     path = tokenizer.info
     if path.split == "function":
-        raise FitError("its split is a Python function, which no card runs; give one of a pattern")
+        raise FitError(
+            "its split is a Python function, which no card can run; give one with a pattern"
+        )
     if (grammar := tokenizer.grammar) is not None:
         return grammar.transducer
     if tokenizer.rules is not None:
         raise FitError(
-            "its rules cut where a transducer of two marks cannot; the card runs patterns of the "
-            "family of gpt2, cl100k_base and o200k_base"
+            "its rules need more than a transducer with two marks; give a tokenizer with a pattern "
+            "of the family of gpt2, cl100k_base and o200k_base"
         )
     raise FitError(
         f"its pattern is outside the family of gpt2, cl100k_base and o200k_base ({path.why}); "
-        "the card runs transducers of two marks only"
+        "the card runs transducers with two marks; give a tokenizer with such a pattern"
     )
 
 
@@ -201,7 +206,7 @@ def _check_sizes(
     merges: dict[tuple[int, int], int],
     configuration: Configuration,
 ) -> None:
-    """Refuse what the tables have no room for."""
+    """Refuse a tokenizer that is larger than the tables."""
     refusals = list(_refusals(transducer, ranks, merges, configuration))
     if refusals:
         raise FitError("; ".join(refusals))
@@ -217,10 +222,10 @@ def _refusals(
     if states > STATES_MAX:
         yield f"its pattern has {states} states; the card has {STATES_MAX}"
     if classes > CLASSES_MAX:
-        yield f"its pattern tells {classes} classes of characters apart; the card {CLASSES_MAX}"
+        yield f"its pattern has {classes} classes of characters; the card has {CLASSES_MAX}"
     if (largest := max(ranks.values())) >= 1 << configuration.id_bits:
         yield (
-            f"its largest id is {largest:,}, which takes {largest.bit_length()} bits; "
+            f"its largest id is {largest:,}, which needs {largest.bit_length()} bits; "
             f"the card's ids have {configuration.id_bits}"
         )
     if len(merges) > configuration.pairs_max:
@@ -234,5 +239,6 @@ def _refusals(
         named = ", ".join(map(repr, missing[:SHOWN]))
         more = ", …" if len(missing) > SHOWN else ""
         yield (
-            f"no merge reaches {len(missing):,} of its tokens ({named}{more}); the card only merges"
+            f"merges do not make {len(missing):,} of its tokens ({named}{more}); "
+            "the card finds tokens by merging only"
         )

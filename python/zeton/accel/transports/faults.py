@@ -1,4 +1,8 @@
-"""Faults on purpose: a transport, a connection and a system that spoil what they are told to."""
+"""Fault injection: a transport, a connection and system calls that fail on demand.
+
+For example, `FaultyTransport(card).spoil("a lost word", after=3, seed=1)` deletes one word of the
+fourth receive. `bench/faults.py` and the tests use all of them.
+"""
 
 import contextlib
 import errno
@@ -26,47 +30,47 @@ __all__ = [
     "FaultyWire",
 ]
 
-Spoil: TypeAlias = "Callable[[Words, random.Random], Words]"
+WordFault: TypeAlias = "Callable[[Words, random.Random], Words]"
 
 
-def _flipped(words: "Words", draw: random.Random) -> "Words":
+def _flip_bit(words: "Words", draw: random.Random) -> "Words":
     words = words.copy()
     words[draw.randrange(len(words))] ^= np.uint32(1 << draw.randrange(32))
     return words
 
 
-def _lost(words: "Words", draw: random.Random) -> "Words":
+def _drop_word(words: "Words", draw: random.Random) -> "Words":
     return np.delete(words, draw.randrange(len(words)))
 
 
-def _doubled(words: "Words", draw: random.Random) -> "Words":
+def _double_word(words: "Words", draw: random.Random) -> "Words":
     at = draw.randrange(len(words))
     return np.insert(words, at, words[at])
 
 
-def _replaced(words: "Words", draw: random.Random) -> "Words":
+def _replace_word(words: "Words", draw: random.Random) -> "Words":
     words = words.copy()
     words[draw.randrange(len(words))] = draw.getrandbits(32)
     return words
 
 
-def _swapped(words: "Words", draw: random.Random) -> "Words":
+def _swap_words(words: "Words", draw: random.Random) -> "Words":
     words = words.copy()
     at, other = draw.randrange(len(words)), draw.randrange(len(words))
     words[[at, other]] = words[[other, at]]
     return words
 
 
-OF_WORDS: dict[str, Spoil] = {
-    "a flipped bit": _flipped,
-    "a lost word": _lost,
-    "a doubled word": _doubled,
-    "another word": _replaced,
-    "swapped words": _swapped,
+WORD_FAULTS: dict[str, WordFault] = {
+    "a flipped bit": _flip_bit,
+    "a lost word": _drop_word,
+    "a doubled word": _double_word,
+    "another word": _replace_word,
+    "swapped words": _swap_words,
 }
 
 TRANSPORT_FAULTS = (
-    *OF_WORDS,
+    *WORD_FAULTS,
     "single words",
     "a stalled card",
     "a card that is gone",
@@ -75,29 +79,29 @@ TRANSPORT_FAULTS = (
     "a cut packet",
     "a doubled packet",
 )
-"""What a `FaultyTransport` does when it is told."""
+"""Faults of a `FaultyTransport`."""
 
 
 class FaultyTransport:
-    """A transport that does one thing wrong, after so many calls that it could be done in."""
+    """A transport (`Transport`) that injects one fault after a number of calls."""
 
     def __init__(self, inner: "Transport") -> None:
-        """Wrap a transport; it is well until `spoil`."""
+        """Wrap a transport, without a fault until `spoil`."""
         self.inner = inner
         self.heal()
 
     def heal(self) -> None:
-        """Do nothing wrong any more."""
-        self._fault, self._after, self._draw = "", 0, random.Random(0)  # noqa: S311 - to try things.
+        """Remove the fault."""
+        self._fault, self._after, self._draw = "", 0, random.Random(0)  # noqa: S311 - repeatable, no secret.
         self.has_struck = False
 
     def spoil(self, fault: str, after: int, seed: int) -> None:
-        """Do one of `TRANSPORT_FAULTS` after so many calls."""
+        """Inject one of `TRANSPORT_FAULTS` after `after` calls."""
         self._fault, self._after, self._draw = fault, after, random.Random(seed)  # noqa: S311
         self.has_struck = False
 
-    def _strikes(self, *faults: str) -> bool:
-        """Tell whether it is now that one of these is done; what lasts goes on."""
+    def _is_due(self, *faults: str) -> bool:
+        """Return whether this call has one of these faults; a permanent fault strikes again."""
         if self._fault not in faults:
             return False
         self._after -= 1
@@ -107,7 +111,7 @@ class FaultyTransport:
         return now
 
     def _reach(self) -> None:
-        if self._strikes("a card that is gone"):
+        if self._is_due("a card that is gone"):
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
 
     def read32(self, address: int) -> int:
@@ -121,40 +125,40 @@ class FaultyTransport:
         self.inner.write32(address, value)
 
     def send(self, packet: "Packet") -> None:
-        """Send a packet, or what is left of it."""
+        """Send a packet, or the damaged packet."""
         self._reach()
         content = bytearray(packet)
-        if self._strikes("a flipped bit of a packet"):
+        if self._is_due("a flipped bit of a packet"):
             content[self._draw.randrange(len(content))] ^= 1 << self._draw.randrange(8)
-        elif self._strikes("a cut packet"):
+        elif self._is_due("a cut packet"):
             del content[self._draw.randrange(len(content) // 8) * 8 :]
-        elif self._strikes("a lost packet"):
+        elif self._is_due("a lost packet"):
             return
-        elif self._strikes("a doubled packet"):
+        elif self._is_due("a doubled packet"):
             self.inner.send(bytes(content))
         if content:
             self.inner.send(bytes(content))
 
     def receive(self, words_max: int, timeout: float) -> "Words":
-        """Receive words, right ones or not."""
+        """Receive words, or damaged words."""
         self._reach()
-        if self._strikes("a stalled card"):
+        if self._is_due("a stalled card"):
             time.sleep(min(timeout, 0.05))
             return np.empty(0, np.uint32)
-        if self._strikes("single words"):
+        if self._is_due("single words"):
             words_max = 1
         words = self.inner.receive(words_max, timeout)
-        if words.size and self._strikes(*OF_WORDS):
-            words = OF_WORDS[self._fault](words, self._draw)
+        if words.size and self._is_due(*WORD_FAULTS):
+            words = WORD_FAULTS[self._fault](words, self._draw)
         return words
 
     def reset(self) -> None:
-        """Bring the link back."""
+        """Reset the wrapped transport."""
         self._reach()
         self.inner.reset()
 
     def close(self) -> None:
-        """Let the card go."""
+        """Release the card."""
         self.inner.close()
 
 
@@ -169,34 +173,34 @@ NODE_FAULTS = (
     "a node that is not ready",
     "all ones",
 )
-"""What a `FaultySystem` does when it is told."""
+"""Faults of a `FaultySystem`."""
 
 NODE_LASTS = ("short writes", "short reads", "odd reads", "a node that is gone for good")
 
 
 class FaultySystem:
-    """The calls of `os` that nodes are used by, one of which goes wrong."""
+    """A stand-in for `os` in `nodes`, with one faulty system call."""
 
     def __init__(self) -> None:
-        """Do what `os` does until `spoil`."""
+        """Behave like `os` until `spoil`."""
         self._rest = b""
         self.heal()
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the module's.
-        """Return what `os` has."""
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of `os`.
+        """Return an attribute of `os`."""
         return getattr(os, name)
 
     def heal(self) -> None:
-        """Do nothing wrong any more."""
+        """Remove the fault."""
         self._fault, self._after = "", 0
         self.has_struck = False
 
     def spoil(self, fault: str, after: int, seed: int) -> None:
-        """Do one of `NODE_FAULTS` after so many calls."""
+        """Inject one of `NODE_FAULTS` after `after` calls."""
         self._fault, self._after, self._draw = fault, after, random.Random(seed)  # noqa: S311
         self.has_struck = False
 
-    def _strikes(self, *faults: str) -> bool:
+    def _is_due(self, *faults: str) -> bool:
         if self._fault not in faults:
             return False
         self._after -= 1
@@ -205,36 +209,36 @@ class FaultySystem:
         return now
 
     def _reach(self) -> None:
-        if self._strikes("a node that disappears", "a node that is gone for good"):
+        if self._is_due("a node that disappears", "a node that is gone for good"):
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
 
     def pread(self, node: int, size: int, offset: int) -> bytes:
         """Read a register."""
         self._reach()
         content = os.pread(node, size, offset)
-        if self._strikes("a short register"):
+        if self._is_due("a short register"):
             return content[: self._draw.randrange(size)]
-        if self._strikes("all ones"):
+        if self._is_due("all ones"):
             return b"\xff" * size
         return content
 
     def pwrite(self, node: int, content: bytes, offset: int) -> int:
         """Write a register."""
         self._reach()
-        if self._strikes("a register half written"):
+        if self._is_due("a register half written"):
             return 2
         return os.pwrite(node, content, offset)
 
     def read(self, node: int, size: int) -> bytes:
         """Read some words."""
         self._reach()
-        if self._strikes("a node that is not ready"):
+        if self._is_due("a node that is not ready"):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        if self._strikes("short reads"):
+        if self._is_due("short reads"):
             size = min(size, 4 * self._draw.randrange(1, 9))
         content = self._rest or os.read(node, size)
         self._rest = b""
-        if content and self._strikes("odd reads"):
+        if content and self._is_due("odd reads"):
             end = self._draw.randrange(1, len(content) + 1)
             content, self._rest = content[:end], content[end:]
         return content
@@ -242,9 +246,9 @@ class FaultySystem:
     def write(self, node: int, content: "Packet") -> int:
         """Write some of a packet."""
         self._reach()
-        if self._strikes("a node that is not ready"):
+        if self._is_due("a node that is not ready"):
             raise InterruptedError(errno.EINTR, os.strerror(errno.EINTR))
-        if self._strikes("short writes"):
+        if self._is_due("short writes"):
             content = memoryview(content)[: self._draw.randrange(1, 2000)]
         return os.write(node, content)
 
@@ -256,14 +260,14 @@ class FaultySystem:
 
 
 WIRE_FAULTS = ("a flipped bit", "a cut connection", "a stalled connection", "single bytes")
-"""What a `FaultyWire` does when it is told."""
+"""Faults of a `FaultyWire`."""
 
 
 class FaultyWire:
-    """A port that leads to another one, and spoils one of the directions."""
+    """A port that forwards to another one, and damages one direction."""
 
     def __init__(self, port: int) -> None:
-        """Lead to a port of this machine."""
+        """Forward to a port of this machine."""
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -272,19 +276,19 @@ class FaultyWire:
         self.heal()
 
     def heal(self) -> None:
-        """Do nothing wrong any more; what is stalled is cut."""
+        """Remove the fault; a stalled connection is cut."""
         self._fault, self._after, self._is_back = "", 0, False
         self.has_struck = False
 
     def spoil(self, fault: str, after: int, seed: int) -> None:
-        """Do one of `WIRE_FAULTS` after so many bytes, on the way there or back."""
+        """Inject one of `WIRE_FAULTS` after `after` bytes, in a random direction."""
         draw = random.Random(seed)  # noqa: S311
         self._bit, self._is_back = 1 << draw.randrange(8), draw.random() < 0.5
         self.has_struck = False
         self._fault, self._after = fault, after
 
     def __enter__(self) -> Self:
-        """Lead until the end of the block."""
+        """Forward until the end of the block."""
         threading.Thread(target=self._serve, daemon=True).start()
         return self
 
@@ -306,22 +310,22 @@ class FaultyWire:
             for end in (near, far):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for ends in ((near, far, False), (far, near, True)):
-                threading.Thread(target=self._lead, args=ends, daemon=True).start()
+                threading.Thread(target=self._forward, args=ends, daemon=True).start()
 
-    def _lead(self, source: socket.socket, target: socket.socket, is_back: bool) -> None:  # noqa: FBT001
-        """Hand on what comes."""
+    def _forward(self, source: socket.socket, target: socket.socket, is_back: bool) -> None:  # noqa: FBT001
+        """Forward the bytes of one direction."""
         with contextlib.suppress(OSError):
             while content := source.recv(1 << 16):
                 if not self._fault or self._is_back != is_back:
                     target.sendall(content)
-                elif not self._spoiled(bytearray(content), target):
+                elif not self._forward_damaged(bytearray(content), target):
                     break
         _cut(source)
         _cut(target)
         self._ends -= {source, target}
 
-    def _spoiled(self, content: bytearray, target: socket.socket) -> bool:
-        """Hand on some bytes, spoiled when it is time; tell whether the connection goes on."""
+    def _forward_damaged(self, content: bytearray, target: socket.socket) -> bool:
+        """Forward bytes, damaged if due; return whether the connection stays open."""
         at, self._after = self._after, self._after - len(content)
         if at >= len(content) or (at < 0 and self._fault == "a flipped bit"):
             target.sendall(content)

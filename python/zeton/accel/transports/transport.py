@@ -1,4 +1,8 @@
-"""The way to a card: all that another card needs."""
+"""The interface to a card: a new kind of card needs one class with these six methods.
+
+Register access and the two streams are all that `Device` uses. `ReferenceTransport` is the shortest
+implementation.
+"""
 
 from typing import Protocol
 
@@ -8,9 +12,9 @@ __all__ = ["Transport"]
 
 
 class Transport(Protocol):
-    """Registers, a stream to the card, and one from it.
+    """Registers, a stream to the card, and a stream from it.
 
-    All of them raise `DeviceError` when the card is gone. One thread calls at a time.
+    Every method raises `DeviceError` when the card is gone. One thread calls at a time.
     """
 
     def read32(self, address: int) -> int:
@@ -22,14 +26,14 @@ class Transport(Protocol):
     def send(self, packet: Packet) -> None:
         """Send whole words of 64 bits; the last one ends the packet.
 
-        It never waits for `receive`: what the card does not take yet is kept.
+        It never waits for `receive`: words that the card does not take yet are buffered.
         """
 
     def receive(self, words_max: int, timeout: float) -> Words:
-        """Return at least one word of the card, in order; none if so many seconds pass without."""
+        """Return at least one word of the card, in order; none after `timeout` seconds."""
 
     def reset(self) -> None:
-        """Drop what was sent and not taken, and what was not received, and bring the link back."""
+        """Drop packets not taken and words not received, and reopen a broken link."""
 
     def close(self) -> None:
-        """Let the card go; to close again does nothing."""
+        """Release the card; closing again does nothing."""

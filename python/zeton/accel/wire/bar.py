@@ -30,14 +30,14 @@ MAGIC = 0x5241425A
 BAR_BYTES = 1 << 20
 RING_BYTES = 1 << 18
 TO_CARD, TO_HOST = 1 << 18, 2 << 18
-"""Where the rings begin."""
+"""Offsets of the rings in bytes."""
 
 AT_MAGIC, AT_ASKED, AT_KIND, AT_ADDRESS, AT_VALUE, AT_ANSWERED, AT_FOUND, AT_ERROR = range(8)
-"""Words of the mailbox. A request is there when `asked` has changed, its answer when `answered` has
-become the same."""
+"""Words of the mailbox. A change of `asked` is a request; the answer is complete when `answered`
+equals `asked`."""
 
 AT_TO_CARD_END, AT_TO_CARD_START, AT_TO_HOST_END, AT_TO_HOST_START = 16, 32, 48, 64
-"""Words that count the bytes that were ever put into a ring, and taken from it, modulo 2**32."""
+"""Words that count the bytes ever put into a ring, and taken from it, modulo 2**32."""
 
 READ, WRITE = 1, 2
 
@@ -50,24 +50,28 @@ class BarMemory:
         try:
             self.file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
-            raise DeviceError(f"{path} cannot be opened: {error.strerror}") from error
+            raise DeviceError(
+                f"cannot open {path}: {error.strerror}; give the resource of a PCI function"
+            ) from error
         try:
             self._memory = mmap.mmap(self.file, BAR_BYTES)
         except (OSError, ValueError) as error:
             os.close(self.file)
-            raise DeviceError(f"{path} is no BAR of {BAR_BYTES:,} bytes: {error}") from error
+            raise DeviceError(
+                f"cannot map {BAR_BYTES:,} bytes of {path}: {error}; give a BAR of that size"
+            ) from error
         self.words = np.frombuffer(self._memory, "<u4")
         self._bytes = np.frombuffer(self._memory, np.uint8)
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Unmap the memory and close the file."""
         del self.words, self._bytes
         with contextlib.suppress(BufferError):
             self._memory.close()
         os.close(self.file)
 
     def put(self, ring: int, end_at: int, start_at: int, content: bytes) -> int:
-        """Put bytes into a ring, as many as there is room for; return how many."""
+        """Put as many bytes into a ring as it has room for; return their number."""
         end, start = int(self.words[end_at]), int(self.words[start_at])
         size = min(RING_BYTES - self._held(end, start), len(content))
         places = ring + (end + np.arange(size)) % RING_BYTES
@@ -76,7 +80,7 @@ class BarMemory:
         return size
 
     def take(self, ring: int, end_at: int, start_at: int, most: int = RING_BYTES) -> bytes:
-        """Take bytes that are in a ring."""
+        """Take up to `most` bytes out of a ring."""
         end, start = int(self.words[end_at]), int(self.words[start_at])
         size = min(self._held(end, start), most)
         content = self._bytes[ring + (start + np.arange(size)) % RING_BYTES].tobytes()
@@ -87,5 +91,7 @@ class BarMemory:
     def _held(end: int, start: int) -> int:
         held = end - start & 0xFFFFFFFF
         if held > RING_BYTES:
-            raise AnswerError(f"a ring of {RING_BYTES:,} bytes says that it holds {held:,}")
+            raise AnswerError(
+                f"a ring counts {held:,} bytes, more than its {RING_BYTES:,}; reset the device"
+            )
         return held

@@ -1,4 +1,8 @@
-"""A card by its registers and streams: what every transport is used for, with typed errors."""
+"""Operations on a card that any `Transport` carries out, with typed errors.
+
+For example, `Link.load` sets CONTROL.load, sends an image and waits until STATUS.loading is 0.
+`Device` is the only caller.
+"""
 
 import time
 from collections.abc import Callable
@@ -24,10 +28,10 @@ Result = TypeVar("Result")
 
 
 class Link:
-    """A transport, and how long to wait for the card behind it."""
+    """A transport, with a timeout for the card behind it."""
 
     def __init__(self, transport: "Transport", timeout: float) -> None:
-        """Take a transport; nothing is asked of the card yet."""
+        """Keep a transport; no register is accessed yet."""
         self.transport = transport
         self.timeout = timeout
         self.is_closed = False
@@ -45,23 +49,28 @@ class Link:
         self._call(lambda: self.transport.send(packet))
 
     def receive(self) -> "Words":
-        """Return words, at least one."""
+        """Return at least one word."""
         words = self._call(lambda: self.transport.receive(RECEIVE_WORDS, self.timeout))
         if not words.size:
             raise DeviceTimeoutError(
-                f"the card owes words and sends none ({self._status()}), though it had "
-                f"{self.timeout:g} seconds; reset it"
+                f"the card sent no more words, though some are missing ({self._status()}; timeout "
+                f"{self.timeout:g} seconds); reset the device"
             )
         return words
 
     def identify(self) -> Configuration:
-        """Return what the card was built with; what is none, or of another version, is refused."""
+        """Return the card's configuration; refuse other hardware and other register versions."""
         if (magic := self.read(registers.ID)) != registers.ID_MAGIC.reset:
             expected = registers.ID_MAGIC.reset
-            raise AnswerError(f"this is no accelerator: its ID is {magic:#x}, not {expected:#x}")
+            raise AnswerError(
+                f"not a zeton card: its ID is {magic:#x}, expected {expected:#x}; check its name"
+            )
         if (version := self.read(registers.VERSION)) != registers.VERSION_CURRENT.reset:
             expected = registers.VERSION_CURRENT.reset
-            raise AnswerError(f"the card has version {version} of its registers, not {expected}")
+            raise AnswerError(
+                f"the card has version {version} of the registers, expected {expected}; "
+                "load a bitstream of this release"
+            )
         first, second = self.read(registers.SHAPE_0), self.read(registers.SHAPE_1)
         try:
             return Configuration(
@@ -75,33 +84,36 @@ class Link:
                 bridge_bits=registers.SHAPE_1_BRIDGE_BITS.of(second),
             )
         except ShapeError as error:
-            raise AnswerError(f"the card says that it was built so: {error}") from None
+            raise AnswerError(f"the card reports an impossible configuration: {error}") from None
 
     def load(self, image: bytes, digest: int) -> None:
-        """Fill the card's tables, and note in its registers what they hold."""
+        """Fill the card's tables from an image, and write its digest to the IMAGE registers."""
         self.write(registers.CONTROL, registers.CONTROL_LOAD.put(1))
         if registers.STATUS_BUSY.of(status := self.read(registers.STATUS)):
             self.write(registers.STATUS, registers.STATUS_BUSY.put(1))
             raise DeviceError(
-                "the card is busy and takes no tables; wait for its texts, or reset it"
+                "the card is busy and cannot load tables; wait for its texts, or reset the device"
             )
         if not registers.STATUS_LOADING.of(status):
-            raise AnswerError("the card neither takes tables nor says that it is busy; reset it")
+            raise AnswerError(
+                f"STATUS is {status:#010x} after CONTROL.load, expected loading or busy; "
+                "reset the device"
+            )
         self.send(image)
         self._wait(registers.STATUS, registers.STATUS_LOADING, 0)
         self.note(digest)
 
     def note(self, digest: int) -> None:
-        """Note in the card's registers which image its tables hold; 0 is none."""
+        """Write the digest of the loaded image to the IMAGE registers; 0 means no image."""
         self.write(registers.IMAGE_0, digest & 0xFFFFFFFF)
         self.write(registers.IMAGE_1, digest >> 32)
 
-    def image(self) -> int:
-        """Return the digest of the image that the card holds, 0 if it holds none."""
+    def read_digest(self) -> int:
+        """Return the digest of the loaded image, or 0 if there is none."""
         return self.read(registers.IMAGE_0) | self.read(registers.IMAGE_1) << 32
 
-    def table(self, select: int, size: int, lane: int = 0) -> NDArray[np.uint64]:
-        """Read all entries of a table back."""
+    def read_table(self, select: int, size: int, lane: int = 0) -> NDArray[np.uint64]:
+        """Read all entries of a table back through registers."""
         self._wait(registers.STATUS, registers.STATUS_IDLE, 1)
         self.write(registers.TABLE_LANE, lane)
         self.write(registers.TABLE_SELECT, select)
@@ -114,7 +126,7 @@ class Link:
         return entries
 
     def counters(self) -> dict[str, int]:
-        """Return all counters as they stand at one moment."""
+        """Return all counters, copied in one clock cycle."""
         self.write(registers.SNAPSHOT, registers.SNAPSHOT_TAKE.put(1))
         return {
             name: self.read(low) | self.read(low + 4) << 32
@@ -122,7 +134,7 @@ class Link:
         }
 
     def reset(self) -> None:
-        """Bring the card back to the state after power-on; its tables stay."""
+        """Return the card to its state after power-on; its tables stay."""
         self._call(self.transport.reset)
         self.write(registers.CONTROL, registers.CONTROL_RESET.put(1))
         self._wait(registers.STATUS, registers.STATUS_IDLE, 1)
@@ -131,19 +143,20 @@ class Link:
         self.write(registers.STATUS, errors)
 
     def close(self) -> None:
-        """Let the card go."""
+        """Release the card."""
         if not self.is_closed:
             self.is_closed = True
             self.transport.close()
 
     def _wait(self, address: int, field: Field, value: int) -> int:
-        """Read a register until a field has a value."""
+        """Read a register until a field has the given value."""
         end = time.monotonic() + self.timeout
         while field.of(word := self.read(address)) != value:
             if time.monotonic() > end:
                 raise DeviceTimeoutError(
-                    f"the card's register {address:#04x} stayed {word:#010x} for "
-                    f"{self.timeout:g} seconds; reset the card"
+                    f"register {address:#04x} stayed {word:#010x} for {self.timeout:g} seconds, "
+                    f"expected {value} in bits {field.low + field.width - 1} to {field.low}; "
+                    "reset the device"
                 )
         return word
 
@@ -151,12 +164,12 @@ class Link:
         try:
             status = self.read(registers.STATUS)
         except DeviceError as error:
-            return str(error)
-        fault = ", a frame was refused" if registers.STATUS_FRAME.of(status) else ""
+            return str(error).removesuffix("; reset the device")
+        fault = ", it rejected a frame" if registers.STATUS_FRAME.of(status) else ""
         return ("it is idle" if registers.STATUS_IDLE.of(status) else "it is busy") + fault
 
     def _call(self, ask: Callable[[], Result]) -> Result:
-        """Call the transport; what it raises is a `DeviceError`."""
+        """Call the transport; turn any `OSError` into a `DeviceError`."""
         if self.is_closed:
             raise DeviceError("the device is closed; open it again")
         try:

@@ -26,24 +26,24 @@ Words: TypeAlias = "NDArray[np.uint32]"
 MAGIC = 0x4E545041
 HEADER = struct.Struct("<II")
 PACKET_WORDS_MAX = 1 << 25
-"""Words of 64 bits of a packet at most."""
+"""Largest packet, in words of 64 bits."""
 
 
 def packet_header(size: int) -> bytes:
-    """Return what precedes a packet of so many bytes.
+    """Return the header of a packet of `size` bytes.
 
     >>> packet_header(24).hex(" ", 4)
     '03000000 4150544e'
     """
     if size % 8 or not 0 < size <= 8 * PACKET_WORDS_MAX:
         raise DeviceError(
-            f"a packet has {size:,} bytes; give whole words of 8, at most {8 * PACKET_WORDS_MAX:,}"
+            f"a packet has {size:,} bytes; give a multiple of 8, at most {8 * PACKET_WORDS_MAX:,}"
         )
     return HEADER.pack(size // 8, MAGIC)
 
 
 class PacketReader:
-    """The card's side of `_h2c_0`: bytes in any portions → packets.
+    """The card's side of the framing: bytes in portions of any size → packets.
 
     >>> reader = PacketReader()
     >>> content = packet_header(8) + b"one word"
@@ -52,15 +52,15 @@ class PacketReader:
     """
 
     def __init__(self) -> None:
-        """Begin between two packets."""
+        """Begin between two packets, with nothing buffered."""
         self._kept = bytearray()
 
     def reset(self) -> None:
-        """Forget the packet that is not whole."""
+        """Drop the buffered part of an incomplete packet."""
         self._kept.clear()
 
     def read(self, portion: bytes) -> Iterator[bytes]:
-        """Take bytes, and yield the packets that are whole; what is no header is dropped."""
+        """Buffer a portion, and yield the complete packets; a word that is no header is dropped."""
         self._kept += portion
         while len(self._kept) >= HEADER.size:
             words, magic = HEADER.unpack_from(self._kept)

@@ -1,4 +1,7 @@
-"""Texts as people give them → bytes for the card, without specials, in batches."""
+"""Texts as callers give them → bytes for the card, without specials, in batches.
+
+For example, `"hi<|end|>"` with `<|end|>` allowed becomes `b"hi"` for the card and the special's id.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,17 +12,17 @@ from zeton.text.fit import readable
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["Specials", "Text", "bytes_of", "grouped", "names", "stretches"]
+__all__ = ["Specials", "Text", "cut_specials", "freeze_specials", "group_texts", "to_bytes"]
 
 Text: TypeAlias = str | bytes | bytearray | memoryview
 Specials: TypeAlias = str | Iterable[str] | None
 
 
-def stretches(
+def cut_specials(
     tokenizer: "Tokenizer", text: Text, allowed_special: Specials
 ) -> Iterator[bytes | int]:
-    """Yield the ids of the specials in a text, and what is between them; an empty text is whole."""
-    content = bytes_of(text)
+    """Yield the ids of specials in a text, and the bytes between them; an empty text yields b""."""
+    content = to_bytes(text)
     if allowed_special is None:
         yield content
         return
@@ -34,8 +37,8 @@ def stretches(
         yield content[at:]
 
 
-def bytes_of(text: Text) -> bytes:
-    """Return the bytes of a text as the engine reads it."""
+def to_bytes(text: Text) -> bytes:
+    """Return the bytes of a text as the engine reads it: UTF-8, lone surrogates replaced."""
     if isinstance(text, str):
         try:
             return text.encode()
@@ -46,10 +49,10 @@ def bytes_of(text: Text) -> bytes:
     raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
 
 
-def grouped(
+def group_texts(
     texts: Iterable[Text] | Iterable[Iterable[Text]], batch_bytes: int
 ) -> Iterator[tuple[list[Text], bool]]:
-    """Yield batches as they are, and gather texts that come one by one; tell which is which."""
+    """Yield (texts, is_batch): batches unchanged, single texts gathered to `batch_bytes`."""
     gathered: list[Text] = []
     size = 0
     for item in texts:
@@ -67,8 +70,8 @@ def grouped(
         yield gathered, False
 
 
-def names(allowed_special: Specials) -> str | list[str] | None:
-    """Return names that can be read again for every batch."""
+def freeze_specials(allowed_special: Specials) -> str | list[str] | None:
+    """Return allowed specials as a value that can be read once per batch, not an iterator."""
     if allowed_special is None or isinstance(allowed_special, str):
         return allowed_special
     return list(allowed_special)

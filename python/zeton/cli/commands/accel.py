@@ -220,12 +220,12 @@ def info(*, names: tuple[str, ...], as_json: bool) -> None:
 def fits(tokenizer: zeton.Tokenizer) -> dict[str, str | None]:
     """Return for each card by name why a tokenizer does not fit on it; None if it does."""
     from zeton.accel import CONFIGURATIONS, FitError
-    from zeton.accel.tables.image_cache import kept_image
+    from zeton.accel.tables.image_cache import load_image
 
     found: dict[str, str | None] = {}
     for name, card in CONFIGURATIONS.items():
         try:
-            kept_image(tokenizer, card)
+            load_image(tokenizer, card)
             found[name] = None
         except FitError as error:
             found[name] = str(error)
@@ -235,10 +235,10 @@ def fits(tokenizer: zeton.Tokenizer) -> dict[str, str | None]:
 def check_fit(tokenizer: zeton.Tokenizer, card: "Configuration") -> None:
     """Refuse a tokenizer that does not fit on a card; name one on which it does."""
     from zeton.accel import FitError
-    from zeton.accel.tables.image_cache import kept_image
+    from zeton.accel.tables.image_cache import load_image
 
     try:
-        kept_image(tokenizer, card)
+        load_image(tokenizer, card)
     except FitError as error:
         others = [name for name, refusal in fits(tokenizer).items() if refusal is None]
         if not others:
