@@ -1,4 +1,4 @@
-"""Files become texts: which files (`paths`), what they hold (`kinds`), text after text (`reader`).
+"""Files become texts: which files (`files`), how each is read (`formats`), in order (`reader`).
 
 Text, JSON lines and Parquet; text and JSON lines also as `.gz`, `.zst` and `.xz`; folders and globs
 of them. Reading can stop after any text and go on from there; nothing is left out unless asked for,

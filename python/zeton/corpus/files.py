@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from zeton.corpus.kinds import chunks, is_packed, is_table
+from zeton.corpus.formats import chunks, format_of, is_plain
 from zeton.errors import CorpusError, FileError, MissingFileError, file_error
 
 AnyPath: TypeAlias = str | PathLike[str]
@@ -45,7 +45,7 @@ def files(paths: Iterable[AnyPath]) -> list[Path]:
 
 def are_plain(files: Iterable[Path]) -> bool:
     """Return whether the bytes of all files are their texts, and nothing else."""
-    return not any(is_table(file) or is_packed(file) for file in files)
+    return all(map(is_plain, files))
 
 
 def identity(files: Iterable[Path]) -> list[tuple[str, int, int]]:
@@ -132,7 +132,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 def _is_binary(file: Path) -> bool:
     """Tell files that are not text by the zero byte that they begin with, near enough."""
-    if is_table(file):
+    if format_of(file).holds_many:
         return False
     try:
         return b"\0" in next(chunks(file, 0, 1 << 13), b"")[: 1 << 13]

@@ -1,33 +1,71 @@
-"""A corpus becomes a plan: units of about one size, each of which is read on its own.
+"""The planner: a corpus becomes units of about one size, each of which is read on its own.
 
-Small files go together, in their order; a large one is cut where the parts of its text, its lines
-or its groups of rows end. What is compressed is not cut. The plan depends on the files, the size
+For example, files of 10, 20 and 500 MB in units of 64 MB become one unit of the first two files
+and seven of the third. Training on many machines counts units, and shards are encoded from them.
+
+Small files go together, in their order. A large file is cut between the parts of its text, between
+lines, or between row groups. A compressed file is not cut. The plan depends on the files, the size
 and the pattern, and on nothing else.
 """
 
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from io import FileIO
 from pathlib import Path
+from typing import Any
 
-from zeton.corpus import kinds
-from zeton.corpus.reader import READ_BYTES, Position
-from zeton.errors import Error
+from zeton.corpus.formats import compression_of, format_of
+from zeton.corpus.reader import OnError, Position, Reader, Skipped
+from zeton.errors import Error, JobError
+
+__all__ = ["Unit", "plan"]
 
 FILES_MAX = 1 << 12
-"""How many files a unit has at the most."""
-
-LOOK_BYTES = 1 << 12
-"""How much of a part's end is looked at first for the place where it is cut."""
+"""How many files a unit has at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A stretch of a corpus, and how many bytes of its files it takes."""
+    """A range of a corpus, with the files that it touches."""
 
     start: Position
     end: Position
+    """Both in the files of the whole corpus."""
     size: int
+    """In bytes of files."""
+    paths: tuple[Path, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def files(self) -> slice:
+        """The numbers of the files."""
+        return slice(self.start.file, self.start.file + len(self.paths))
+
+    def reader(
+        self,
+        field: str,
+        *,
+        cut: Callable[[bytes], int],
+        on_error: OnError = "raise",
+        skipped: Skipped | None = None,
+        record: Callable[[bytes], Any] | None = None,
+    ) -> Reader:
+        """Return a reader of the unit, in which its first file is number 0.
+
+        A file that differs on this machine is an error: skipping it would lose it silently.
+        """
+        for path, size in zip(self.paths, self.sizes, strict=True):
+            _check_same(path, size)
+        return Reader(
+            self.paths,
+            field,
+            cut=cut,
+            start=Position(0, self.start.at),
+            end=Position(self.end.file - self.start.file, self.end.at),
+            on_error=on_error,
+            skipped=skipped,
+            record=record,
+        )
 
 
 def plan(
@@ -37,109 +75,49 @@ def plan(
 
     A unit that begins or ends within a file holds nothing of other files.
     """
+
+    def unit(start: Position, end: Position, size: int) -> Unit:
+        span = slice(start.file, end.file + (end.at > 0))
+        return Unit(start, end, size, tuple(files[span]), tuple(sizes[span]))
+
     begin = held = 0
     for number, (path, size) in enumerate(zip(files, sizes, strict=True)):
         if number > begin and (held + size > unit_bytes or number - begin == FILES_MAX):
-            yield Unit(Position(begin, 0), Position(number, 0), held)
+            yield unit(Position(begin, 0), Position(number, 0), held)
             begin, held = number, 0
         if size > unit_bytes:
             at, left = 0, size
-            for end, done in _ends(path, size, unit_bytes, cut):
-                yield Unit(Position(number, at), Position(number, end), done)
+            for end, done in _cuts(path, size, unit_bytes, cut):
+                yield unit(Position(number, at), Position(number, end), done)
                 at, left = end, left - done
-            yield Unit(Position(number, at), Position(number + 1, 0), left)
+            yield unit(Position(number, at), Position(number + 1, 0), left)
             begin = number + 1
         else:
             held += size
     if begin < len(files):
-        yield Unit(Position(begin, 0), Position(len(files), 0), held)
+        yield unit(Position(begin, 0), Position(len(files), 0), held)
 
 
-def _ends(
+def _cuts(
     path: Path, size: int, unit_bytes: int, cut: Callable[[bytes], int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where the units of a large file end, the last aside, and how many bytes they take.
+    """Yield the cuts of a large file; where it cannot be read, the rest of it is one unit.
 
-    Of a file that cannot be read, what is left is one unit: whoever reads it says what is wrong.
+    The reader of that unit names the damage.
     """
-    if kinds.is_packed(path):
-        return
-    try:
-        if kinds.kind(path) == ".parquet":
-            yield from _row_ends(path, size, unit_bytes)
+    if compression_of(path) is None:
+        try:
+            yield from format_of(path).cuts(path, size, unit_bytes, cut)
+        except (OSError, Error):
             return
-        start = 0
-        with path.open("rb", buffering=0) as file:
-            is_table = kinds.is_table(path)
-            ends = _line_ends(file, unit_bytes) if is_table else _part_ends(file, size, cut)
-            for end in ends:
-                if end - start >= unit_bytes and end < size:
-                    yield end, end - start
-                    start = end
-    except (OSError, Error):
-        return
 
 
-def _part_ends(file: FileIO, size: int, cut: Callable[[bytes], int]) -> Iterator[int]:
-    """Yield where the parts of a text end, as the reader cuts them."""
-    at, wanted = 0, READ_BYTES
-    while at + wanted <= size:
-        if done := _last_cut(file, at, wanted, cut):
-            at, wanted = at + done, READ_BYTES
-            yield at
-        else:
-            wanted *= 2
-
-
-def _last_cut(file: FileIO, at: int, wanted: int, cut: Callable[[bytes], int]) -> int:
-    """Return the last cut of a stretch; whether a place is one, its neighbours tell."""
-    look = LOOK_BYTES
-    while True:
-        look = min(look, wanted)
-        file.seek(at + wanted - look)
-        if done := cut(_read(file, look)):
-            return wanted - look + done
-        if look == wanted:
-            return 0
-        look *= 16
-
-
-def _line_ends(file: FileIO, unit_bytes: int) -> Iterator[int]:
-    """Yield where lines end, each the first one to end so many bytes after the one before."""
-    end = 0
-    while True:
-        at = file.seek(end + unit_bytes - 1)
-        while (found := (chunk := file.read(kinds.STEP_BYTES)).find(b"\n")) < 0:
-            if not chunk:
-                return
-            at += len(chunk)
-        end = at + found + 1
-        yield end
-
-
-def _row_ends(path: Path, size: int, unit_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield after how many rows a unit ends, where a group of rows does."""
-    pa, pq = kinds.pyarrow(path)
+def _check_same(path: Path, size: int) -> None:
     try:
-        with pq.ParquetFile(path) as table:
-            groups = [table.metadata.row_group(at) for at in range(table.num_row_groups)]
-            found = [(group.num_rows, group.total_byte_size) for group in groups]
-    except pa.ArrowException:
-        return
-    whole = max(sum(group_bytes for _, group_bytes in found), 1)
-    rows = held = 0
-    for group_rows, group_bytes in found[:-1]:
-        rows += group_rows
-        held += group_bytes
-        if held >= unit_bytes:
-            yield rows, size * held // whole
-            held = 0
-
-
-def _read(file: FileIO, size: int) -> bytes:
-    """Read so many bytes, which one call may not."""
-    chunks = []
-    while size and (chunk := file.read(size)):
-        chunks.append(chunk)
-        size -= len(chunk)
-    return b"".join(chunks)
+        found = path.stat().st_size
+    except OSError as error:
+        reason = f"cannot be read on {platform.node()}: {error.strerror}"
+        raise JobError(f"{path} {reason}; all machines need the same files") from None
+    if found != size:
+        message = f"{path} has {found} bytes on {platform.node()}, not {size}"
+        raise JobError(f"{message}; all machines need the same files, and they must not change")

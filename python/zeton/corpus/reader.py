@@ -1,28 +1,18 @@
 """Files become texts, one after the other, each with the place from which reading can go on."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from zeton.corpus import kinds
 from zeton.corpus.files import AnyPath, files
+from zeton.corpus.formats import FOR_EVER, Taking, format_of, refuse_others
 from zeton.errors import CorpusError, FileError
 
 OnError: TypeAlias = Literal["raise", "skip"]
 
-READ_BYTES = 1 << 22
-"""How much of a long text is in memory at once, at the least."""
-
-OVERLAP_BYTES = 8
-"""How much of what was looked at for a cut is looked at with what follows: two characters."""
-
 EXAMPLES_MAX = 5
 """How many of the things that were skipped are told with their reasons."""
-
-FOR_EVER = 2**63
-"""A place that no file reaches."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,7 +29,8 @@ class Position:
 class Part(NamedTuple):
     """A text, or a part of a long one that may stand alone."""
 
-    text: str | bytes
+    text: Any
+    """A str or bytes; with `record`, what it made of a line."""
     file: int
     end: Position
 
@@ -117,6 +108,7 @@ class Reader:
         end: Position | None = None,
         on_error: OnError = "raise",
         skipped: Skipped | None = None,
+        record: Callable[[bytes], Any] | None = None,
     ) -> None:
         """Name what to read, from where, and what to do about what cannot be read."""
         if on_error not in get_args(OnError):
@@ -130,68 +122,38 @@ class Reader:
         self.end = Position(len(files), 0) if end is None else end
         self.on_error = on_error
         self.skipped = Skipped() if skipped is None else skipped
+        self.record = record
         for path in self.files:
-            if kinds.kind(path) == ".parquet":
-                kinds.pyarrow(path)  # That it is missing is no damage, and is told before the work.
-                break
+            format_of(path).check(path)
 
     def __iter__(self) -> Iterator[Part]:
         """Read from the start on."""
+        taking = Taking(self.field, self.cut, self._skip, self.record)
         for number in range(self.start.file, len(self.files)):
-            path = self.files[number]
+            path, format = self.files[number], format_of(self.files[number])  # noqa: A001
             at = self.start.at if number == self.start.file else 0
             if Position(number, at) >= self.end:
                 return
-            texts = self._texts(path, at, self.end.at if number == self.end.file else FOR_EVER)
+            stop = self.end.at if number == self.end.file else FOR_EVER
+            is_checked = format.holds_many or at > 0
             try:
-                for text, at in texts:
+                for text, after in format.texts(path, at, stop, taking):
+                    if not is_checked:
+                        refuse_others(path, text[:8])
+                        is_checked = True
+                    at = after
                     yield Part(text, number, Position(number, at))
             except (CorpusError, FileError) as error:
                 if self.on_error == "raise":
                     raise
                 reason = str(error).removeprefix(f"{path} ")
-                unit = "rows" if kinds.kind(path) == ".parquet" else "bytes"
-                stays = f"; its first {at} {unit} stay" if at else ""
+                stays = f"; its first {at} {format.unit} stay" if at else ""
                 self.skipped.add_file(str(path), reason + stays)
-
-    def _texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str | bytes, int]]:
-        """Read the texts of a file from a place up to another, each with the place after it."""
-        match kinds.kind(path):
-            case ".jsonl" | ".ndjson":
-                return self._line_texts(path, at, stop)
-            case ".parquet":
-                return self._row_texts(path, at, stop)
-            case _:
-                return _text_parts(path, at, stop, self.cut)
-
-    def _line_texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str, int]]:
-        first = 0
-        for count, (line, end) in enumerate(kinds.lines(path, at)):
-            if end > stop:
-                return
-            if line and not line.isspace():
-                try:
-                    text = _json_text(line, self.field)
-                except _NoTextError as error:
-                    first = first or kinds.line_number(path, at)
-                    self._skip(f"{path}, line {first + count}", error)
-                else:
-                    yield text, end
-
-    def _row_texts(self, path: Path, at: int, stop: int) -> Iterator[tuple[str, int]]:
-        for value, end in kinds.rows(path, self.field, at):
-            if end > stop:
-                return
-            try:
-                text = _text(value, self.field)
-            except _NoTextError as error:
-                self._skip(f"{path}, row {end}", error)
-            else:
-                yield text, end
 
     def _skip(self, place: str, reason: Exception) -> None:
         if self.on_error == "raise":
-            raise CorpusError(f"{place} {reason}") from None
+            hint = "; leave such records out with on_error='skip' (--on-error skip)"
+            raise CorpusError(f"{place} {reason}{hint * ('?' not in str(reason))}") from None
         self.skipped.add_line(place, str(reason))
 
 
@@ -212,66 +174,3 @@ def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, 
             yield name, text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
         else:
             yield name, text
-
-
-def _text_parts(
-    path: Path, at: int, stop: int, cut: Callable[[bytes], int]
-) -> Iterator[tuple[bytes, int]]:
-    """Cut a text into parts; what cannot be cut grows, and is looked at once.
-
-    Where a part ends depends on where it begins and on nothing else, so that whoever goes on from
-    there gets the same parts.
-    """
-    seen: list[bytes] = []
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        for chunk in kinds.chunks(path, at, READ_BYTES):
-            if not (at or seen or chunks):
-                kinds.refuse_others(path, chunk[:8])
-            chunks.append(chunk)
-            size += len(chunk)
-            if size < READ_BYTES:
-                continue
-            held = b"".join(chunks)
-            while len(held) >= READ_BYTES:
-                overlap = seen[-1][-OVERLAP_BYTES:] if seen else b""
-                if done := cut(overlap + held[:READ_BYTES]):
-                    done += sum(map(len, seen)) - len(overlap)
-                    held = b"".join([*seen, held])
-                    at += done
-                    yield held[:done], at
-                    if at >= stop:
-                        return
-                    seen, held = [], held[done:]
-                else:
-                    seen.append(held[:READ_BYTES])
-                    held = held[READ_BYTES:]
-            chunks, size = [held], len(held)
-    except FileError:
-        if rest := b"".join([*seen, *chunks]):
-            yield rest, at + len(rest)
-        raise
-    rest = b"".join([*seen, *chunks])
-    if rest or not at:  # An empty file is an empty text.
-        yield rest, at + len(rest)
-
-
-class _NoTextError(Exception):
-    """Why a line or a row holds no text."""
-
-
-def _json_text(line: bytes, field: str) -> str:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise _NoTextError(f"is not JSON: {getattr(error, 'msg', error)}") from None
-    if not isinstance(record, dict) or field not in record:
-        raise _NoTextError(f"has no field {field!r}; name another field")
-    return _text(record[field], field)
-
-
-def _text(value: object, field: str) -> str:
-    if not isinstance(value, str):
-        raise _NoTextError(f"has {value!r:.40}, not text, in field {field!r}; remove it")
-    return value

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zeton.errors import ShardError, file_error
+from zeton.shards.formats import FORMATS
 from zeton.shards.manifest import MANIFEST, Manifest, is_manifest
 from zeton.work.files import write_whole
 
@@ -23,9 +24,10 @@ FOLDER = ".checkpoint"
 STATE = "state.json"
 INPUT = ("path", "source", "size", "fingerprint")
 LOCK = "lock"
+SUFFIXES = "|".join(map(re.escape, sorted({".idx", *(each.suffix for each in FORMATS.values())})))
 WRITTEN = (
     r"manifest\.json|(train|val)_(index|lengths)\.npy"
-    r"|(train|val)_\d{6,}(\.mask)?\.(bin|npy|idx|parquet)"
+    rf"|(train|val)_\d{{6,}}(\.mask)?({SUFFIXES})"
 )
 HALF_WRITTEN = re.compile(rf"\.({WRITTEN})\.[0-9a-f]{{16}}\.tmp")
 """The names of what was being written into a folder when the end came."""

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from zeton._engine import Counter
 from zeton.chat import Rendered, Template
-from zeton.corpus import Skipped
+from zeton.corpus import Skipped, Unit
 from zeton.shards.options import Options
-from zeton.shards.plan import Unit
-from zeton.shards.texts import HEAD_BYTES, Reading, Segment
+from zeton.shards.texts import HEAD_BYTES, Reading, Segment, cut_at_ends
 from zeton.tokenizer import Tokenizer
 
 __all__ = ["Encoded", "Job", "Tally", "cutter"]
@@ -102,8 +101,7 @@ class Job:
         broken: list[int] = []
         text = Tally()
         reading = self._reading(skipped)
-        segments = ((span.file, segment) for span in unit for segment in reading.segments(span))
-        for files, batch in _batches(segments):
+        for files, batch in _batches(reading.segments(unit)):
             broken += [len(begins) + at for at, segment in enumerate(batch) if segment.is_broken]
             begins += [segment.begins for segment in batch]
             if self.options.validation:
@@ -111,7 +109,7 @@ class Job:
             arrays, mask, lengths = self._encode(batch)
             gathered.add(arrays, mask, lengths)
             for file, segment, tokens in zip(files, batch, lengths.tolist(), strict=True):
-                tally = tallies.setdefault(file, Tally())
+                tally = tallies.setdefault(unit.start.file + file, Tally())
                 part = Tally(int(segment.begins), tokens, segment.size)
                 tally.add(part)
                 text = part if segment.begins else text
@@ -158,7 +156,7 @@ class Job:
         """Tell by the text's first bytes alone whether it is for validation."""
         if not segment.begins:
             return False
-        head: bytes | memoryview | None = segment.head
+        head = segment.head
         if head is None:
             start = segment.text[:HEAD_BYTES]
             head = start.encode("utf-8", "surrogatepass") if isinstance(start, str) else start
@@ -210,8 +208,9 @@ def _without(values: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
 def cutter(tok: Tokenizer, options: Options) -> Callable[[bytes], int]:
     """Return what says where a text may be cut; with specials in it, nowhere."""
     if options.allowed_special is not None:
-        return lambda _: 0
-    return Counter(tok.pattern, 1, None, tempfile.gettempdir(), 0.0).last_safe_cut
+        return cut_at_ends(lambda _: 0, options.end)
+    counter = Counter(tok.pattern, 1, None, tempfile.gettempdir(), 0.0)
+    return cut_at_ends(counter.last_safe_cut, options.end)
 
 
 def _batches(

@@ -17,9 +17,9 @@ from zeton.shards import stream
 from zeton.shards.arrange import SPOOL, Arrangement
 from zeton.shards.checkpoint import ShardCheckpoint
 from zeton.shards.formats import FORMATS, npy_header
+from zeton.shards.inputs import Plan, plan
 from zeton.shards.manifest import Manifest
 from zeton.shards.options import SHARD_TOKENS, checked, template_of
-from zeton.shards.plan import Plan, plan
 from zeton.shards.stream import State, Stream
 from zeton.shards.work import Encoded, Job, Tally, cutter
 from zeton.text.fit import AllowedSpecial
@@ -98,7 +98,7 @@ def write(
     folder = given(out)
     part_bytes = memory.parse(checkpoint_every, "checkpoint_every")
     cut = cutter(tokenizer, options)
-    planned = plan(paths, options.end, cut, folder, are_chats=options.chat is not None)
+    planned = plan(paths, cut, folder, are_chats=options.chat is not None)
     files = [Path(entry.path) for entry in planned.inputs]
     warn_of_doubles(files, [1] * len(files), on_warning)
     dtype = options.layout.dtype(tokenizer.vocab_size)

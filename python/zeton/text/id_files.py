@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
-from zeton.corpus.kinds import chunks
+from zeton.corpus.formats import chunks
 from zeton.errors import FileError, FormatError, file_error
 from zeton.text.fit import AllowedSpecial
 from zeton.work.files import given, write_whole_by

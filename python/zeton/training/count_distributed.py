@@ -54,16 +54,11 @@ class Files:
 
 
 @dataclass(frozen=True)
-class _Unit:
-    """A unit as it goes to a worker, with what it needs of the files."""
+class _Work:
+    """A unit as it goes to a worker, with the name of its files and the weights of its texts."""
 
     name: str
-    start: corpus.Position
-    end: corpus.Position
-    """Both in the files of the whole corpus."""
-    size: int
-    paths: Sequence[Path]
-    sizes: Sequence[int]
+    unit: corpus.Unit
     weights: Sequence[int]
 
 
@@ -102,12 +97,12 @@ def count_units(
         folder.absolute(),
         Path.cwd() if executor != "local" and not _are_absolute(files.paths) else None,
     )
-    ahead: deque[_Unit] = deque()
+    ahead: deque[_Work] = deque()
 
-    def units() -> Iterator[_Unit]:
+    def units() -> Iterator[_Work]:
         plan = corpus.plan(files.paths, files.sizes, unit_bytes, counting.last_safe_cut)
         for unit in plan:
-            ahead.append(_with_files(unit, files, count))
+            ahead.append(_named(unit, files, count))
             yield ahead[-1]
 
     clock, skipped, names = Clock(), corpus.Skipped(), []
@@ -118,12 +113,13 @@ def count_units(
         run_units(count, units=units(), executor=executor, workers=workers, cores=threads)
     ) as results:
         for _, done in results:
-            unit = ahead.popleft()
+            work = ahead.popleft()
+            unit = work.unit
             if unit.start.at and unit.start.file == damaged:
                 continue  # A damaged file ends where it is damaged, even if the rest can be read.
             if done.skipped.files and (unit.start.at or unit.end.at):
                 damaged = unit.start.file
-            names.append(unit.name)
+            names.append(work.name)
             skipped.add(done.skipped)
             text_bytes, texts, size = text_bytes + done.bytes, texts + done.texts, size + unit.size
             tell(
@@ -145,18 +141,16 @@ def count_units(
     return counts, skipped
 
 
-def _with_files(unit: corpus.Unit, files: Files, count: "_Count") -> _Unit:
-    """Give a unit its files and its name."""
-    span = slice(unit.start.file, unit.end.file + (unit.end.at > 0))
-    known = [files.sizes[span], files.times[span], files.weights[span]]
+def _named(unit: corpus.Unit, files: Files, count: "_Count") -> _Work:
+    """Name a unit by all that its counts depend on."""
+    weights = files.weights[unit.files]
     what = [
         *(VERSION, count.pattern, count.field, count.on_error, count.validation),
-        *([str(path) for path in files.paths[span]], *map(list, known)),
+        *(list(map(str, unit.paths)), unit.sizes, list(files.times[unit.files]), list(weights)),
         *(unit.start.at, unit.end.at),
     ]
     name = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
-    paths = tuple(files.paths[span])
-    return _Unit(name, unit.start, unit.end, unit.size, paths, tuple(known[0]), tuple(known[2]))
+    return _Work(name, unit, tuple(weights))
 
 
 @dataclass(frozen=True)
@@ -173,49 +167,42 @@ class _Count:
     base: Path | None
     """What paths are relative to, if any is."""
 
-    def __call__(self, unit: _Unit) -> _Done:
+    def __call__(self, work: _Work) -> _Done:
         """Count a unit and write its files, if they are not there; the last one says so."""
         if not self.folder.is_dir():
             message = f"{self.folder} is no folder on {platform.node()}"
             raise JobError(
                 f"{message}; give a checkpoint_dir or a temp_dir that all machines share"
             )
-        if done := self._done(unit):
+        if done := self._done(work):
             return done
         with nullcontext() if self.base is None else _within(self.base):
-            for path, size in zip(unit.paths, unit.sizes, strict=True):
-                _check_same(path, size)
             counting = Counting(
                 self.pattern, self.threads, self.memory, self.folder, self.validation
             )
-            reader = corpus.Reader(
-                unit.paths,
-                self.field,
-                cut=counting.last_safe_cut,
-                start=corpus.Position(0, unit.start.at),
-                end=corpus.Position(unit.end.file - unit.start.file, unit.end.at),
-                on_error=self.on_error,
+            reader = work.unit.reader(
+                self.field, cut=counting.last_safe_cut, on_error=self.on_error
             )
-            for _ in counting.add(weighted_texts(reader, unit.weights), lambda _: None):
+            for _ in counting.add(weighted_texts(reader, work.weights), lambda _: None):
                 pass
         texts, counts = counting.texts, counting.finish()
         written = {"": counts}
         if counts.validation is not None:
             written[".validation"] = counts.validation
         for kind, some in written.items():
-            some.write(self.file(unit.name, kind))
-        checksums = {kind: checksum(self.file(unit.name, kind)) for kind in written}
+            some.write(self.file(work.name, kind))
+        checksums = {kind: checksum(self.file(work.name, kind)) for kind in written}
         done = _Done(counting.bytes, texts, reader.skipped, checksums)
-        write_whole(self._note(unit), json.dumps(asdict(done)).encode())
+        write_whole(self._note(work), json.dumps(asdict(done)).encode())
         return done
 
-    def _done(self, unit: _Unit) -> _Done | None:
+    def _done(self, work: _Work) -> _Done | None:
         """Return what was said of a unit, if it is done and its files are there."""
         try:
-            said: dict[str, Any] = json.loads(self._note(unit).read_bytes())
+            said: dict[str, Any] = json.loads(self._note(work).read_bytes())
             done = _Done(**said | {"skipped": corpus.Skipped(**said["skipped"])})
             if all(
-                checksum(self.file(unit.name, kind)) == done.checksums[kind]
+                checksum(self.file(work.name, kind)) == done.checksums[kind]
                 for kind in done.checksums
             ):
                 return done
@@ -227,8 +214,8 @@ class _Count:
         """Return where the counts of a unit are, or of its share that is held out."""
         return self.folder / f"{name}{kind}.counts"
 
-    def _note(self, unit: _Unit) -> Path:
-        return self.folder / f"{unit.name}.json"
+    def _note(self, work: _Work) -> Path:
+        return self.folder / f"{work.name}.json"
 
     def merge(self, paths: Sequence[Path]) -> Path:
         """Merge counts files into one, if that is not there; return where it is."""
@@ -273,15 +260,3 @@ def _within(base: Path) -> chdir[Path]:
             f"{base} is no folder on {platform.node()}; all machines need the same files"
         )
     return chdir(base)
-
-
-def _check_same(path: Path, size: int) -> None:
-    """Refuse a file that is another one here: to skip it would lose it without a word."""
-    try:
-        found = path.stat().st_size
-    except OSError as error:
-        reason = f"cannot be read on {platform.node()}: {error.strerror}"
-        raise JobError(f"{path} {reason}; all machines need the same files") from None
-    if found != size:
-        message = f"{path} has {found} bytes on {platform.node()}, not {size}"
-        raise JobError(f"{message}; all machines need the same files, and they must not change")

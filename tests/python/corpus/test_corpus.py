@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 import zeton
 from support.strategies import odd_text, patterns
 from zeton import corpus
-from zeton.corpus import Part, Position, Reader, Skipped, kinds, reader
+from zeton.corpus import Part, Position, Reader, Skipped
+from zeton.corpus.formats import compressed, parquet
+from zeton.corpus.formats import text as plain_text
 from zeton.errors import CorpusError, FileError, MissingFileError
 from zeton.training.count import Counting
 
@@ -137,7 +139,7 @@ def test_a_long_text_in_parts_is_counted_as_a_whole(
     file.write_bytes(whole.encode())
     pattern = patterns()[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "READ_BYTES", 7)
+        patch.setattr(plain_text, "READ_BYTES", 7)
         found = zeton.train_files([file], vocab_size=256, pattern=pattern)
     assert found.made_by == zeton.train([whole], vocab_size=256, pattern=pattern).made_by
 
@@ -156,7 +158,7 @@ def test_refuses_what_it_cannot_read(folder: Path) -> None:
     (folder / "b.jsonl").write_text('{"text": "a"}\n{"text": \n')
     assert "b.jsonl, line 2 is not JSON" in refusal(folder / "b.jsonl")
     (folder / "null.jsonl").write_text('{"text": null}')
-    assert "null.jsonl, line 1 has None, not text, in field 'text'" in refusal(
+    assert "null.jsonl, line 1 has null, not text, in field 'text'" in refusal(
         folder / "null.jsonl"
     )
     (folder / "empty.txt").write_text("")
@@ -184,7 +186,7 @@ def test_refuses_what_it_cannot_read(folder: Path) -> None:
     (folder / "b.parquet").write_bytes(b"not parquet")
     assert "b.parquet cannot be read" in refusal(folder / "b.parquet")
     pq.write_table(pa.table({"text": ["a", None]}), folder / "null.parquet")
-    assert "null.parquet, row 2 has None" in refusal(folder / "null.parquet")
+    assert "null.parquet, row 2 has null" in refusal(folder / "null.parquet")
     values = pa.array([b"a", b"\xff"]).view(pa.string())
     pq.write_table(pa.table({"text": values}), folder / "bytes.parquet")
     assert r"bytes.parquet, row 2 has b'\xff', not text" in refusal(folder / "bytes.parquet")
@@ -239,9 +241,9 @@ def content_of(parts: Iterable[Part]) -> dict[int, list[str | bytes]]:
 @pytest.fixture
 def small_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "READ_BYTES", 16)
-        patch.setattr(kinds, "STEP_BYTES", 8)
-        patch.setattr(kinds, "ROWS", 3)
+        patch.setattr(plain_text, "READ_BYTES", 16)
+        patch.setattr(compressed, "STEP_BYTES", 8)
+        patch.setattr(parquet, "ROWS", 3)
         yield
 
 
@@ -328,7 +330,7 @@ def test_refuses_to_go_on_after_the_end_of_a_file(kind: str, tmp_path: Path) -> 
     file = tmp_path / f"a.{kind}"
     write(file, ["one"])
     assert list(Reader([file], cut=after_space, start=Position(1, 0))) == []
-    with pytest.raises(CorpusError, match="ends before the place to go on from"):
+    with pytest.raises(CorpusError, match="has become shorter"):
         list(Reader([file], cut=after_space, start=Position(0, 100)))
     with pytest.raises(CorpusError, match="is in none of 1 files"):
         Reader([file], cut=after_space, start=Position(2, 0))
@@ -449,7 +451,7 @@ def test_whole_files_that_cannot_be_read_are_skipped_and_named(folder: Path) -> 
     reading = Reader(files, cut=after_space, on_error="skip")
     assert sum(1 for _ in reading) == len(KINDS) * len(TEXTS)
     assert [(Path(name).name, reason) for name, reason in reading.skipped.files[1:]] == [
-        ("c.parquet", "has no column 'text'; name another field"),
+        ("c.parquet", "has no column 'text'; the only one known is 'other'"),
         ("d.gz", "cannot be read: Not a gzipped file (b'no')"),
         ("gone.txt", "cannot be read: No such file or directory"),
     ]

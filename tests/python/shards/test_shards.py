@@ -20,9 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zeton
+from zeton import corpus as corpora
 from zeton import shards
+from zeton.corpus.formats import text as plain_text
 from zeton.errors import CorpusError, ShardError, SpecialError
-from zeton.shards import arrange, plan, texts, work, writing
+from zeton.shards import arrange, inputs, texts, work, writing
 from zeton.shards import options as options_of
 from zeton.shards.options import Options
 from zeton.shards.order import permutation
@@ -55,10 +57,9 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Units, looks and parts so small that a few kilobytes are many."""
-    monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 10)
-    monkeypatch.setattr(plan, "LOOK_BYTES", 1 << 6)
-    monkeypatch.setattr(texts, "PART_BYTES", 1 << 9)
-    monkeypatch.setattr(texts, "MAP_BYTES", 1 << 9)
+    monkeypatch.setattr(inputs, "UNIT_BYTES", 1 << 10)
+    monkeypatch.setattr(plain_text, "LOOK_BYTES", 1 << 6)
+    monkeypatch.setattr(plain_text, "READ_BYTES", 1 << 9)
     monkeypatch.setattr(texts, "HEAD_BYTES", 1 << 8)
     monkeypatch.setattr(work, "HEAD_BYTES", 1 << 8)
     monkeypatch.setattr(work, "ALONE_BYTES", 1 << 8)
@@ -98,10 +99,8 @@ def test_a_long_text_is_cut_into_units_and_has_the_ids_of_the_whole(
 ) -> None:
     text = story(1, 50_000)
     (tmp_path / "a.txt").write_text(text)
-    units = plan.plan(
-        [tmp_path / "a.txt"], b"", work.cutter(tok, Options()), tmp_path / "out"
-    ).units
-    assert len(units) > 40
+    units = inputs.plan([tmp_path / "a.txt"], work.cutter(tok, Options()), tmp_path / "out").units
+    assert len(units) > 30
     shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out", bos="<|bos|>", eos=END)
     assert read(tmp_path / "out") == [tok.encode(text, prepend="<|bos|>", append=END)]
 
@@ -123,8 +122,8 @@ def test_texts_end_where_they_are_said_to(tok: zeton.Tokenizer, tmp_path: Path, 
 @pytest.fixture
 def tiny(small: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - it sets the rest.
     """Units so small that their edges meet texts and ends at every place."""
-    monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 5)
-    monkeypatch.setattr(plan, "LOOK_BYTES", 1 << 3)
+    monkeypatch.setattr(inputs, "UNIT_BYTES", 1 << 5)
+    monkeypatch.setattr(plain_text, "LOOK_BYTES", 1 << 3)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -456,7 +455,7 @@ def test_what_is_no_chat_is_refused_with_its_line_or_skipped(tmp_path: Path) -> 
     )
     assert made.texts == 1
     assert made.skipped["lines"] == 2
-    with pytest.raises(ShardError, match="is no file of JSON lines"):
+    with pytest.raises(ShardError, match="chats are JSON lines"):
         shards.write([__file__], tokenizer=tok, out=tmp_path / "out3", chat="chatml")
 
 
@@ -490,7 +489,7 @@ def test_whole_texts_before_damage_stay_and_the_broken_one_does_not(
     validation: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(texts, "PART_BYTES", part)
+    monkeypatch.setattr(plain_text, "READ_BYTES", part)
     given = [*stories(9), story(1, 400_000)]
     packed = gzip.compress("\x1e".join(given).encode())
     path = tmp_path / "a.txt.gz"
@@ -578,7 +577,7 @@ def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
 ) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(story(1, 20_000).encode()))
-    [unit] = plan.plan([path], b"", lambda _: 0, tmp_path / "out").units
+    [unit] = inputs.plan([path], lambda _: 0, tmp_path / "out").units
     encoded = work.Job(tok, Options(), "<u2", 1, str(tmp_path))(unit)
     assert [Path(name).stat().st_size for name in encoded.spilled] == [2 * len(encoded.ids)]
     assert encoded.ids.tolist() == tok.encode(story(1, 20_000))
@@ -596,7 +595,7 @@ def test_what_other_processes_made_may_be_read_only(
 ) -> None:
     (tmp_path / "a.txt").write_text("\x1e".join(stories(50, 900)))
 
-    def run(job: work.Job, units: list[plan.Unit], **_: object) -> Iterator[tuple[int, Any]]:
+    def run(job: work.Job, units: list[corpora.Unit], **_: object) -> Iterator[tuple[int, Any]]:
         for number, unit in enumerate(units):
             encoded = copied(copied(job)(copied(unit)))
             for array in (encoded.ids, encoded.lengths, encoded.held_out):
@@ -617,7 +616,7 @@ def copied(value: Any) -> Any:
 def test_a_unit_is_work_that_another_process_can_do(tok: zeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(story(1, 500))
     options = Options()
-    units = plan.plan([tmp_path / "a.txt"], b"", lambda _: 0, tmp_path / "out").units
+    units = inputs.plan([tmp_path / "a.txt"], lambda _: 0, tmp_path / "out").units
     job = copied(work.Job(tok, options, "<u2", 1, str(tmp_path)))
     assert copied(job(copied(units[0]))).ids.tolist() == tok.encode(story(1, 500))
 

@@ -16,8 +16,9 @@ import pytest
 
 import zeton
 from zeton import shards
+from zeton.corpus.formats import text as plain_text
 from zeton.errors import ShardError
-from zeton.shards import arrange, plan, writing
+from zeton.shards import arrange, inputs, writing
 from zeton.shards.stream import Stream, checksum
 
 pytestmark = pytest.mark.usefixtures("small_shards")
@@ -25,8 +26,9 @@ pytestmark = pytest.mark.usefixtures("small_shards")
 KILLS = 3
 COMMAND = """
 import sys
-from zeton.shards import arrange, plan
-plan.UNIT_BYTES = 1 << 16
+from zeton.corpus.formats import text as plain_text
+from zeton.shards import arrange, inputs
+inputs.UNIT_BYTES = plain_text.READ_BYTES = 1 << 16
 arrange.PIECE_TOKENS = 1 << 12
 from zeton.cli import main
 main()
@@ -102,7 +104,8 @@ def test_stopped_after_any_unit_and_anywhere_in_the_end_it_goes_on(
     """The same in one process: stopped after every so many writes, kept after each or never."""
     for name in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, name, lambda _: None)
-    monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 17)
+    monkeypatch.setattr(inputs, "UNIT_BYTES", 1 << 17)
+    monkeypatch.setattr(plain_text, "READ_BYTES", 1 << 16)
     monkeypatch.setattr(arrange, "PIECE_TOKENS", 1 << 15)
     ways: dict[str, dict[str, Any]] = {
         "plain": {"format": "npy"},
@@ -229,7 +232,7 @@ def test_another_command_is_refused_unless_anew(
 def test_after_an_error_the_command_may_skip_and_go_on(
     tok: zeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "UNIT_BYTES", 1 << 8)
+    monkeypatch.setattr(inputs, "UNIT_BYTES", 1 << 8)
     rows = [json.dumps({"text": f"low lower {number}"}) for number in range(200)]
     rows[150] = "{"
     path = tmp_path / "a.jsonl"

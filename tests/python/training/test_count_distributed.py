@@ -17,7 +17,7 @@ import pytest
 
 import zeton
 from zeton import corpus
-from zeton.corpus.reader import READ_BYTES
+from zeton.corpus.formats.text import READ_BYTES
 from zeton.training import count
 from zeton.work.checkpoint import OtherWorkError
 

@@ -21,7 +21,7 @@ from zeton.cli.options.tokenizer import load, tokenizer_option
 from zeton.cli.render.color import color_option
 from zeton.corpus import files as corpus_files
 from zeton.corpus import texts as corpus_texts
-from zeton.corpus.kinds import chunks, is_table
+from zeton.corpus.formats import PARQUET, chunks, compression_of, format_of, recognise
 from zeton.search.lines import Line, lines_of
 from zeton.search.needles import Needles
 from zeton.text.escape import visible
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 SHOWN_BYTES = 200
 """How much of a long line is shown before its first match, and after it."""
-
-PACKED_OTHERWISE = {".parquet", ".zip", ".bz2"}
-"""What is not unpacked here: nothing would be found in it, which would say too much."""
 
 TOKENS_BESIDE = 8
 """How many tokens are shown beside a match among ids, unless told otherwise."""
@@ -128,7 +125,7 @@ def find(
 def needles_of(file: str, name: str) -> list[bytes]:
     """Read needles, one a line or a field; empty ones are none, and the same twice is one."""
     lines: Iterable[bytes]
-    if is_table(Path(file)):
+    if format_of(Path(file)).holds_many:
         lines = (text for _, text in corpus_texts([file], name))
     else:
         plain = read(file).removeprefix(BOM_UTF8)
@@ -211,10 +208,10 @@ class Search:
                     continue
                 if is_stored(file):
                     yield from stored(file, self.tokenizer, self.dtype)
-                elif file.suffix in PACKED_OTHERWISE:
+                elif format_of(file) is PARQUET or recognise(file).other:
                     raise zeton.Error(
-                        f"{file} is packed, so its texts are not to be seen; unpack it, or find in "
-                        "the shards that `zeton shard` makes of it"
+                        f"zeton find cannot read {file}: it is {recognise(file)}; find in the "
+                        "shards that `zeton shard` makes of it, or in a file of its text"
                     )
                 else:
                     yield str(file)
@@ -354,7 +351,7 @@ def read_blocks(file: str) -> Iterator[bytes]:
 
 def size_of(file: str) -> int | None:
     """Return the bytes of a text, if they are known."""
-    packed = Path(file).suffix in {".gz", ".zst", ".xz"}
+    packed = file != STDIN and compression_of(Path(file)) is not None
     return None if file == STDIN or packed else Path(file).stat().st_size
 
 

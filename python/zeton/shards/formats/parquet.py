@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zeton.errors import ShardError
+from zeton.corpus.formats import PARQUET as CORPUS_PARQUET
 from zeton.shards.formats.format import Format, Shard
 from zeton.work.files import write_whole_by
 
@@ -19,7 +19,7 @@ GROUP_TOKENS = 1 << 20
 class Parquet(Format):
     """Whole texts, or packed rows, as lists; ids grow bare, and become a table when it is full."""
 
-    suffix = ".parquet"
+    suffix = CORPUS_PARQUET.suffixes[0]
     ends_anywhere = False
 
     def check(self, vocab_size: int, shard_size: int) -> None:  # noqa: ARG002
@@ -34,13 +34,8 @@ class Parquet(Format):
 
 
 def modules() -> tuple[Any, Any]:
-    """Return pyarrow and its module for Parquet, or refuse."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - an extra.
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError:
-        raise ShardError("the format parquet needs the package pyarrow; install it") from None
-    return pa, pq
+    """Return pyarrow and its module for Parquet."""
+    return CORPUS_PARQUET.modules("shards of the format parquet")
 
 
 def _write_table(path: Path, shard: Shard) -> None:
