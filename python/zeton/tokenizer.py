@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from zeton.rules import Rules
     from zeton.splitting import Split
     from zeton.text.explain import Explanation
-    from zeton.text.id_files import Dtype
     from zeton.text.offsets import Aligned, Healed, Located, Token, Unit
+    from zeton.work.numpy_file import Dtype
 
 __all__ = ["DEFAULT_PATTERN", "FILE_NAME", "Tokenizer", "load", "target_of"]
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from zeton.corpus.files import AnyPath, files
 from zeton.corpus.formats import FOR_EVER, Taking, format_of, refuse_others
 from zeton.errors import CorpusError, FileError
+from zeton.plural import counted
 
 OnError: TypeAlias = Literal["raise", "skip"]
 
@@ -55,7 +56,7 @@ class Skipped:
         if not self:
             return "skipped nothing"
         counts = ((self.lines, "line"), (len(self.files), "file"))
-        told = " and ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in counts if n)
+        told = " and ".join(counted(number, noun) for number, noun in counts if number)
         return f"skipped {told}; first: {' '.join(self.examples[0])}"
 
     def add_file(self, name: str, reason: str) -> None:

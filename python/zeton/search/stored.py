@@ -17,8 +17,8 @@ from zeton.shards.formats.llmc import HEADER_INTS, MAGICS
 from zeton.shards.manifest import MANIFEST, is_manifest
 from zeton.shards.reader import Tokens
 from zeton.shards.writing import told_of
-from zeton.text.id_files import Dtype, dtype_of
 from zeton.tokenizer import Tokenizer
+from zeton.work.numpy_file import Dtype, dtype_of, read_header
 
 __all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]
 
@@ -165,11 +165,10 @@ def _array(path: Path, tokenizer: Tokenizer, dtype: Dtype | None) -> NDArray[Any
     """Map a file of ids: numpy's, llm.c's, or bare ones of a given type."""
     try:
         if path.suffix == ".npy":
-            array = np.load(path, mmap_mode="r")
-            if array.ndim != 1 or array.dtype.kind not in "ui":
-                found = f"{array.dtype} of shape {array.shape}"
-                raise FormatError(f"{path} holds {found}; ids are a row of whole numbers")
-            return np.asarray(array)
+            kept, count, start = read_header(path)
+            if not count:
+                return np.empty(0, kept)
+            return np.asarray(np.memmap(path, kept, "r", start))
         size = path.stat().st_size
         number = np.dtype(dtype or dtype_of(tokenizer.vocab_size)).newbyteorder("<")
         header = 0

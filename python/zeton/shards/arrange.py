@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from zeton.shards.options import Options
 from zeton.shards.order import permutation
-from zeton.shards.stream import INDEX_HEADER, State, index_name
+from zeton.shards.stream import State, index_name
+from zeton.work.numpy_file import HEADER_BYTES
 
 __all__ = ["SPOOL", "Arrangement", "Piece"]
 
@@ -38,7 +39,7 @@ class Arrangement:
     ) -> None:
         """Find a place for every text."""
         index = folder / index_name(SPOOL + split)
-        starts = np.fromfile(index, "<i8", spool.texts, offset=INDEX_HEADER)
+        starts = np.fromfile(index, "<i8", spool.texts, offset=HEADER_BYTES)
         lengths = np.diff(np.append(starts, spool.tokens))
         if options.shuffle is not None:
             # Another split has another order.

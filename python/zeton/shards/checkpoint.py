@@ -1,68 +1,61 @@
-"""How far a writing of shards is: stopped at any moment, the same call goes on from there."""
+"""The folder of shards while they are written: a checkpoint inside, shards and manifest around."""
 
-import json
-import os
 import re
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from zeton.errors import ShardError, file_error
 from zeton.shards.formats import FORMATS
-from zeton.shards.manifest import MANIFEST, Manifest, is_manifest
+from zeton.shards.manifest import MANIFEST, TOKENIZER, Manifest, is_manifest
+from zeton.work.checkpoint import STATE, Checkpoint, OtherWorkError, differences
 from zeton.work.files import write_whole
-
-try:
-    import fcntl
-except ImportError:  # There is none on Windows; there, two must not write to one folder.
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["FOLDER", "ShardCheckpoint"]
 
 FOLDER = ".checkpoint"
-STATE = "state.json"
-INPUT = ("path", "source", "size", "fingerprint")
-LOCK = "lock"
 SUFFIXES = "|".join(map(re.escape, sorted({".idx", *(each.suffix for each in FORMATS.values())})))
 WRITTEN = (
-    r"manifest\.json|(train|val)_(index|lengths)\.npy"
+    rf"{re.escape(MANIFEST)}|{re.escape(TOKENIZER)}|(train|val)_(index|lengths)\.npy"
     rf"|(train|val)_\d{{6,}}(\.mask)?({SUFFIXES})"
 )
 HALF_WRITTEN = re.compile(rf"\.({WRITTEN})\.[0-9a-f]{{16}}\.tmp")
-"""The names of what was being written into a folder when the end came."""
+"""The names of files that a killed process was writing."""
 OURS = re.compile(rf"{WRITTEN}|\.checkpoint|{HALF_WRITTEN.pattern}")
-"""The names of all that is written into a folder of shards."""
-HOW = "name another folder, or start over (restart=True, --restart)"
+"""The names of all files in a folder of shards."""
 
 
 class ShardCheckpoint:
-    """The folder of shards while they are written: one process holds it, and its state is kept."""
+    """The folder of shards while one process writes it."""
 
     def __init__(self, out: Path, request: dict[str, Any], *, restart: bool) -> None:
-        """Open the folder; one that holds anything else, or another work, is refused."""
+        """Open the folder; one that holds other files, or other work, is an error."""
         self.out = out
         self.folder = out / FOLDER
-        self.request = json.loads(json.dumps(request))
-        self.state: dict[str, Any] = {}
-        """What was kept, if this work has begun before."""
-        self._lock: int | None = None
+        self.request = request
+        self._work = _work(request, "changed")
         try:
             out.mkdir(parents=True, exist_ok=True)
             foreign = sorted(file.name for file in out.iterdir() if not OURS.fullmatch(file.name))
-            if foreign:
-                raise ShardError(f"{out} has {foreign[0]!r}, which is no shard's; name another")
-            self.folder.mkdir(exist_ok=True)
-            self._hold()
         except (FileExistsError, NotADirectoryError):
-            raise ShardError(f"{out} is a file; shards are a folder") from None
+            raise ShardError(f"{out} is a file; shards need a folder") from None
         except OSError as error:
             raise file_error(out, "written", error) from None
+        if foreign:
+            raise ShardError(
+                f"{out} has {foreign[0]!r}, which is no part of shards; name another folder"
+            )
+        self._checkpoint = Checkpoint(self.folder, lambda _: True)
         try:
             self._refuse_strangers()
             if restart:
                 self._clear()
-            self._read_state()
+            known = (self.folder / STATE).exists()
+            self.state = self._checkpoint.resume(lambda _: self._work, restart=restart)
+            """The state of this work, if it has begun before."""
+            self._refuse_damaged()
+            if known and not self.state:  # Other work had begun, and nothing of it was done.
+                self._clear()
             for file in (*out.iterdir(), *self.folder.glob(".*.tmp")):
                 if file.parent == self.folder or HALF_WRITTEN.fullmatch(file.name):
                     file.unlink()
@@ -71,21 +64,21 @@ class ShardCheckpoint:
             raise
 
     def finished(self) -> Manifest | None:
-        """Return the manifest, if the folder holds all that was asked for."""
+        """Return the manifest, if the folder holds all shards of the request."""
         if not (self.out / MANIFEST).exists():
             return None
         found = Manifest.read(self.out)
-        inputs = [{name: entry[name] for name in INPUT} for entry in found.inputs]
-        asked = [{name: entry[name] for name in INPUT} for entry in self.request["inputs"]]
-        known = {name: getattr(found, name) for name in self.request} | {"inputs": inputs}
-        if what := _differing(known, self.request | {"inputs": asked}):
-            raise self._other(what)
+        known = {name: getattr(found, name) for name in self.request}
+        if what := differences(_work(known), _work(self.request)):
+            raise OtherWorkError(
+                f"{self.out} holds other shards, which differ in {what}; name another folder, or "
+                "start over (restart=True, --restart)"
+            )
         return found
 
     def keep(self, state: dict[str, Any]) -> None:
         """Keep how far the work is."""
-        content = json.dumps({"request": self.request, "state": state}).encode()
-        write_whole(self.folder / STATE, content)
+        self._checkpoint.keep(self._work, state)
 
     def finish(self, manifest: Manifest) -> None:
         """Write the manifest, with which all is there, and remove the checkpoint."""
@@ -93,46 +86,25 @@ class ShardCheckpoint:
         self.discard()
 
     def discard(self) -> None:
-        """Remove the checkpoint: what it was for is done, or nothing was kept."""
+        """Remove the checkpoint."""
         (self.folder / STATE).unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder; without anything kept, it goes."""
-        if self._lock is not None and not (self.folder / STATE).exists():
-            shutil.rmtree(self.folder, ignore_errors=True)
-            with suppress(OSError):  # There are shards in it.
-                self.out.rmdir()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-    def _read_state(self) -> None:
-        try:
-            found = json.loads((self.folder / STATE).read_bytes())
-            request, state = found["request"], found["state"]
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ShardError(
-                f"{self.folder} is damaged ({error}); start over (restart=True, --restart)"
-            ) from None
-        what = _differing(request, self.request)
-        if what and state["done"]:
-            raise self._other(what)
-        if what:  # Nothing is lost.
-            self._clear()
-        else:
-            self.state = state
+        """Unlock the folder; without a state, the checkpoint is removed."""
+        self._checkpoint.close(discard=not (self.folder / STATE).exists())
+        with suppress(OSError):  # It has shards, or a checkpoint.
+            self.out.rmdir()
 
     def _refuse_strangers(self) -> None:
-        """Refuse what is called as shards are, and is not known to be ours; it stays as it is."""
+        """Refuse files with the names of shards, unless they are known to be shards."""
         if (self.folder / STATE).exists():
             return
         if (self.out / MANIFEST).exists():
             if not is_manifest(self.out / MANIFEST):
                 raise ShardError(
-                    f"{self.out} has a {MANIFEST} that is no shards'; name another folder"
+                    f"{self.out} has a {MANIFEST} that is no manifest of shards; name another "
+                    "folder"
                 )
             return
         for file in sorted(self.out.iterdir()):
@@ -142,43 +114,31 @@ class ShardCheckpoint:
                     "name another folder, or remove it"
                 )
 
-    def _other(self, what: str) -> ShardError:
-        return ShardError(f"{self.out} holds the work of another command: {what} differ; {HOW}")
+    def _refuse_damaged(self) -> None:
+        if self._checkpoint.damaged:
+            raise ShardError(f"{self.folder} is damaged; start over (restart=True, --restart)")
 
     def _clear(self) -> None:
-        # The manifest goes last: with it, what is left is known to be ours.
+        # The manifest goes last: with it, the remaining files are known to be ours.
         for file in sorted(self.out.iterdir(), key=lambda file: file.name == MANIFEST):
             if file != self.folder:
                 file.unlink()
-        for file in self.folder.iterdir():
-            if file.name != LOCK:
-                file.unlink()
-
-    def _hold(self) -> None:
-        """Refuse a folder that another process writes to; its end lets go, however it comes."""
-        if fcntl is None:
-            return
-        lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            raise ShardError(f"{self.out} is in use: another command writes there") from None
-        self._lock = lock
+        self._checkpoint.remove()
 
 
-def _differing(found: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """Name the first thing in which two requests differ, as people call it, if they do.
+def _work(request: dict[str, Any], *more: str) -> dict[str, Any]:
+    """Return the entries of a request, or of a manifest, that make it other work.
 
-    What is done about damage is no difference: up to there, none was met.
+    `on_error` is left out: work that goes on has met no error.
     """
-    for name, value in wanted.items():
-        if name == "inputs" and found.get(name) != value:
-            return "the files of the corpus"
-        if not isinstance(value, dict):
-            continue
-        other = found.get(name, {})
-        keys = {key for key in other | value if other.get(key) != value.get(key)} - {"on_error"}
-        if keys:
-            return f"the {name} ({', '.join(sorted(keys))})"
-    return ""
+    options = {name: value for name, value in request["options"].items() if name != "on_error"}
+    files = [
+        [entry[name] for name in ("path", "source", "size", "fingerprint", *more)]
+        for entry in request["inputs"]
+    ]
+    return {
+        "tokenizer": request["tokenizer"],
+        "dtype": request["dtype"],
+        "options": options,
+        "files": files,
+    }

@@ -8,9 +8,11 @@ from typing import Any, Self
 
 from zeton.errors import ShardError, file_error
 
-__all__ = ["MANIFEST", "Manifest", "is_manifest"]
+__all__ = ["MANIFEST", "TOKENIZER", "Manifest", "is_manifest"]
 
 MANIFEST = "manifest.json"
+TOKENIZER = "tokenizer.zeton"
+"""The file of the tokenizer that made the shards."""
 VERSION = 2
 CHECKSUM = "~sha256"
 """The key of the checksum of all other keys; it sorts last."""

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from zeton.chat import CHATML, NANOCHAT, Template
+from zeton.corpus import OnError
 from zeton.errors import ShardError, SpecialError
 from zeton.shards.formats import FORMATS, Format
 from zeton.tokenizer import Tokenizer
@@ -40,7 +41,7 @@ class Options:
     """The most that a chat may have."""
     pack: int | None = None
     pad: int | None = None
-    on_error: str = "raise"
+    on_error: OnError = "raise"
 
     @property
     def end(self) -> bytes:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeton.errors import file_error
-from zeton.shards.formats import Format, Shard, npy_header
+from zeton.shards.formats import Format, Shard
+from zeton.work.numpy_file import HEADER_BYTES
+from zeton.work.numpy_file import header as npy_header
 
-__all__ = ["INDEX_HEADER", "State", "Stream", "checksum", "index_name"]
+__all__ = ["State", "Stream", "checksum", "index_name"]
 
-INDEX_HEADER = 128
 INDEX_DTYPE = "<i8"
 
 SYNC_BYTES = 1 << 24
@@ -72,7 +73,7 @@ class Stream:
         self._ends_anywhere = layout.ends_anywhere or row is not None
         self._has_mask = has_mask
         self._outgrown: list[Path] = []
-        size = INDEX_HEADER + 8 * self.state.texts
+        size = HEADER_BYTES + 8 * self.state.texts
         grown = growing / index_name(name)
         self._index = _Growing(grown, out / index_name(name), size, npy_header(0, INDEX_DTYPE))
         self._ids: _Growing | None = None
@@ -168,7 +169,7 @@ class Stream:
         if self._row:
             return np.arange(0, tokens + 1, self._row)
         first, count = self.state.shard_texts, texts - self.state.shard_texts
-        offset = INDEX_HEADER + 8 * first
+        offset = HEADER_BYTES + 8 * first
         starts = np.fromfile(self._index.path, INDEX_DTYPE, count, offset=offset)
         return np.append(starts, self.state.tokens) - self.state.shard_start
 

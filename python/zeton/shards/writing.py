@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from zeton.chat import Template
 from zeton.corpus import AnyPath, Skipped, warn_of_doubles
 from zeton.errors import ShardError
+from zeton.plural import counted
 from zeton.shards import stream
 from zeton.shards.arrange import SPOOL, Arrangement
 from zeton.shards.checkpoint import ShardCheckpoint
-from zeton.shards.formats import FORMATS, npy_header
+from zeton.shards.formats import FORMATS
 from zeton.shards.inputs import Plan, plan
 from zeton.shards.manifest import Manifest
 from zeton.shards.options import SHARD_TOKENS, checked, template_of
@@ -27,6 +28,7 @@ from zeton.tokenizer import Tokenizer
 from zeton.work import memory
 from zeton.work.executor import run_units
 from zeton.work.files import given, write_whole
+from zeton.work.numpy_file import header as npy_header
 from zeton.work.prefetch import ahead
 from zeton.work.progress import Clock, Listener, Progress, Shown, shown
 
@@ -177,8 +179,8 @@ class _Writing:
             self._encode(executor, workers)
         if not any(tally.texts for tally in self._tallies):
             self.checkpoint.discard()
-            count = len(self.plan.inputs)
-            raise ShardError(f"there is no text in {count} files; give files or folders of text")
+            where = counted(len(self.plan.inputs), "file")
+            raise ShardError(f"there is no text in {where}; give files or folders of text")
         dropped = self._arrange() if self.options.is_arranged else {}
         splits = {name: self._streams[name].finish() for name in self._splits}
         for name, extra in dropped.items():

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zeton.corpus.formats import chunks
 from zeton.errors import FileError, FormatError, file_error
 from zeton.text.fit import AllowedSpecial
 from zeton.work.files import given, write_whole_by
+from zeton.work.numpy_file import Dtype, dtype_of, header, read_header
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,20 +17,13 @@ if TYPE_CHECKING:
 
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["Dtype", "decode_file", "dtype_of", "encode_file"]
-
-Dtype: TypeAlias = Literal["uint16", "uint32"]
+__all__ = ["decode_file", "encode_file"]
 
 READ_BYTES = 1 << 23
 """Of a text, at a time."""
 
 READ_IDS = 1 << 20
 """At a time."""
-
-
-def dtype_of(vocab_size: int) -> Dtype:
-    """Return the smallest type of number that has room for every id."""
-    return "uint16" if vocab_size <= 1 << 16 else "uint32"
 
 
 def encode_file(
@@ -52,7 +46,7 @@ def encode_file(
             file.write(ids.astype(numbers, copy=False).data)
             count += len(ids)
 
-    _write(given(target), write, lambda: _header(numbers, count))
+    _write(given(target), write, lambda: header(count, numbers.str))
     return count
 
 
@@ -97,34 +91,17 @@ def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":
     import numpy as np  # noqa: PLC0415
 
     try:
+        start = 0
+        if source.suffix == ".npy":
+            dtype, _, start = read_header(source)
         with source.open("rb") as file:
-            if source.suffix == ".npy":
-                dtype, count = _read_header(file, source)
-                there = (source.stat().st_size - file.tell()) / dtype.itemsize
-                if there != count:
-                    raise FormatError(f"{source} has {there:g} ids where it says {count}")
+            file.seek(start)
             while content := file.read(READ_IDS * dtype.itemsize):
                 if len(content) % dtype.itemsize:
                     raise FormatError(f"{source} ends inside a number of {dtype}; it is cut off")
                 yield np.frombuffer(content, dtype=dtype)
     except OSError as error:
         raise file_error(source, "read", error) from None
-
-
-def _read_header(file: BinaryIO, source: Path) -> "tuple[np.dtype[Any], int]":
-    from numpy.lib import format as npy  # noqa: PLC0415
-
-    try:
-        version = npy.read_magic(file)
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read(file)
-    except ValueError as error:
-        raise FormatError(f"{source} is no array of numpy: {error}") from None
-    if len(shape) != 1 or dtype.kind not in "ui":
-        raise FormatError(
-            f"{source} holds {dtype} of shape {shape}; ids are a row of whole numbers"
-        )
-    return dtype, shape[0]
 
 
 def _checked(tokenizer: "Tokenizer", dtype: Dtype | None) -> "np.dtype[Any]":
@@ -139,32 +116,25 @@ def _checked(tokenizer: "Tokenizer", dtype: Dtype | None) -> "np.dtype[Any]":
     return np.dtype(dtype or smallest).newbyteorder("<")
 
 
-def _header(dtype: "np.dtype[Any]", count: int) -> bytes:
-    """Return numpy's header, which has the same length whatever the count."""
-    description = {"descr": dtype.str, "fortran_order": False, "shape": (count,)}
-    text = "{" + ", ".join(f"{name!r}: {value!r}" for name, value in description.items()) + ", }"
-    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
-
-
 def _refuse_same(source: Path, target: Path) -> None:
     if target.exists() and source.exists() and target.samefile(source):
         raise FileError(f"{source} would be replaced by what is made of it; name another target")
 
 
 def _write(
-    target: Path, write: Callable[[BinaryIO], None], header: Callable[[], bytes] | None
+    target: Path, write: Callable[[BinaryIO], None], head: Callable[[], bytes] | None
 ) -> None:
     """Write a file that appears whole or not at all; a header is known when all else is written."""
-    has_header = header is not None and target.suffix == ".npy"
+    has_header = head is not None and target.suffix == ".npy"
 
     def write_to(name: Path) -> None:
         with name.open("wb") as file:
-            if has_header and header is not None:
-                file.write(header())
+            if has_header and head is not None:
+                file.write(head())
             write(file)
-            if has_header and header is not None:
+            if has_header and head is not None:
                 file.seek(0)
-                file.write(header())
+                file.write(head())
             file.flush()
             os.fsync(file.fileno())
 

@@ -1,9 +1,8 @@
 """Train a tokenizer: count the pieces of a corpus, then learn merges from the counts."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack, overload
@@ -12,10 +11,12 @@ from zeton import corpus
 from zeton._engine import VERSION
 from zeton.errors import CorpusError, JobError, TrainError
 from zeton.pattern.spec import pattern_text
+from zeton.plural import counted
 from zeton.splitting import name_of
 from zeton.tokenizer import Tokenizer
 from zeton.training.count import Counting, Counts, count_corpus, weighted_texts
 from zeton.training.count_distributed import UNIT_BYTES, Files, count_units
+from zeton.training.counted_parts import CountedParts
 from zeton.training.learn import Learning
 from zeton.training.options import (
     COUNT_FILES_DEFAULTS,
@@ -27,9 +28,9 @@ from zeton.training.options import (
     check_names,
     only,
 )
-from zeton.work.checkpoint import STATE, WORK, Checkpoint, Held, is_of_unit
+from zeton.work.checkpoint import Checkpoint, holds_results, is_of_unit
 from zeton.work.executor import check_executor
-from zeton.work.files import given, write_whole
+from zeton.work.files import given
 from zeton.work.memory import parse
 from zeton.work.progress import Listener, shown
 
@@ -170,10 +171,10 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
         sizes, changed = [size for _, size, _ in known], [when for _, _, when in known]
         described = Files(files, sizes, changed, times, field, on_error)
         unit_bytes = min(part_bytes, UNIT_BYTES)
-        work = identity | {"on_error": on_error, "unit_bytes": unit_bytes}
+        work = {"executor": True, "on_error": on_error, "unit_bytes": unit_bytes, **identity}
         unit_dir = _unit_dir(counting, checkpoint_dir, work, on_warning, restart=restart)
         with unit_dir as folder, shown(progress) as tell:
-            counted = count_units(
+            found = count_units(
                 counting,
                 described,
                 tell,
@@ -182,13 +183,13 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
                 executor=executor,
                 workers=workers,
             )
-        return _checked(*counted, files, on_warning)
+        return _checked(*found, files, on_warning)
     checkpoint = (
         None
         if checkpoint_dir is None
-        else Checkpoint(
+        else CountedParts(
             given(checkpoint_dir),
-            identity,
+            {"executor": False, **identity},
             list(zip(known, times, strict=True)),
             restart=restart,
         )
@@ -213,7 +214,7 @@ def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
 def _unit_dir(
     counting: Counting,
     checkpoint_dir: corpus.AnyPath | None,
-    work: dict[str, Any],
+    work: Mapping[str, Any],
     on_warning: Callable[[str], object],
     *,
     restart: bool,
@@ -225,28 +226,17 @@ def _unit_dir(
         with ours as folder:
             yield Path(folder)
         return
-    held = Held(given(checkpoint_dir))
+    checkpoint = Checkpoint(given(checkpoint_dir))
+    folder = checkpoint.folder
     try:
-        if not restart and (held.folder / STATE).exists():
-            held.refuse("holds counts that were made without an executor")
-        if not restart and (other := _other_work(held.folder / WORK, work)):
-            held.refuse(f"holds units of another count; they differ in {', '.join(other)}")
-        held.remove(keep=lambda name: is_of_unit(name) and not restart)
-        if units := sum(file.suffix == ".json" for file in held.folder.iterdir()):
-            on_warning(f"resuming from {held.folder}, which holds {units} units")
-        write_whole(held.folder / WORK, json.dumps(work).encode())
-        yield held.folder
+        checkpoint.resume(lambda _: work, restart=restart)
+        checkpoint.remove(keep=lambda name: is_of_unit(name) and not restart)
+        if units := sum(file.suffix == ".json" for file in folder.iterdir()):
+            on_warning(f"resuming from {folder}, which holds {counted(units, 'unit')}")
+        checkpoint.keep(work, {"done": 0})
+        yield folder
     finally:
-        held.close()
-
-
-def _other_work(file: Path, work: dict[str, Any]) -> list[str]:
-    """Return in what the units of a folder differ from those of a work, if it has any."""
-    try:
-        kept = json.loads(file.read_bytes())
-        return [name for name in work if kept[name] != work[name]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []  # There are none, or they are not known: those that fit are used.
+        checkpoint.close(discard=not holds_results(folder))
 
 
 def _checked(
@@ -262,7 +252,8 @@ def _checked(
         for name, reason in skipped.files[:FILES_NAMED]:
             on_warning(f"skipped {name}: {reason}")
     if not counts.corpus_bytes and not (counts.validation and counts.validation.corpus_bytes):
-        raise CorpusError(f"there is no text in {len(files)} files; give files or folders of text")
+        where = counted(len(files), "file")
+        raise CorpusError(f"there is no text in {where}; give files or folders of text")
     return counts
 
 
@@ -275,33 +266,34 @@ class _Files:
     weights: list[int]
     sizes: list[int]
     """Of the files, in bytes."""
-    checkpoint: Checkpoint | None
+    checkpoint: CountedParts | None
     part_bytes: int
     on_warning: Callable[[str], object]
 
     def count(self, tell: Listener) -> Counts:
         """Count what is left to count; return the counts of all."""
         if self.checkpoint is not None:
-            self._go_on(self.checkpoint)
+            self._resume(self.checkpoint)
         since, texts = 0, weighted_texts(self.reader, self.weights)
         for batch in self.counting.add(texts, tell, self._total(), self.part_bytes):
             since += batch.bytes
             if batch.texts and since >= self.part_bytes and self.checkpoint is not None:
-                self._keep(self.checkpoint, *batch.end)
+                end, skipped = batch.end
+                self._keep(self.checkpoint, end, skipped)
                 since = 0
         return _checked(self._finish(), self.reader.skipped, self.reader.files, self.on_warning)
 
-    def _go_on(self, checkpoint: Checkpoint) -> None:
-        """Begin where the journal ends."""
+    def _resume(self, checkpoint: CountedParts) -> None:
+        """Start where the checkpoint ends."""
         if checkpoint.parts:
             self.counting.bytes = checkpoint.bytes
-            self.reader.start = corpus.Position(*checkpoint.end)
-            self.reader.skipped = corpus.Skipped(**checkpoint.skipped)
+            self.reader.start = checkpoint.end
+            self.reader.skipped = checkpoint.skipped
             megabytes = checkpoint.bytes / 1e6
             self.on_warning(
                 f"resuming from {checkpoint.folder}, which has counted {megabytes:.1f} MB"
             )
-        elif checkpoint.damaged:
+        elif checkpoint.is_damaged:
             self.on_warning(f"{checkpoint.folder} is damaged; starting over")
 
     def _total(self) -> Callable[[Any], int | None]:
@@ -319,13 +311,15 @@ class _Files:
 
         return total
 
-    def _keep(self, checkpoint: Checkpoint, end: corpus.Position, skipped: dict[str, Any]) -> None:
-        checkpoint.keep(self.counting.take(), (end.file, end.at), self.counting.bytes, skipped)
+    def _keep(
+        self, checkpoint: CountedParts, end: corpus.Position, skipped: corpus.Skipped
+    ) -> None:
+        checkpoint.keep(self.counting.take(), end, self.counting.bytes, skipped)
 
     def _finish(self) -> Counts:
         if self.checkpoint is None or not self.checkpoint.parts:
             return self.counting.finish()
         end = corpus.Position(len(self.reader.files), 0)
-        if self.checkpoint.end != [end.file, end.at]:
-            self._keep(self.checkpoint, end, asdict(self.reader.skipped))
+        if self.checkpoint.end != end:
+            self._keep(self.checkpoint, end, self.reader.skipped)
         return self.checkpoint.counts()

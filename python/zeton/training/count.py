@@ -4,7 +4,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
@@ -187,12 +188,12 @@ def weighted_texts(reader: corpus.Reader, weights: Sequence[int]) -> Iterator[We
 
     `weights` are those of the files.
     """
-    start, seen, skipped = reader.start, (-1, -1), {}
+    start, seen, skipped = reader.start, (-1, -1), corpus.Skipped()
     last = start.file if start.at else -1
     for part in reader:
         now = (len(reader.skipped.files), reader.skipped.lines)
         if now != seen:
-            seen, skipped = now, asdict(reader.skipped)
+            seen, skipped = now, deepcopy(reader.skipped)
         # The first part of a long text stands for the text.
         is_new = part.file != last or isinstance(part.text, str)
         last = part.file

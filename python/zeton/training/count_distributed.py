@@ -17,9 +17,9 @@ from typing import Any
 
 from zeton import corpus
 from zeton._engine import VERSION
-from zeton.errors import FormatError, JobError, TrainError
+from zeton.errors import JobError
 from zeton.training.count import Counting, Counts, weighted_texts
-from zeton.work.checkpoint import checksum
+from zeton.training.counted_parts import checksum, load
 from zeton.work.executor import run_units
 from zeton.work.files import write_whole
 from zeton.work.memory import resident
@@ -222,7 +222,7 @@ class _Count:
         names = " ".join(path.name for path in paths)
         target = self.file(hashlib.sha256(names.encode()).hexdigest()[:32])
         if not target.exists():
-            _load(paths, self.folder).write(target)
+            load(paths, self.folder).write(target)
         return target
 
 
@@ -239,14 +239,7 @@ def _merged(paths: Sequence[Path], count: _Count, executor: str, workers: int | 
             path
             for _, path in run_units(count.merge, units=groups, executor=where, workers=workers)
         ]
-    return _load(paths, count.folder)
-
-
-def _load(paths: Sequence[Path], folder: Path) -> Counts:
-    try:
-        return Counts.load(*paths, temp_dir=folder)
-    except FormatError as error:
-        raise TrainError(f"{error}; remove {folder} to start over") from None
+    return load(paths, count.folder)
 
 
 def _are_absolute(paths: Sequence[Path]) -> bool:

@@ -10,12 +10,14 @@ import re
 import stat
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from zeton._engine import IMAGE_ENGINE, TokenizerCore, from_file, from_image, write_image
 
-__all__ = ["cache_folder", "from_content"]
+__all__ = ["PrivateFolder", "cache_folder", "from_content"]
 
 CONTENT_BYTES_MIN = 1 << 17
 """Smaller files are read about as fast without an image."""
@@ -69,108 +71,125 @@ def _is_ours(folder: str) -> bool:
 def from_content(content: bytes, *, keep: bool = True) -> TokenizerCore:
     """Read a `.zeton` file's content, from its image if there is one; if not, `keep` makes one."""
     sized = CONTENT_BYTES_MIN <= len(content) <= CONTENT_BYTES_MAX
-    path = cache_folder() if sized else None
-    folder = _open_folder(path, make=keep) if path else None
+    folder = PrivateFolder.open(cache_folder(), make=keep) if sized else None
     if folder is None:
         return from_file(content)
-    try:
+    with folder:
         name = f"{content[-32:].hex()}-{IMAGE_ENGINE}{SUFFIX}"
-        engine = _read(folder, name, content)
-        if engine is None:
-            engine = from_file(content)
-            if keep:
-                with suppress(OSError):
-                    _write(folder, name, content, engine)
+        if (image := folder.open_file(name)) is not None:
+            try:
+                if (engine := from_image(content, image)) is not None:
+                    return engine
+            finally:
+                os.close(image)
+        engine = from_file(content)
+        if keep:
+            with suppress(OSError):
+                folder.write(name, lambda image: write_image(engine, content, image))
         return engine
-    finally:
-        os.close(folder)
 
 
-def _open_folder(path: Path, *, make: bool) -> int | None:
-    """Open a folder of the user's own that nobody else can write to."""
-    try:
-        if make:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.mkdir(mode=0o700, exist_ok=True)
-        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    if _is_own(os.fstat(folder)):
-        return folder
-    os.close(folder)
-    return None
+class PrivateFolder:
+    """A folder of images that belongs to the user, and to which no other user can write.
 
+    The cards' images and the models of `zeton.accel` lie in folders of this class too.
+    """
 
-def _read(folder: int, name: str, content: bytes) -> TokenizerCore | None:
-    """Read an image that is a file of the user's own, and no link to one."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        image = os.open(name, flags, dir_fd=folder)
-    except OSError:
-        return None
-    try:
-        status = os.fstat(image)
-        if not stat.S_ISREG(status.st_mode) or not _is_own(status):
+    def __init__(self, handle: int) -> None:
+        """Take an open folder; `open` checks it first."""
+        self._handle = handle
+
+    @classmethod
+    def open(cls, path: Path | None, *, make: bool) -> Self | None:
+        """Open a folder, or return None if it is missing or another user can write to it."""
+        if path is None:
             return None
-        return from_image(content, image)
-    finally:
-        os.close(image)
+        try:
+            if make:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.mkdir(mode=0o700, exist_ok=True)
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return None
+        if _is_own(os.fstat(handle)):
+            return cls(handle)
+        os.close(handle)
+        return None
+
+    def __enter__(self) -> Self:
+        """Use the folder until the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the folder."""
+        os.close(self._handle)
+
+    def open_file(self, name: str) -> int | None:
+        """Open a file for reading, or return None: a link and another user's file do not count."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            file = os.open(name, flags, dir_fd=self._handle)
+        except OSError:
+            return None
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and _is_own(status):
+            return file
+        os.close(file)
+        return None
+
+    def write(self, name: str, write: Callable[[int], object]) -> None:
+        """Let a file appear whole or not at all; `write` receives its descriptor.
+
+        The file is not synced: its reader must find damage that a crash has done. Old files of
+        the folder may be removed.
+        """
+        made = f".{name}.{os.urandom(8).hex()}.tmp"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(made, flags, 0o600, dir_fd=self._handle)
+        try:
+            try:
+                write(file)
+            finally:
+                os.close(file)
+            os.rename(made, name, src_dir_fd=self._handle, dst_dir_fd=self._handle)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(made, dir_fd=self._handle)
+            raise
+        self._tidy(name)
+
+    def _tidy(self, new: str) -> None:
+        """Remove what was left over, old images of other engines, and the oldest beyond the limits.
+
+        A process that has an image mapped keeps it.
+        """
+        now = time.time()
+        images = []
+        for name in os.listdir(self._handle):  # noqa: PTH208 - a descriptor has no path.
+            try:
+                status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+            except OSError:
+                continue
+            age = now - status.st_mtime
+            if _IMAGE.fullmatch(name):
+                # The new one first, whatever the clocks say.
+                images.append((name != new, age, status.st_size, name))
+            elif _IN_THE_MAKING.fullmatch(name) and age > LEFT_OVER_SECONDS:
+                self._remove(name)
+        size = 0
+        for count, (old, age, image_bytes, name) in enumerate(sorted(images), 1):
+            size += image_bytes
+            ours = name.endswith(f"-{IMAGE_ENGINE}{SUFFIX}")
+            many = count > IMAGES_MAX or size > IMAGES_BYTES_MAX
+            if old and (many or (not ours and age > OTHERS_DAYS_MAX * _DAY)):
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=self._handle)
 
 
 def _is_own(status: os.stat_result) -> bool:
     """Tell whether something belongs to the user and only the user can write to it."""
     others = stat.S_IWGRP | stat.S_IWOTH
     return status.st_uid == os.geteuid() and not status.st_mode & others
-
-
-def _write(folder: int, name: str, content: bytes, engine: TokenizerCore) -> None:
-    """Write an image that appears whole or not at all.
-
-    It is not synced: one that a crash has damaged is found out by its checksum.
-    """
-    made = f".{name}.{os.urandom(8).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    image = os.open(made, flags, 0o600, dir_fd=folder)
-    try:
-        try:
-            write_image(engine, content, image)
-        finally:
-            os.close(image)
-        os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(made, dir_fd=folder)
-        raise
-    _tidy(folder, name)
-
-
-def _tidy(folder: int, new: str) -> None:
-    """Remove what was left over, old images of other engines, and the oldest beyond the limits.
-
-    A process that has an image mapped keeps it.
-    """
-    now = time.time()
-    images = []
-    for name in os.listdir(folder):
-        try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except OSError:
-            continue
-        age = now - status.st_mtime
-        if _IMAGE.fullmatch(name):
-            # The new one first, whatever the clocks say.
-            images.append((name != new, age, status.st_size, name))
-        elif _IN_THE_MAKING.fullmatch(name) and age > LEFT_OVER_SECONDS:
-            _remove(folder, name)
-    size = 0
-    for count, (old, age, image_bytes, name) in enumerate(sorted(images), 1):
-        size += image_bytes
-        ours = name.endswith(f"-{IMAGE_ENGINE}{SUFFIX}")
-        many = count > IMAGES_MAX or size > IMAGES_BYTES_MAX
-        if old and (many or (not ours and age > OTHERS_DAYS_MAX * _DAY)):
-            _remove(folder, name)
-
-
-def _remove(folder: int, name: str) -> None:
-    with suppress(OSError):
-        os.unlink(name, dir_fd=folder)

@@ -22,7 +22,7 @@ from zeton import shards
 from zeton.errors import FormatError, SearchError, ShardError
 from zeton.search import lines, stored
 from zeton.search.needles import Needles
-from zeton.text.id_files import Dtype
+from zeton.work.numpy_file import Dtype
 
 TEXTS = [
     "The cat sat on the mat.\nA concatenated Cat!\n",
@@ -337,7 +337,7 @@ def test_needles_of_json_lines_may_have_line_breaks(folder: Path, options: tuple
 def test_refuses_what_it_would_look_through_in_vain(folder: Path) -> None:
     (folder / "packed").mkdir()
     (folder / "packed" / "a.parquet").write_bytes(b"PAR1")
-    assert "is packed" in refusal("find", "cat", "packed", folder=folder)
+    assert "it is Parquet" in refusal("find", "cat", "packed", folder=folder)
 
 
 def test_prints_json(folder: Path) -> None:

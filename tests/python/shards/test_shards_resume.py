@@ -212,11 +212,11 @@ def test_another_command_is_refused_unless_anew(
     shards.write([corpus], tokenizer=tok, out=out)
     other = zeton.train(["low lower"], vocab_size=258)
     for tokenizer, paths, options, what in (
-        (tok, [corpus], {"eos": 1}, r"the options \(eos\)"),
-        (other, [corpus], {}, r"the tokenizer \(sha256, vocab_size\)"),
-        (tok, [corpus / "a.txt"], {}, "the files of the corpus"),
+        (tok, [corpus], {"eos": 1}, r"options \(eos\)"),
+        (other, [corpus], {}, r"tokenizer \(sha256, vocab_size\)"),
+        (tok, [corpus / "a.txt"], {}, "files"),
     ):
-        with pytest.raises(ShardError, match=f"holds the work of another command: {what} differ"):
+        with pytest.raises(ShardError, match=f"holds other shards, which differ in {what};"):
             shards.write(paths, tokenizer=tokenizer, out=out, **options)  # type: ignore[arg-type]
     shards.write([corpus], tokenizer=tok, out=out, eos=1, restart=True, shard_size=10**6)
     shards.write([corpus], tokenizer=tok, out=tmp_path / "fresh", eos=1, shard_size=10**6)
@@ -225,7 +225,7 @@ def test_another_command_is_refused_unless_anew(
         patch.setattr(writing._Writing, "_manifest", stop)
         with pytest.raises(StoppedError):
             shards.write([corpus], tokenizer=tok, out=tmp_path / "half")
-    with pytest.raises(ShardError, match=r"the options \(bos\) differ"):
+    with pytest.raises(ShardError, match=r"differs in options \(bos\)"):
         shards.write([corpus], tokenizer=tok, out=tmp_path / "half", bos=2)
 
 
@@ -310,7 +310,7 @@ def test_a_corpus_that_has_changed_is_refused(tok: zeton.Tokenizer, tmp_path: Pa
     path.write_text("low lower")
     shards.write([path], tokenizer=tok, out=tmp_path / "out")
     path.write_text("low lowes")
-    with pytest.raises(ShardError, match="the files of the corpus differ"):
+    with pytest.raises(ShardError, match="which differ in files"):
         shards.write([path], tokenizer=tok, out=tmp_path / "out")
 
 
@@ -319,9 +319,9 @@ def test_a_folder_with_other_files_is_refused(tok: zeton.Tokenizer, tmp_path: Pa
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "precious.txt").write_text("!")
     for anew in (False, True):
-        with pytest.raises(ShardError, match=r"has 'precious.txt', which is no shard's"):
+        with pytest.raises(ShardError, match=r"has 'precious.txt', which is no part of shards"):
             shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out", restart=anew)
-    with pytest.raises(ShardError, match="is a file; shards are a folder"):
+    with pytest.raises(ShardError, match="is a file; shards need a folder"):
         shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "a.txt")
 
 
@@ -330,7 +330,7 @@ def test_two_cannot_write_to_one_folder(tok: zeton.Tokenizer, tmp_path: Path) ->
     (tmp_path / "out" / ".checkpoint").mkdir(parents=True)
     with (tmp_path / "out" / ".checkpoint" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(ShardError, match="is in use: another command writes there"):
+        with pytest.raises(ShardError, match="is in use: another process writes there"):
             shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
     shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")
 

@@ -129,7 +129,7 @@ def test_a_journal_of_another_corpus_is_refused_and_stays(corpus: Path, tmp_path
         "pattern, validation, files": {"validation": 0.1, "pattern": r"\w+|\W"},
     }
     for differs, options in others.items():
-        message = rf"counted \d\.\d MB of a work that differs in {differs}; .*--restart"
+        message = rf"holds the progress of other work, which differs in {differs}; .*--restart"
         with pytest.raises(zeton.errors.TrainError, match=message):
             zeton.count_files([corpus], checkpoint_dir=journal, on_warning=said.append, **options)
         assert {file.name: file.read_bytes() for file in journal.iterdir()} == kept
@@ -265,7 +265,7 @@ def test_two_trainings_do_not_share_a_journal(corpus: Path, tmp_path: Path) -> N
     zeton.count_files([corpus], checkpoint_dir=journal, checkpoint_every="300KB")
     with (journal / "lock").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(zeton.errors.TrainError, match="another training writes there"):
+        with pytest.raises(zeton.errors.TrainError, match="another process writes there"):
             zeton.count_files([corpus], checkpoint_dir=journal, checkpoint_every="300KB")
 
 

@@ -44,14 +44,17 @@ def images(folder: Path) -> list[Path]:
 def reads_image(folder: Path, content: bytes | None = None) -> bool:
     """Tell whether the image in a folder is used: a load that uses it leaves it as it is."""
     content = SMALL.read_bytes() if content is None else content
-    opened = cache._open_folder(folder, make=False)
+    opened = cache.PrivateFolder.open(folder, make=False)
     if opened is None:
         return False
-    try:
-        name = f"{content[-32:].hex()}-{IMAGE_ENGINE}{cache.SUFFIX}"
-        return cache._read(opened, name, content) is not None
-    finally:
-        os.close(opened)
+    with opened:
+        image = opened.open_file(f"{content[-32:].hex()}-{IMAGE_ENGINE}{cache.SUFFIX}")
+        if image is None:
+            return False
+        try:
+            return from_image(content, image) is not None
+        finally:
+            os.close(image)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -7,15 +7,15 @@ checksum. A missing, damaged or foreign file is replaced. Making the image of cl
 
 import hashlib
 import os
-import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeton._engine import IMAGE_ENGINE
 from zeton.accel.configuration import Configuration
 from zeton.accel.tables.image import LAYOUT, find_transducer, make_image
-from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy, cache_folder
+from zeton.work.cache_folder import SUFFIX, PrivateFolder, cache_folder
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
@@ -28,20 +28,17 @@ CHECKSUM_BYTES = 32
 def load_image(tokenizer: "Tokenizer", configuration: Configuration) -> bytes:
     """Return the image of a tokenizer from the cache, or make and cache it."""
     find_transducer(tokenizer)  # Refuses a tokenizer without a file format.
-    path = folder_for("cards")
-    folder = _open_folder(path, make=True) if path else None
+    folder = PrivateFolder.open(folder_for("cards"), make=True)
     if folder is None:
         return make_image(tokenizer, configuration)
-    try:
+    with folder:
         name = _name(tokenizer, configuration)
         image = _read(folder, name)
         if image is None:
             image = make_image(tokenizer, configuration)
             with suppress(OSError):
-                _write(folder, name, image)
+                folder.write(name, partial(_write, image))
         return image
-    finally:
-        os.close(folder)
 
 
 def folder_for(name: str) -> Path | None:
@@ -50,11 +47,11 @@ def folder_for(name: str) -> Path | None:
     The result is None without a cache folder, or if the folder belongs to another user.
     """
     path = cache_folder()
-    folder = _open_folder(path, make=True) if path else None
+    folder = PrivateFolder.open(path, make=True)
     if path is None or folder is None:
         return None
-    os.close(folder)
-    return path / name
+    with folder:
+        return path / name
 
 
 def _name(tokenizer: "Tokenizer", configuration: Configuration) -> str:
@@ -67,14 +64,12 @@ def _name(tokenizer: "Tokenizer", configuration: Configuration) -> str:
     return f"{hashlib.sha256(made_of).hexdigest()}-{IMAGE_ENGINE}{SUFFIX}"
 
 
-def _read(folder: int, name: str) -> bytes | None:
+def _read(folder: PrivateFolder, name: str) -> bytes | None:
     """Read an image if it is a complete regular file of the user's own, not a link."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    if (handle := folder.open_file(name)) is None:
+        return None
     try:
-        with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - opened above.
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode) or not _is_own(status):
-                return None
+        with open(handle, "rb") as file:  # noqa: PTH123 - opened above.
             content = file.read()
             os.utime(file.fileno())  # The least recently used image is removed first.
     except OSError:
@@ -83,17 +78,7 @@ def _read(folder: int, name: str) -> bytes | None:
     return image if hashlib.sha256(image).digest() == checksum else None
 
 
-def _write(folder: int, name: str, image: bytes) -> None:
-    """Write an image, whole or not at all."""
-    made = f".{name}.{os.urandom(8).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with open(os.open(made, flags, 0o600, dir_fd=folder), "wb") as file:  # noqa: PTH123
-            file.write(image)
-            file.write(hashlib.sha256(image).digest())
-        os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(made, dir_fd=folder)
-        raise
-    _tidy(folder, name)
+def _write(image: bytes, handle: int) -> None:
+    with open(handle, "wb", closefd=False) as file:
+        file.write(image)
+        file.write(hashlib.sha256(image).digest())

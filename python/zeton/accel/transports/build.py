@@ -9,7 +9,6 @@ import hashlib
 import os
 import platform
 import shutil
-import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from zeton.accel.errors import BuildError
 from zeton.accel.tables.image_cache import folder_for
-from zeton.work.cache_folder import SUFFIX, _is_own, _open_folder, _tidy
+from zeton.work.cache_folder import SUFFIX, PrivateFolder
 
 __all__ = ["RTL", "library", "sources"]
 
@@ -58,19 +57,17 @@ def library(
     files = list(sources() if rtl is None else rtl)
     name = f"{_hash_inputs(files, parameters)}-sim{SUFFIX}"
     path = folder_for("models")
-    folder = _open_folder(path, make=True) if path else None
+    folder = PrivateFolder.open(path, make=True)
     if path is None or folder is None:
         path = _folder_of_process()
-        folder = _open_folder(path, make=False)
+        folder = PrivateFolder.open(path, make=False)
     if folder is None:
         raise BuildError(f"cannot write to {path}; set ZETON_CACHE to a folder of your own")
-    try:
+    with folder:
         if not _is_cached(folder, name):
             with tempfile.TemporaryDirectory(prefix="zeton-model-") as work:
                 made = _build(Path(work), files, parameters, _Tools(), progress=progress)
                 _store(made, folder, name)
-    finally:
-        os.close(folder)
     return path / name
 
 
@@ -200,31 +197,29 @@ def _run(command: list[str], **environment: str) -> subprocess.CompletedProcess[
     return done
 
 
-def _is_cached(folder: int, name: str) -> bool:
+def _is_cached(folder: PrivateFolder, name: str) -> bool:
     """Return whether a library is a file of the user's own; if so, update its time of use."""
+    if (file := folder.open_file(name)) is None:
+        return False
     with suppress(OSError):
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISREG(status.st_mode) and _is_own(status):
-            os.utime(name, dir_fd=folder, follow_symlinks=False)
-            return True
-    return False
+        os.utime(file)
+    os.close(file)
+    return True
 
 
-def _store(made: Path, folder: int, name: str) -> None:
+def _store(made: Path, folder: PrivateFolder, name: str) -> None:
     """Write a library into the cache folder, whole or not at all."""
-    part = f".{name}.{os.urandom(8).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+    def write(handle: int) -> None:
+        with open(handle, "wb", closefd=False) as file:
+            file.write(made.read_bytes())
+
     try:
-        with open(os.open(part, flags, 0o600, dir_fd=folder), "wb") as kept:  # noqa: PTH123
-            kept.write(made.read_bytes())
-        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        folder.write(name, write)
     except OSError as error:
-        with suppress(OSError):
-            os.unlink(part, dir_fd=folder)
         raise BuildError(
             f"cannot cache the model: {error.strerror or error}; set ZETON_CACHE to another folder"
         ) from error
-    _tidy(folder, name)
 
 
 def _folder_of_process() -> Path:

@@ -25,7 +25,7 @@ from zeton.corpus.formats import PARQUET, chunks, compression_of, format_of, rec
 from zeton.search.lines import Line, lines_of
 from zeton.search.needles import Needles
 from zeton.text.escape import visible
-from zeton.text.id_files import Dtype
+from zeton.work.numpy_file import Dtype
 
 if TYPE_CHECKING:
     from zeton.search.stored import Place, Stored

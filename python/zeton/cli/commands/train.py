@@ -168,7 +168,7 @@ def resume_hint(checkpoint_dir: Path) -> Iterator[None]:
     except OtherWorkError:
         raise
     except (KeyboardInterrupt, zeton.Error) as error:
-        if checkpoint.keeps_anything(checkpoint_dir):
+        if checkpoint.holds_results(checkpoint_dir):
             say(f"progress is saved in {checkpoint_dir}; run the same command to resume")
         elif isinstance(error, KeyboardInterrupt):
             say("stopped before the first checkpoint; run the same command to start over")

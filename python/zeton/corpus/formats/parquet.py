@@ -1,6 +1,6 @@
 """Parquet: a table with the text in one column, read by pyarrow."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ class Parquet(Format):
                 held = 0
 
 
-def _rows(path: Path, column: str, at: int) -> Iterator[tuple[object, int]]:
+def _rows(path: Path, column: str, at: int) -> Generator[tuple[object, int]]:
     """Yield a column's values from a row on, each with the number of rows up to it."""
     pa, pq = PARQUET.modules(f"{path} is Parquet, which")
     try:

@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zeton.work.numpy_file import dtype_of
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Format", "Shard"]
 
-UINT16_IDS = 1 << 16
+CODES = {"uint16": "<u2", "uint32": "<u4"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Format:
 
     def dtype(self, vocab_size: int) -> str:
         """Return how an id is stored: in the smallest type that holds all of them."""
-        return "<u2" if vocab_size <= UINT16_IDS else "<u4"
+        return CODES[dtype_of(vocab_size)]
 
     def header(self, count: int, dtype: str) -> bytes:  # noqa: ARG002 - others need them.
         """Return what stands before so many ids."""
