@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import bars
 import chart
 import report
 from adapters import PEERS, THREADS
@@ -34,10 +35,12 @@ SLOW = 6
 
 def main() -> None:
     options = parse()
-    if (options.readme or options.more) and not (RESULTS / "latest.json").exists():
+    shown = options.readme or options.picture
+    if (shown or options.more) and not (RESULTS / "latest.json").exists():
         sys.exit("there is no results/latest.json yet; run `make bench` first")
-    if options.readme:
-        print(report.readme(read(RESULTS / "latest.json")))
+    if shown:
+        draw = report.readme if options.readme else bars.svg
+        print(draw(read(RESULTS / "latest.json")))
         return
     cells: list[Cell] = options.cells
     whole = not (options.quick or options.only)
@@ -79,6 +82,9 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--timeout", type=float, default=180, help="seconds for a process (180)")
     parser.add_argument("--readme", action="store_true", help="print the README's table and stop")
+    parser.add_argument(
+        "--picture", action="store_true", help="print the README's picture, an SVG, and stop"
+    )
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 5)
     if strange := set(options.peers) - set(PEERS):

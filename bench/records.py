@@ -60,6 +60,12 @@ def figures(record: Record | None, name: str) -> list[float]:
     return record["figures"].get(name, [])
 
 
+def rate(record: Record | None, name: str = "first") -> float | None:
+    """Return the median of the rounds in MB a second, None where there is no right result."""
+    seconds = figures(record, name)
+    return record["bytes"] / 1e6 / median(seconds) if record and seconds else None
+
+
 def ratio(ours: Iterable[float], theirs: Iterable[float]) -> float | None:
     """Return how many times as fast we are: the median of the rounds that both have.
 

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterable, Iterator
 from statistics import median
 
 from adapters import PEERS
-from cells import GROUPS, HOSTILE, MAIN, TASKS, VOCABS, Cell, all_cells
-from records import Record, Results, best_peer, figures, look_up, ratio
+from cells import GROUPS, HOSTILE, TASKS, VOCABS, Cell, all_cells
+from records import Record, Results, best_peer, figures, look_up, rate, ratio
 
 PASSES = {"first": "first-seen text", "warm": "the same text again"}
 README_ROWS = (
-    ("large", "array", tuple(VOCABS)),
-    ("small", "list", MAIN),
-    ("decode", "array", MAIN),
+    ("encode", "large", "array", "cl100k_base", tuple(GROUPS)),
+    ("encode", "large", "array", "o200k_base", tuple(GROUPS)),
+    ("encode", "large", "array", "nanochat", ("en",)),
+    ("encode 1 to 4 KB of", "small", "list", "cl100k_base", ("en",)),
+    ("decode", "decode", "array", "cl100k_base", ("en",)),
 )
-"""What the README shows; `latest.md` has all."""
+"""The rows of the README's table; `latest.md` has all."""
 
 
 def tables(results: Results) -> str:
@@ -132,21 +134,26 @@ def _against_best(records: dict[str, Record], name: str) -> str:
 
 
 def readme(results: Results) -> str:
-    """Return the README's table: how many times as fast as tiktoken, and as the best other."""
-    rows = []
-    for task, form, vocabs in README_ROWS:
-        for vocab in vocabs:
-            cells = [Cell(task, vocab, group, form) for group in GROUPS]
-            entries = [_twice(look_up(results, cell)) for cell in cells]
-            rows.append([f"{TASKS[task]}, {form}: {VOCABS[vocab].title}", *entries])
-    return "\n".join(markdown(["", *GROUPS.values()], rows))
+    """Return the README's table: MB a CPU second of each peer that has figures in a row."""
+    cells = {
+        f"{name} {GROUPS[group]} ({VOCABS[vocab].title})": look_up(
+            results, Cell(task, vocab, group, form)
+        )
+        for name, task, form, vocab, groups in README_ROWS
+        for group in groups
+    }
+    peers = [peer for peer in PEERS if any(rate(cell.get(peer)) for cell in cells.values())]
+    rows = [[title, *_rates(cell, peers), _over_tiktoken(cell)] for title, cell in cells.items()]
+    return "\n".join(markdown(["MB per CPU second", *peers, "zeton ÷ tiktoken"], rows))
 
 
-def _twice(records: dict[str, Record]) -> str:
-    ours = figures(records.get("zeton"), "first")
-    over_tiktoken = ratio(ours, figures(records.get("tiktoken"), "first"))
-    if over_tiktoken is None:
-        return "-"
-    peer = best_peer(records, "first") or "tiktoken"
-    over_best = ratio(ours, figures(records[peer], "first"))
-    return f"{over_tiktoken:.1f} ({over_best:.1f} {peer})"
+def _rates(cell: dict[str, Record], peers: Iterable[str]) -> Iterator[str]:
+    for peer in peers:
+        found = rate(cell.get(peer))
+        yield "-" if found is None else f"{found:.0f}"
+
+
+def _over_tiktoken(cell: dict[str, Record]) -> str:
+    ours, theirs = (figures(cell.get(peer), "first") for peer in ("zeton", "tiktoken"))
+    times = ratio(ours, theirs)
+    return "-" if times is None else f"{times:.1f}"
