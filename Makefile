@@ -47,13 +47,18 @@ rtl-lint: dev rtl ## Lint the accelerator in Verilator and slang.
 	pytest -q tests/rtl/test_lint.py
 
 .PHONY: check
-check: dev rtl ## Formatting, lints and types, in both languages.
+check: dev rtl docs ## Formatting, lints and types, in both languages, and the site's links.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --release -- -D warnings
 	ruff format --check .
 	ruff check .
 	mypy python/zeton tests bench scripts examples/pronounce
 	python -m mypy.stubtest zeton._engine --ignore-disjoint-bases
+
+.PHONY: docs
+docs: $(VENV)/docs ## Build the documentation as a site in site/; a dead link ends it.
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
+	@echo "Open site/index.html; it needs no network"
 
 .PHONY: bench
 bench: dev $(VENV)/bench ## Measure every encoder there is beside ours, for hours (BENCH=--quick: to try it).
@@ -93,13 +98,18 @@ debian: ## Install Debian's Icarus and FUSE, for the four-state run and the fake
 .PHONY: fpga-tools
 fpga-tools: $(VENV)/fpga ## Install what placing and routing needs.
 
-# What running needs, what testing needs, Ray, torch, the accelerator's tools, the peers of the benchmark; pinned by version and hash.
+# What running needs, what testing needs, the site, Ray, torch, the accelerator's tools, the peers of
+# the benchmark; pinned by version and hash.
 $(VENV)/core: requirements/core.txt
 	$(PYTHON) -m venv $(VENV)
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/core
+	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/docs: requirements/docs.txt $(VENV)/core
 	python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
@@ -126,10 +136,10 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 .PHONY: lock
 lock: $(VENV)/core ## Renew the pinned requirements from pyproject.toml.
 	python -m pip install --quiet pip-tools
-	cd requirements && for name in core dev ray torch rtl fpga bench; do \
+	cd requirements && for name in core dev docs ray torch rtl fpga bench; do \
 	  pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe --no-emit-index-url \
 	    --no-emit-trusted-host --no-emit-find-links --no-header --upgrade --output-file $$name.txt $$name.in; done
 
 .PHONY: clean
 clean: ## Remove what was built.
-	rm -rf target dist $(VENV)
+	rm -rf target dist site $(VENV)

@@ -2,12 +2,18 @@
 
 import doctest
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from support.paths import ROOT
+from zeton.cli import main
 
+ENGINE = ROOT / "crates/zeton/src"
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 
@@ -31,9 +37,86 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_pages_name_no_file_that_is_not_there() -> None:
-    for page in [*PAGES, ROOT / "ARCHITECTURE.md", *ROOT.glob("examples/**/*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+    for page in [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("examples/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_glossary_names_files_that_own_terms() -> None:
+    rows = re.findall(
+        r"(?m)^\| .* \| `([\w/.]+)` \| .* \|$", (ROOT / "docs/glossary.md").read_text()
+    )
+    assert len(rows) > 100
+    missing = [row for row in rows if not (ROOT / row).exists() and not (ENGINE / row).exists()]
+    assert missing == []
+
+
+def test_the_code_map_has_every_folder() -> None:
+    shown = re.findall(r"(?m)^\| `([\w./]+)/` \|", (ROOT / "CONTRIBUTING.md").read_text())
+    assert shown == sorted(shown)
+    assert set(shown) == set(folders())
+
+
+def folders() -> Iterator[str]:
+    """Name the folders of the repository, and those within the ones that hold packages."""
+    built = re.findall(r"(?m)^/?([\w.]+)/$", (ROOT / ".gitignore").read_text())
+    for parent in ("", "crates/", "python/zeton/", "tests/"):
+        for folder in (ROOT / parent).iterdir():
+            if folder.is_dir() and folder.name not in {*built, ".git"} and any(folder.iterdir()):
+                yield parent + folder.name
+    yield "python"
+
+
+def test_the_navigation_has_every_page() -> None:
+    """`mkdocs build --strict` says the same; this needs no mkdocs."""
+    navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
+    shown = re.findall(r"(?:- |: )([\w/-]+\.md)$", navigation, re.MULTILINE)
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
+    assert len(shown) == len(set(shown))
+    assert {page for page in shown if not page.startswith("repository/")} == pages
+
+
+def test_the_readme_stays_short() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 130
+    paragraphs = re.sub(r"(?s)```.*?```", "", readme).split("\n\n")
+    prose = [part for part in paragraphs if not part.lstrip().startswith(("|", "-", "#"))]
+    assert max(len(part.strip().splitlines()) for part in prose) <= 4
+
+
+def test_architecture_stays_short() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize(
+    ("option", "file"), [("--readme", "README.md"), ("--picture", "docs/assets/speed.svg")]
+)
+def test_the_figures_of_the_readme_are_those_of_the_recorded_run(option: str, file: str) -> None:
+    command = [sys.executable, str(ROOT / "bench/peers.py"), option]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert printed in (ROOT / file).read_text()
+
+
+SHELL = re.compile(r"(?ms)^```sh\n(.*?)^```")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_the_pages_exist_with_their_options(page: Path) -> None:
+    lines = "\n".join(SHELL.findall(page.read_text())).replace("\\\n", " ").splitlines()
+    for line in lines:
+        words = re.split(r"\s#|[|>;&]", line)[0].split()
+        if not words or words[0] != "zeton":
+            continue
+        command: click.Command = main
+        options = {"--help", "--version"}
+        for word in words[1:]:
+            if isinstance(command, click.Group) and not word.startswith("-"):
+                assert word in command.commands, f"{page.name}: {line}"
+                command = command.commands[word]
+                options = {"--help", "-h"}.union(*(each.opts for each in command.params))
+                options.update(*(each.secondary_opts for each in command.params))
+            elif word.startswith("--"):
+                assert word.split("=")[0] in options, f"{page.name}: {line}"
 
 
 def test_the_reference_stays_small() -> None:
