@@ -347,7 +347,7 @@ class TestFiles:
     def test_keeps_its_split_with_a_chat_template(self) -> None:
         specials = {"<|im_start|>": 9000, "<|im_end|>": 9001}
         tok = SplitTokenizer(vocab_with(TOKENS), split=words, specials=specials)
-        kept = CHATML.kept_in(tok)
+        kept = CHATML.attach_to(tok)
         assert kept == tok
         assert kept.encode("low") == [257]
 

@@ -1,13 +1,32 @@
-"""Chats become ids as a template says: data without code, and content never makes a special."""
+"""Chats become ids with a loss mask, by templates that are data.
+
+The text of a message is encoded without special tokens, so it cannot forge a mark.
+"""
 
 from zeton.chat.messages import Conversation
 from zeton.chat.render import Keep, Rendered, Renderer, Span
 from zeton.chat.template import Part, Role, Template
-from zeton.chat.templates import CHATML, NANOCHAT
+from zeton.chat.templates import (
+    CHATML,
+    GEMMA,
+    LLAMA3,
+    MISTRAL,
+    MISTRAL_NEMO,
+    NANOCHAT,
+    QWEN,
+    get_template,
+    harmony,
+    llama3_1,
+)
 
 __all__ = [
     "CHATML",
+    "GEMMA",
+    "LLAMA3",
+    "MISTRAL",
+    "MISTRAL_NEMO",
     "NANOCHAT",
+    "QWEN",
     "Conversation",
     "Keep",
     "Part",
@@ -16,4 +35,7 @@ __all__ = [
     "Role",
     "Span",
     "Template",
+    "get_template",
+    "harmony",
+    "llama3_1",
 ]

@@ -1,4 +1,8 @@
-"""Templates: how chats are written, as data that JSON carries. They are valid and never change."""
+"""Chat templates: the marks, roles and special tokens of a chat format, as data.
+
+A template holds no code, so JSON carries it. Its fields are checked when it is made, and it never
+changes afterwards. `zeton.chat.templates` has the published formats.
+"""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeton._engine import with_specials
-from zeton.chat.values import get, listed, shown
+from zeton.chat.values import get, join_names, quote
 from zeton.errors import ChatError
+from zeton.suggest import did_you_mean
 from zeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -20,51 +25,90 @@ __all__ = ["Part", "Role", "Template", "tokenizer_of"]
 NOTE = "chat.template"
 """The note of a `.zeton` file that holds a template."""
 
+JOINS_TO = ("next", "last")
+"""The messages that can take a joined text in."""
+
 
 @dataclass(frozen=True)
 class Part:
-    """How one type of part is written, and whether it is learned where its role is."""
+    """The marks around one type of part, and whether the part is in the loss mask.
+
+    >>> Part("<|python_start|>", "<|python_end|>").in_loss
+    True
+    """
 
     start: str = ""
     end: str = ""
-    learned: bool = True
+    in_loss: bool = True
+    """Whether its ids, marks included, are in the loss mask where its role is."""
+    last_end: str | None = None
+    """The end mark where the part ends a chat to learn from, in place of `end`."""
+    only_last: bool = False
+    """Whether the part is written in the last message only and dropped from earlier ones."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no part."""
+        """Check the fields."""
         _settle(self)
 
 
 @dataclass(frozen=True)
 class Role:
-    """How the messages of one role are written, and where they may stand."""
+    """The marks around the messages of one role, and the roles that it may follow.
+
+    >>> Role("<|user|>", after=("", "assistant")).in_loss
+    False
+    """
 
     start: str = ""
     end: str = ""
-    learned: bool = False
-    """Whether a model learns the text and the end; it never learns the start."""
+    in_loss: bool = False
+    """Whether the text and the end mark are in the loss mask; the start mark never is."""
     parts: Mapping[str, Part] = field(default_factory=dict, hash=False)
     """The types of parts that a message may have in place of one text."""
     after: tuple[str, ...] | None = None
-    """The roles that it may follow, "" for the beginning; None for any."""
+    """The roles that it may follow, "" for the start of the chat; None for any."""
     joins: str | None = None
-    """What stands between its text and that of the next message, which takes it in."""
+    """The separator between its text and the message that takes the text in; None for no join."""
+    joins_to: str = "next"
+    """The message that takes a joined text in: the "next" one, or the "last" question."""
+    strip: bool = False
+    """Whether white space is removed from both ends of each text."""
+    suffix: str = ""
+    """The text after each text of a message, encoded together with it."""
+    default: str | None = None
+    """The text of this role that a chat begins with if its first message has another role."""
+    text_type: str | None = None
+    """The type of part that a plain text becomes; None for a text without marks of its own."""
+    start_each: bool = False
+    """Whether every part gets the start mark, which is in the loss mask from the second part on."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no role."""
+        """Check the fields, each alone and together."""
         _settle(self)
         if self.joins is not None and (self.start or self.end or self.parts):
-            raise ChatError("a role joins and has marks or parts; one that joins is only a text")
+            raise ChatError(
+                "a role that joins has a start, an end or parts; remove them, "
+                "because its text becomes part of another message"
+            )
+        if self.joins is not None and self.default is not None:
+            raise ChatError("a role that joins has a default; remove one of the two")
+        if self.joins_to not in JOINS_TO:
+            found = f"joins_to is {quote(self.joins_to)}"
+            raise ChatError(f"{found}{did_you_mean(self.joins_to, JOINS_TO)}")
+        if self.text_type is not None and self.text_type not in self.parts:
+            found = f"text_type is {quote(self.text_type)}, which is no type of part of this role"
+            raise ChatError(f"{found}{did_you_mean(self.text_type, self.parts)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as what it is made of."""
+        """Pickle as the fields."""
         return Role, tuple(_plain(self).values())
 
 
 @dataclass(frozen=True)
 class Template:
-    """How chats are written. It is valid and never changes.
+    """The form of a chat: its marks, roles and special tokens. A template never changes.
 
-    >>> roles = {"user": Role("<|ask|>"), "assistant": Role("<|say|>", "<|ask|>", learned=True)}
+    >>> roles = {"user": Role("<|ask|>"), "assistant": Role("<|say|>", "<|ask|>", in_loss=True)}
     >>> template = Template("short", roles=roles, specials=("<|ask|>", "<|say|>"))
     >>> ranks = {bytes([byte]): byte for byte in range(256)}
     >>> tok = Tokenizer(ranks, specials={"<|ask|>": 256, "<|say|>": 257})
@@ -75,30 +119,39 @@ class Template:
 
     name: str
     begin: str = ""
-    """What every chat begins with."""
+    """The mark at the start of every chat."""
     roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
     specials: tuple[str, ...] = ()
-    """The specials that may be found in marks."""
+    """The special tokens that marks may contain."""
     asks: str = "user"
     """The role whose messages begin an exchange."""
     answers: str = "assistant"
-    """The role in which a model goes on after a prompt."""
+    """The role that answers a prompt."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no template."""
+        """Check the fields, each alone and together."""
         _settle(self)
         if "" in self.specials:
-            raise ChatError("a special of a template is empty; leave it out")
+            raise ChatError("a special of the template is empty; remove it")
         after = [name for role in self.roles.values() for name in role.after or () if name]
         for name in (self.asks, self.answers, *after):
             if name not in self.roles:
-                raise ChatError(f"there is no role {shown(name)}; there are {listed(self.roles)}")
+                found = f"the template names the role {quote(name)}, which it does not define"
+                raise ChatError(f"{found}{did_you_mean(name, self.roles)}")
         for name in (self.asks, self.answers):
             if self.roles[name].joins is not None:
-                raise ChatError(f"{shown(name)} asks or answers and joins; it can only be one")
+                raise ChatError(
+                    f"the role {quote(name)} asks or answers, so it cannot join another message; "
+                    "set its joins to None"
+                )
+        defaults = [name for name, role in self.roles.items() if role.default is not None]
+        if len(defaults) > 1:
+            raise ChatError(
+                f"{join_names(defaults)} have a default each; a chat begins with at most one"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as what it is made of."""
+        """Pickle as the fields."""
         return Template, tuple(_plain(self).values())
 
     def render(
@@ -109,7 +162,7 @@ class Template:
         max_tokens: int | None = None,
         keep: "Keep" = "last",
     ) -> "Rendered":
-        """Render one chat to learn from; see `Renderer.render`."""
+        """Render one chat for training; see `Renderer.render`."""
         return self.bind(tokenizer).render(conversation, max_tokens=max_tokens, keep=keep)
 
     def render_prompt(
@@ -120,11 +173,11 @@ class Template:
         max_tokens: int | None = None,
         keep: "Keep" = "last",
     ) -> "Rendered":
-        """Render one chat for a model to go on; see `Renderer.render_prompt`."""
+        """Render one chat as a prompt for a model; see `Renderer.render_prompt`."""
         return self.bind(tokenizer).render_prompt(conversation, max_tokens=max_tokens, keep=keep)
 
     def bind(self, tok: Tokenizer) -> "Renderer":
-        """Return what renders many chats: it encodes the marks once."""
+        """Return a renderer for many chats; it encodes the marks once."""
         from zeton.chat.render import Renderer  # noqa: PLC0415 - it imports this module.
 
         return Renderer(self, tok)
@@ -135,18 +188,21 @@ class Template:
 
     @staticmethod
     def from_json(text: str) -> "Template":
-        """Read a template from JSON; what is left out has its default."""
+        """Read a template from JSON; a field that is left out has its default."""
         if not isinstance(text, str):
-            raise TypeError(f"text is a str, not {type(text).__name__}")
+            raise TypeError(f"text must be a str, not {type(text).__name__}")
         try:
             value = json.loads(text, object_pairs_hook=_without_doubles)
         except (ValueError, RecursionError) as error:
-            raise ChatError(f"template is no JSON that can be read: {error}") from None
+            raise ChatError(f"the template is not valid JSON: {error}") from None
         get(value, "name", "template")
         return _read(Template, value, "template")
 
-    def kept_in(self, tok: Tokenizer) -> Tokenizer:
-        """Return the same tokenizer, whose file carries the template; it must have the specials."""
+    def attach_to(self, tok: Tokenizer) -> Tokenizer:
+        """Return the same tokenizer with the template, which its file then carries.
+
+        The tokenizer must have the special tokens of the template.
+        """
         tok = tokenizer_of(tok)
         self.bind(tok)
         notes = tok.made_by | {NOTE: self.to_json()}
@@ -155,16 +211,19 @@ class Template:
 
     @staticmethod
     def of(tok: Tokenizer) -> "Template | None":
-        """Return the template that a tokenizer's file carries, if it does."""
+        """Return the template that a tokenizer's file carries, or None if it carries none."""
         note = tokenizer_of(tok).made_by.get(NOTE)
         return None if note is None else Template.from_json(note)
 
 
 def tokenizer_of(tok: object) -> Tokenizer:
-    """Return the tokenizer, also of one behind another surface, which holds it as `tokenizer`."""
+    """Return a tokenizer, also from a wrapper that holds one as its attribute `tokenizer`."""
     found = getattr(tok, "tokenizer", tok)
     if not isinstance(found, Tokenizer):
-        raise TypeError(f"tok is a zeton.Tokenizer, not {type(tok).__name__}")
+        kind = type(tok).__name__
+        raise TypeError(
+            f"the tokenizer must be a zeton.Tokenizer, not {kind}; zeton.load reads one"
+        )
     return found
 
 
@@ -172,72 +231,75 @@ _Value = TypeVar("_Value", bound=Part | Role | Template)
 
 
 _KINDS: dict[str, type[Part | Role]] = {"parts": Part, "roles": Role}
-"""What the fields that are mappings hold."""
+"""The type of the values in each field that is a mapping."""
+
+_OPTIONAL = {"after", "joins", "default", "text_type", "last_end"}
+"""The fields that may be None."""
 
 
 def _settle(value: Part | Role | Template) -> None:
-    """Check the fields of a new value and give them forms that stay."""
+    """Check the fields of a new value, and make lists and mappings immutable."""
     for name, item in list(vars(value).items()):
         settled = item
-        what = f'"{name}" of a {type(value).__name__.lower()}'
+        place = f"{name} of a {type(value).__name__.lower()}"
         match name:
-            case "after" | "joins" if item is None:
+            case _ if name in _OPTIONAL and item is None:
                 continue
             case "after" | "specials":
-                settled = _texts(item, what)
+                settled = _texts(item, place)
             case "parts" | "roles":
-                settled = _frozen(item, _KINDS[name], what)
-            case "learned":
-                _check(item, bool, what)
+                settled = _frozen(item, _KINDS[name], place)
+            case "in_loss" | "only_last" | "strip" | "start_each":
+                _check(item, bool, place)
             case _:
-                _check(item, str, what)
+                _check(item, str, place)
         object.__setattr__(value, name, settled)
 
 
-def _check(item: object, kind: type, what: str) -> None:
+def _check(item: object, kind: type, place: str) -> None:
     if not isinstance(item, kind):
-        raise ChatError(f"{what} is {shown(item)}; it must be a {kind.__name__}")
+        raise ChatError(f"{place} is {quote(item)}; it must be a {kind.__name__}")
     if isinstance(item, str) and any("\ud800" <= character <= "\udfff" for character in item):
-        raise ChatError(f"{what} is {shown(item)}; it must not have lone surrogates")
+        raise ChatError(f"{place} is {quote(item)}, which holds a lone surrogate; remove it")
 
 
-def _texts(items: object, what: str) -> tuple[str, ...]:
+def _texts(items: object, place: str) -> tuple[str, ...]:
     if not isinstance(items, list | tuple):
-        raise ChatError(f"{what} is {shown(items)}; it must be a list")
+        raise ChatError(f"{place} is {quote(items)}; it must be a list of str")
     for item in items:
-        _check(item, str, f"an item in {what}")
+        _check(item, str, f"an item in {place}")
     return tuple(items)
 
 
-def _frozen(items: object, kind: type, what: str) -> Mapping[str, object]:
+def _frozen(items: object, kind: type, place: str) -> Mapping[str, object]:
     if not isinstance(items, Mapping):
-        raise ChatError(f"{what} is {shown(items)}; it must be a mapping")
+        raise ChatError(f"{place} is {quote(items)}; it must be a mapping")
     for name, item in items.items():
-        _check(name, str, f"a name in {what}")
-        _check(item, kind, f"{shown(name)} in {what}")
+        _check(name, str, f"a name in {place}")
+        _check(item, kind, f"{quote(name)} in {place}")
         if not name:
-            raise ChatError(f"a name in {what} is empty; give it another")
+            raise ChatError(f"a name in {place} is empty; it must have at least one character")
     return MappingProxyType(dict(items))
 
 
-def _plain(value: Any) -> dict[str, object]:  # noqa: ANN401 - what JSON does not know.
-    """Return the fields of a value, with plain mappings, which JSON and pickle know."""
+def _plain(value: Any) -> dict[str, object]:  # noqa: ANN401 - a value that JSON does not know.
+    """Return the fields of a value, with plain mappings, which JSON and pickle can write."""
     items = {each.name: getattr(value, each.name) for each in fields(value)}
     return {name: dict(item) if isinstance(item, Mapping) else item for name, item in items.items()}
 
 
 def _read(kind: type[_Value], value: object, where: str) -> _Value:
-    """Make a template, a role or a part of the object that JSON has for it."""
+    """Build a template, a role or a part from its JSON object."""
     if not isinstance(value, dict):
-        raise ChatError(f"{where} is {shown(value)}; it must be an object")
+        raise ChatError(f"{where} is {quote(value)}; it must be a JSON object")
     names = [each.name for each in fields(kind)]
     for key in value:
         if key not in names:
-            raise ChatError(f"{where} has the key {shown(key)}; it may have {listed(names)}")
+            raise ChatError(f"{where} has an unknown key {quote(key)}{did_you_mean(key, names)}")
     for key, inner in _KINDS.items():
         if isinstance(items := value.get(key), dict):
             value[key] = {
-                name: _read(inner, item, f"{where}.{key}[{shown(name)}]")
+                name: _read(inner, item, f"{where}.{key}[{quote(name)}]")
                 for name, item in items.items()
             }
     try:
@@ -249,5 +311,5 @@ def _read(kind: type[_Value], value: object, where: str) -> _Value:
 def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object has the same key twice")
     return value

@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zeton.chat import CHATML, NANOCHAT, Template
+from zeton.chat import Template
+from zeton.chat.templates import TEMPLATES
 from zeton.corpus import OnError
 from zeton.errors import ShardError, SpecialError
 from zeton.shards.formats import FORMATS, Format
@@ -11,7 +12,6 @@ from zeton.tokenizer import Tokenizer
 
 __all__ = ["Options", "checked", "template_of"]
 
-TEMPLATES = {template.name: template for template in (CHATML, NANOCHAT)}
 
 SHARD_TOKENS = 100_000_000
 

@@ -18,7 +18,7 @@ import zeton
 from support import nanochat_rules
 from support.nanochat_rules import SPECIALS, Chat, contents, message, texts
 from support.strategies import odd_text, vocab_with
-from zeton.chat import CHATML, NANOCHAT, Part, Rendered, Role, Span, Template
+from zeton.chat import CHATML, NANOCHAT, QWEN, Part, Rendered, Role, Span, Template
 from zeton.errors import ChatError
 
 IDS = {name: 1000 + at for at, name in enumerate(SPECIALS)}
@@ -32,7 +32,7 @@ FREE = Template(
     roles={
         "note": Role(joins=" | "),
         "user": Role("<|user_start|>", "!", parts={"text": Part(), "quote": Part("> ", "<|go|>")}),
-        "assistant": Role("<|go|>", learned=True, parts={"text": Part("=", learned=False)}),
+        "assistant": Role("<|go|>", in_loss=True, parts={"text": Part("=", in_loss=False)}),
         "narrator": Role(),
     },
     specials=("<|bos|>", "<|user_start|>", "<|go|>"),
@@ -51,7 +51,7 @@ def shown(rendered: Rendered) -> str:
     return TOK.decode(rendered.ids)
 
 
-def learned(rendered: Rendered) -> str:
+def trained(rendered: Rendered) -> str:
     return TOK.decode([id for id, bit in zip(rendered.ids, rendered.mask, strict=True) if bit])  # noqa: A001
 
 
@@ -82,12 +82,12 @@ def test_chatml_reads_as_chatml() -> None:
         "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n"
         "<|im_start|>assistant\nlow<|im_end|>\n<|im_start|>user\n?<|im_end|>\n"
     )
-    assert learned(CHATML.render(chat, tokenizer=TOK)) == "low<|im_end|>\n"
+    assert trained(CHATML.render(chat, tokenizer=TOK)) == "low<|im_end|>\n"
 
 
 def test_tools_stand_between_answers() -> None:
     chat = [asked("2+2?"), answered("add(2, 2)"), message("tool", "4"), answered("Four.")]
-    assert learned(CHATML.render(chat, tokenizer=TOK)) == "add(2, 2)<|im_end|>\nFour.<|im_end|>\n"
+    assert trained(CHATML.render(chat, tokenizer=TOK)) == "add(2, 2)<|im_end|>\nFour.<|im_end|>\n"
     prompt = CHATML.render_prompt(chat[:3], tokenizer=TOK)
     assert shown(prompt).endswith("<|im_start|>tool\n4<|im_end|>\n<|im_start|>assistant\n")
 
@@ -101,7 +101,7 @@ def test_a_prompt_ends_with_the_start_of_an_answer() -> None:
 
 def test_a_mark_with_a_special_that_is_not_listed_is_refused() -> None:
     template = dataclasses.replace(NANOCHAT, begin="<|bos|><|go|>")
-    with pytest.raises(ChatError, match=r'holds the special "<\|go\|>"; list it'):
+    with pytest.raises(ChatError, match=r"contains the special token '<\|go\|>', which is"):
         template.render([asked("hi")], tokenizer=TOK)
 
 
@@ -111,7 +111,7 @@ def test_a_tokenizer_behind_another_surface_is_taken() -> None:
     assert NANOCHAT.render(chat, tokenizer=enc) == NANOCHAT.render(chat, tokenizer=TOK)  # type: ignore[arg-type]
 
 
-def test_what_is_cut_ends_with_something_learned() -> None:
+def test_a_cut_answer_ends_with_an_id_of_the_loss_mask() -> None:
     parts = [{"type": "text", "text": "low"}, {"type": "python_output", "text": "123456"}]
     rendered = NANOCHAT.render(
         [asked("why"), answered([*parts, parts[0]])], tokenizer=TOK, max_tokens=12
@@ -154,11 +154,11 @@ def test_spans_tile_the_chat_and_its_messages(drawn: tuple[Template, Chat]) -> N
             assert ids[start:stop] == marks[0] + TOK.encode(joined + part["text"]) + marks[1]
             if part["type"] is None:
                 assert TOK.decode(ids[start:stop]) == joined + content
-            assert mask[start:stop] == [int(role.learned and kind.learned)] * (stop - start)
+            assert mask[start:stop] == [int(role.in_loss and kind.in_loss)] * (stop - start)
             place, joined = stop, ""
         end = TOK.encode(role.end, allowed_special=template.specials)
         assert ids[place : whole.stop] == end
-        assert mask[place : whole.stop] == [int(role.learned)] * len(end)
+        assert mask[place : whole.stop] == [int(role.in_loss)] * len(end)
         place = whole.stop
         joined = ""
     assert place == len(ids)
@@ -228,7 +228,7 @@ def exchanges_left(rendered: Rendered) -> list[int]:
 def test_whole_exchanges_are_dropped(max_tokens: int, keep: Any, left: list[int]) -> None:
     rendered = NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=max_tokens, keep=keep)
     assert exchanges_left(rendered) == left
-    assert learned(rendered) == "".join(f"{each + 1}<|assistant_end|>" for each in left)
+    assert trained(rendered) == "".join(f"{each + 1}<|assistant_end|>" for each in left)
 
 
 def test_a_dropped_exchange_ends_what_is_kept() -> None:
@@ -260,10 +260,10 @@ def test_a_head_is_kept() -> None:
     assert shown(rendered).startswith("<|im_start|>system\nBe.<|im_end|>\n<|im_start|>user\n333")
 
 
-def test_something_learned_is_kept_where_the_chat_ends_with_a_question() -> None:
+def test_an_id_of_the_loss_mask_is_kept_where_the_chat_ends_with_a_question() -> None:
     chat = [*TURNS, asked("444")]
-    assert learned(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=14)) == "3<|assistant_end|>"
-    with pytest.raises(ChatError, match=r"max_tokens is 13; .* needs at least 14"):
+    assert trained(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=14)) == "3<|assistant_end|>"
+    with pytest.raises(ChatError, match=r"max_tokens is 13, but .* allow at least 14"):
         NANOCHAT.render(chat, tokenizer=TOK, max_tokens=13)
 
 
@@ -279,7 +279,7 @@ def test_an_exchange_to_learn_from_is_the_latest_that_fits(keep: Any) -> None:
 
     assert left(14) == {2, 3, 4}
     assert left(13) == {0, 1, 4}
-    with pytest.raises(ChatError, match="needs at least 10"):
+    with pytest.raises(ChatError, match="allow at least 10"):
         NANOCHAT.render(chat, tokenizer=TOK, max_tokens=9, keep=keep)
 
 
@@ -289,11 +289,11 @@ def test_only_the_last_answer_is_cut() -> None:
     assert shown(rendered) == "<|bos|><|user_start|>why<|user_end|><|assistant_start|>low low"
 
 
-def test_an_answer_is_cut_down_to_one_learned_id() -> None:
+def test_an_answer_is_cut_down_to_one_id_of_the_loss_mask() -> None:
     tool = {"type": "python_output", "text": "123"}
     chat = [asked("why"), answered([tool, {"type": "text", "text": "low"}])]
-    assert learned(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=13)) == "low"
-    with pytest.raises(ChatError, match=r"max_tokens is 12; .* needs at least 13"):
+    assert trained(NANOCHAT.render(chat, tokenizer=TOK, max_tokens=13)) == "low"
+    with pytest.raises(ChatError, match=r"max_tokens is 12, but .* allow at least 13"):
         NANOCHAT.render(chat, tokenizer=TOK, max_tokens=12)
 
 
@@ -313,9 +313,9 @@ def test_a_prompt_is_never_cut_within() -> None:
     assert shown(NANOCHAT.render_prompt(chat, tokenizer=TOK, max_tokens=7)).endswith(
         "444<|user_end|><|assistant_start|>"
     )
-    with pytest.raises(ChatError, match=r"max_tokens is 6; .* needs at least 7"):
+    with pytest.raises(ChatError, match=r"max_tokens is 6, but .* allow at least 7"):
         NANOCHAT.render_prompt(chat, tokenizer=TOK, max_tokens=6)
-    with pytest.raises(ChatError, match=r"max_tokens is 25; .* needs at least 26"):
+    with pytest.raises(ChatError, match=r"max_tokens is 25, but .* allow at least 26"):
         CHATML.render_prompt(
             [asked("hi"), answered("low"), message("tool", "low" * 3)], tokenizer=TOK, max_tokens=25
         )
@@ -325,12 +325,12 @@ def test_a_chat_that_is_too_long_may_be_refused() -> None:
     assert NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=25, keep="error") == NANOCHAT.render(
         TURNS, tokenizer=TOK
     )
-    with pytest.raises(ChatError, match="the chat has 25 tokens and max_tokens is 24;"):
+    with pytest.raises(ChatError, match="the chat has 25 tokens, but max_tokens is 24;"):
         NANOCHAT.render(TURNS, tokenizer=TOK, max_tokens=24, keep="error")
 
 
 def test_a_chat_without_a_question_is_not_shortened() -> None:
-    with pytest.raises(ChatError, match=r"max_tokens is 3; .* needs at least 7"):
+    with pytest.raises(ChatError, match=r"max_tokens is 3, but .* allow at least 7"):
         FREE.render([message("narrator", "abcdef")], tokenizer=TOK, max_tokens=3)
 
 
@@ -413,10 +413,18 @@ def test_as_many_exchanges_are_kept_as_fit(chat: Chat, share: float, keep: Any) 
 # Templates as data.
 
 marks = st.lists(st.sampled_from(["<|go|>", "é", "\n", '"', "a"]), max_size=3).map("".join)
-parts = st.builds(Part, marks, marks, st.booleans())
+parts = st.builds(Part, marks, marks, st.booleans(), st.none() | marks, st.booleans())
 orders = st.none() | st.lists(st.sampled_from(["", "user", "assistant"])).map(tuple)
 roles = st.builds(
-    Role, marks, marks, st.booleans(), st.dictionaries(marks.filter(bool), parts), orders
+    Role,
+    marks,
+    marks,
+    st.booleans(),
+    st.dictionaries(marks.filter(bool), parts),
+    orders,
+    strip=st.booleans(),
+    suffix=marks,
+    start_each=st.booleans(),
 )
 templates = st.builds(
     Template,
@@ -429,7 +437,7 @@ templates = st.builds(
 )
 
 
-@given(templates | st.sampled_from([NANOCHAT, CHATML, FREE]))
+@given(templates | st.sampled_from([NANOCHAT, CHATML, QWEN, FREE]))
 def test_a_template_comes_back_from_json(template: Template) -> None:
     again = Template.from_json(template.to_json())
     assert again == template
@@ -438,19 +446,19 @@ def test_a_template_comes_back_from_json(template: Template) -> None:
 
 
 def test_json_that_a_person_writes_may_leave_out_defaults() -> None:
-    text = '{"name": "short", "roles": {"user": {"end": "\\n"}, "assistant": {"learned": true}}}'
-    roles = {"user": Role(end="\n"), "assistant": Role(learned=True)}
+    text = '{"name": "short", "roles": {"user": {"end": "\\n"}, "assistant": {"in_loss": true}}}'
+    roles = {"user": Role(end="\n"), "assistant": Role(in_loss=True)}
     assert Template.from_json(text) == Template("short", roles=roles)
     assert '"é"' in Template("é", roles=roles).to_json()
 
 
 def test_a_template_travels_in_the_file(tmp_path: Path) -> None:
     assert Template.of(TOK) is None
-    tok = NANOCHAT.kept_in(TOK)
+    tok = NANOCHAT.attach_to(TOK)
     assert tok == TOK
     assert tok.made_by.items() > TOK.made_by.items()
     assert Template.of(zeton.load(tok.save(tmp_path))) == NANOCHAT
-    assert Template.of(CHATML.kept_in(tok)) == CHATML
+    assert Template.of(CHATML.attach_to(tok)) == CHATML
 
 
 def test_a_template_is_a_value() -> None:
@@ -479,27 +487,49 @@ ASKED = asked("a")
 @pytest.mark.parametrize(
     ("conversation", "refusal"),
     [
-        (7, 'the conversation is of type int; it must be a list, or a mapping with "messages"'),
-        ("hi", 'the conversation is "hi"; it must be a list, or a mapping with "messages"'),
-        ({"message": []}, 'the conversation has no "messages"; it must have one'),
+        (
+            7,
+            (
+                "the conversation is of type int; it must be a list of messages, "
+                "or a mapping with 'messages'"
+            ),
+        ),
+        (
+            "hi",
+            (
+                "the conversation is 'hi'; it must be a list of messages, "
+                "or a mapping with 'messages'"
+            ),
+        ),
+        ({"message": []}, "the conversation has no 'messages'; rename its key 'message'"),
+        ({"text": []}, "the conversation has no 'messages'; add one"),
         (
             {"messages": {}},
-            'the conversation is of type dict; it must be a list, or a mapping with "messages"',
+            (
+                "the conversation is of type dict; it must be a list of messages, "
+                "or a mapping with 'messages'"
+            ),
         ),
         ([], "the conversation is empty; give at least one message"),
         ({"messages": ()}, "the conversation is empty; give at least one message"),
-        (["hi"], 'message 0 is "hi"; it must be a mapping with "role"'),
-        ([ASKED, DEEP], 'message 1 is of type list; it must be a mapping with "role"'),
-        ([{"content": "a"}], 'message 0 has no "role"; it must have one'),
-        ([{"role": "user"}], 'message 0 has no "content"; it must have one'),
+        (["hi"], "message 0 is 'hi'; it must be a mapping with 'role'"),
+        ([ASKED, DEEP], "message 1 is of type list; it must be a mapping with 'role'"),
+        ([{"content": "a"}], "message 0 has no 'role'; add one"),
+        ([{"role": "user"}], "message 0 has no 'content'; add one"),
         ([message(DEEP, "a")], "the role of message 0 is of type list; it must be a str"),
         (
-            [message("robot", "a")],
-            'message 0 is from "robot"; there are "system", "user", "assistant"',
+            [message("asistant", "a")],
+            (
+                "message 0 has the role 'asistant', which 'nanochat' does not have; "
+                "did you mean 'assistant'?"
+            ),
         ),
         (
             [message("\n" + "r" * 99, "a")],
-            f'message 0 is from "\\n{"r" * 38}…"; there are "system", "user", "assistant"',
+            (
+                f"message 0 has the role '\\n{'r' * 38}…', which 'nanochat' does not have; "
+                "known are 'system', 'user' and 'assistant'"
+            ),
         ),
         ([asked(HUGE)], "the content of message 0 is of type int; it must be a str"),
         ([asked(b"a")], "the content of message 0 is of type bytes; it must be a str"),
@@ -508,41 +538,47 @@ ASKED = asked("a")
             [ASKED, answered(None)],
             "the content of message 1 is of type NoneType; it must be a str or a list of parts",
         ),
-        ([ASKED, answered(["a"])], 'part 0 of message 1 is "a"; it must be a mapping with "type"'),
-        ([ASKED, answered([{}])], 'part 0 of message 1 has no "type"; it must have one'),
-        (
-            [ASKED, answered([{"type": "text"}])],
-            'part 0 of message 1 has no "text"; it must have one',
-        ),
+        ([ASKED, answered(["a"])], "part 0 of message 1 is 'a'; it must be a mapping with 'type'"),
+        ([ASKED, answered([{}])], "part 0 of message 1 has no 'type'; add one"),
+        ([ASKED, answered([{"type": "text"}])], "part 0 of message 1 has no 'text'; add one"),
         (
             [ASKED, answered([{"type": "text", "text": HUGE}])],
             "the text of part 0 of message 1 is of type int; it must be a str",
         ),
         (
-            [ASKED, answered([{"type": "image", "text": ""}])],
+            [ASKED, answered([{"type": "pyton", "text": ""}])],
             (
-                'part 0 of message 1 has the type "image"; "assistant" has "text", "python", '
-                '"python_output"'
+                "part 0 of message 1 has the type 'pyton', which 'assistant' does not have; "
+                "did you mean 'python'?"
             ),
         ),
         (
             [message("system", "a")],
-            'the last message is from "system", which joins the next; give one after it',
+            (
+                "the last message has the role 'system', whose text joins another message; "
+                "add the message that it joins"
+            ),
         ),
         (
             [answered("a")],
-            'message 0 is from "assistant" after the beginning; "assistant" may follow "user"',
+            (
+                "message 0 has the role 'assistant', which cannot begin a chat; "
+                "begin with 'system' or 'user'"
+            ),
         ),
         (
             [ASKED, answered("a"), ASKED, ASKED],
             (
-                'message 3 is from "user" after "user"; '
-                '"user" may follow the beginning, "system", "assistant"'
+                "message 3 has the role 'user' after a message of 'user'; "
+                "after 'user' comes 'assistant'"
             ),
         ),
         (
             [ASKED, message("system", "b")],
-            'message 1 is from "system" after "user"; "system" may follow the beginning',
+            (
+                "message 1 has the role 'system' after a message of 'user'; "
+                "after 'user' comes 'assistant'"
+            ),
         ),
     ],
 )
@@ -556,28 +592,30 @@ def test_refuses_what_is_no_chat(conversation: Any, refusal: str) -> None:
 
 def test_refuses_to_join_parts() -> None:
     chat = [message("note", "a"), message("user", [{"type": "text", "text": "b"}])]
-    with pytest.raises(ChatError, match="message 0 joins message 1, which has parts; its content"):
+    with pytest.raises(
+        ChatError, match=r"message 0 \(note\) joins message 1 \(user\), whose content"
+    ):
         FREE.render(chat, tokenizer=TOK)
 
 
 def test_refuses_a_prompt_after_an_answer() -> None:
-    with pytest.raises(ChatError, match='the answer is from "assistant" after "assistant"; '):
+    with pytest.raises(ChatError, match="the prompt ends with a message of 'assistant', which"):
         NANOCHAT.render_prompt(TURNS, tokenizer=TOK)
 
 
 @pytest.mark.parametrize(
     ("max_tokens", "keep", "kind", "refusal"),
     [
-        (0, "last", ChatError, "max_tokens is less than 1; it must be at least 1"),
-        (-1, "last", ChatError, "max_tokens is less than 1; it must be at least 1"),
-        (True, "last", TypeError, "max_tokens is an int or None, not bool"),
-        ("5", "last", TypeError, "max_tokens is an int or None, not str"),
-        (None, "all", ChatError, 'keep is "all"; it must be one of "last", "first", "error"'),
+        (0, "last", ChatError, "max_tokens is less than 1; give at least 1"),
+        (-1, "last", ChatError, "max_tokens is less than 1; give at least 1"),
+        (True, "last", TypeError, "max_tokens must be an int or None, not bool"),
+        ("5", "last", TypeError, "max_tokens must be an int or None, not str"),
+        (None, "lst", ChatError, "keep is 'lst'; did you mean 'last'?"),
         (
             5,
             None,
             ChatError,
-            'keep is of type NoneType; it must be one of "last", "first", "error"',
+            "keep is of type NoneType; known are 'last', 'first' and 'error'",
         ),
     ],
 )
@@ -596,17 +634,24 @@ def test_huge_limits_are_limits() -> None:
 
 
 def test_refuses_a_tokenizer_without_the_specials() -> None:
-    bare = zeton.Tokenizer(vocab_with([]), specials={"<|bos|>": 256})
-    refusal = 'the tokenizer has no special "<|user_start|>"; the template "nanochat" needs it'
-    for use in (NANOCHAT.bind, NANOCHAT.kept_in):
+    bare = zeton.Tokenizer(vocab_with([]), specials={"<|im_end|>": 256})
+    refusal = (
+        "the tokenizer lacks the special token '<|im_start|>', which the template 'chatml' needs; "
+        "add them: tok.with_specials(template.specials)"
+    )
+    for use in (CHATML.bind, CHATML.attach_to):
         with pytest.raises(ChatError) as caught:
             use(bare)
         assert str(caught.value) == refusal
+    with pytest.raises(ChatError, match=r"lacks the special tokens '<\|bos\|>', .* and '<"):
+        NANOCHAT.bind(bare)
 
 
-@pytest.mark.parametrize("use", [NANOCHAT.bind, NANOCHAT.kept_in, Template.of])
+@pytest.mark.parametrize("use", [NANOCHAT.bind, NANOCHAT.attach_to, Template.of])
 def test_refuses_what_is_no_tokenizer(use: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError, match=r"tok is a zeton\.Tokenizer, not str"):
+    with pytest.raises(
+        TypeError, match=r"must be a zeton\.Tokenizer, not str; zeton\.load reads one"
+    ):
         use("gpt2")
 
 
@@ -616,52 +661,83 @@ PAIR = {"user": Role(), "assistant": Role()}
 @pytest.mark.parametrize(
     ("kind", "given", "refusal"),
     [
-        (Part, {"start": 1}, '"start" of a part is of type int; it must be a str'),
-        (Part, {"learned": 1}, '"learned" of a part is of type int; it must be a bool'),
-        (Role, {"end": None}, '"end" of a role is of type NoneType; it must be a str'),
+        (Part, {"start": 1}, "start of a part is of type int; it must be a str"),
+        (Part, {"in_loss": 1}, "in_loss of a part is of type int; it must be a bool"),
+        (Part, {"only_last": None}, "only_last of a part is of type NoneType; it must be a bool"),
+        (Role, {"end": None}, "end of a role is of type NoneType; it must be a str"),
         (
             Role,
             {"start": "\ud800"},
-            '"start" of a role is "\\ud800"; it must not have lone surrogates',
+            "start of a role is '\\ud800', which holds a lone surrogate; remove it",
         ),
-        (Role, {"parts": []}, '"parts" of a role is of type list; it must be a mapping'),
-        (
-            Role,
-            {"parts": {"a": 1}},
-            '"a" in "parts" of a role is of type int; it must be a Part',
-        ),
+        (Role, {"parts": []}, "parts of a role is of type list; it must be a mapping"),
+        (Role, {"parts": {"a": 1}}, "'a' in parts of a role is of type int; it must be a Part"),
         (
             Role,
             {"parts": {1: Part()}},
-            'a name in "parts" of a role is of type int; it must be a str',
+            "a name in parts of a role is of type int; it must be a str",
         ),
-        (Role, {"parts": {"": Part()}}, 'a name in "parts" of a role is empty; give it another'),
-        (Role, {"after": "user"}, '"after" of a role is "user"; it must be a list'),
-        (Role, {"after": [1]}, 'an item in "after" of a role is of type int; it must be a str'),
-        (Role, {"joins": 1}, '"joins" of a role is of type int; it must be a str'),
+        (
+            Role,
+            {"parts": {"": Part()}},
+            "a name in parts of a role is empty; it must have at least one character",
+        ),
+        (Role, {"after": "user"}, "after of a role is 'user'; it must be a list of str"),
+        (Role, {"after": [1]}, "an item in after of a role is of type int; it must be a str"),
+        (Role, {"joins": 1}, "joins of a role is of type int; it must be a str"),
         (
             Role,
             {"joins": "", "end": "a"},
-            "a role joins and has marks or parts; one that joins is only a text",
+            (
+                "a role that joins has a start, an end or parts; remove them, "
+                "because its text becomes part of another message"
+            ),
         ),
-        (Template, {"name": 1}, '"name" of a template is of type int; it must be a str'),
-        (Template, {"specials": [""]}, "a special of a template is empty; leave it out"),
+        (
+            Role,
+            {"joins": "", "default": "a"},
+            "a role that joins has a default; remove one of the two",
+        ),
+        (Role, {"joins_to": "lst"}, "joins_to is 'lst'; did you mean 'last'?"),
+        (
+            Role,
+            {"parts": {"final": Part()}, "text_type": "finl"},
+            ("text_type is 'finl', which is no type of part of this role; did you mean 'final'?"),
+        ),
+        (Template, {"name": 1}, "name of a template is of type int; it must be a str"),
+        (Template, {"specials": [""]}, "a special of the template is empty; remove it"),
         (
             Template,
             {"specials": None},
-            '"specials" of a template is of type NoneType; it must be a list',
+            "specials of a template is of type NoneType; it must be a list of str",
         ),
-        (Template, {"asks": "x"}, 'there is no role "x"; there are "user", "assistant"'),
-        (Template, {"answers": "x"}, 'there is no role "x"; there are "user", "assistant"'),
-        (
-            Template,
-            {"roles": PAIR | {"user": Role(after=("x",))}},
-            'there is no role "x"; there are "user", "assistant"',
+        *(
+            (
+                Template,
+                wrong,
+                (
+                    "the template names the role 'x', which it does not define; "
+                    "known are 'user' and 'assistant'"
+                ),
+            )
+            for wrong in (
+                {"asks": "x"},
+                {"answers": "x"},
+                {"roles": PAIR | {"user": Role(after=("x",))}},
+            )
         ),
         (
             Template,
             {"roles": PAIR | {"user": Role(joins="")}},
-            '"user" asks or answers and joins; it can only be one',
+            (
+                "the role 'user' asks or answers, so it cannot join another message; "
+                "set its joins to None"
+            ),
+        ),
+        (
+            Template,
+            {"roles": PAIR | {"a": Role(default=""), "b": Role(default="")}},
+            "'a' and 'b' have a default each; a chat begins with at most one",
         ),
     ],
 )
@@ -676,33 +752,39 @@ def test_refuses_what_is_no_template(
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("{", "template is no JSON that can be read: Expecting property name"),
-        ("[" * 100_000, "template is no JSON that can be read: "),
-        (f'{{"name": {"1" * 5000}}}', "template is no JSON that can be read: "),
-        ('{"name": "a", "name": "b"}', "template is no JSON that can be read: a key stands twice"),
-        ("[]", 'template is of type list; it must be a mapping with "name"'),
-        ("{}", 'template has no "name"; it must have one'),
-        ('{"name": "t", "x": 1}', 'template has the key "x"; it may have "name", "begin", '),
-        ('{"name": "t", "roles": []}', 'template: "roles" of a template is of type list; '),
+        ("{", "the template is not valid JSON: Expecting property name"),
+        ("[" * 100_000, "the template is not valid JSON: "),
+        (f'{{"name": {"1" * 5000}}}', "the template is not valid JSON: "),
+        (
+            '{"name": "a", "name": "b"}',
+            "the template is not valid JSON: an object has the same key twice",
+        ),
+        ("[]", "template is of type list; it must be a mapping with 'name'"),
+        ("{}", "template has no 'name'; add one"),
+        (
+            '{"name": "t", "beginn": 1}',
+            "template has an unknown key 'beginn'; did you mean 'begin'?",
+        ),
+        ('{"name": "t", "roles": []}', "template: roles of a template is of type list; "),
         (
             '{"name": "t", "roles": {"user": 1}}',
-            'template.roles["user"] is of type int; it must be an object',
+            "template.roles['user'] is of type int; it must be a JSON object",
         ),
         (
             '{"name": "t", "roles": {"user": {"end": 1}}}',
-            'template.roles["user"]: "end" of a role is of type int; it must be a str',
+            "template.roles['user']: end of a role is of type int; it must be a str",
         ),
         (
             '{"name": "t", "roles": {"user": {"x": 1}}}',
-            'template.roles["user"] has the key "x"; it may have "start", ',
+            "template.roles['user'] has an unknown key 'x'; known are 'start', ",
         ),
         (
             '{"name": "t", "roles": {"user": {"parts": {"a": {"x": 1}}}}}',
-            'template.roles["user"].parts["a"] has the key "x"; it may have "start", ',
+            "template.roles['user'].parts['a'] has an unknown key 'x'; known are 'start', ",
         ),
         (
             '{"name": "\\ud800"}',
-            'template: "name" of a template is "\\ud800"; it must not have lone surrogates',
+            "template: name of a template is '\\ud800', which holds a lone surrogate; remove it",
         ),
     ],
 )
@@ -714,7 +796,7 @@ def test_refuses_json_that_is_no_template(text: str, refusal: str) -> None:
 
 
 def test_refuses_json_that_is_no_text() -> None:
-    with pytest.raises(TypeError, match="text is a str, not bytes"):
+    with pytest.raises(TypeError, match="text must be a str, not bytes"):
         Template.from_json(b"{}")  # type: ignore[arg-type]
 
 
