@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.layers import ENGINE_LAYERS, allowed_imports
 from support.paths import ROOT
 
 ENGINE = ROOT / "crates/zeton/src"
@@ -92,13 +93,6 @@ def name(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 
-def layers() -> dict[str, set[str]]:
-    """Read the table of layers: each with the layers that it may import."""
-    lines = (ENGINE.parent / "layers.txt").read_text().splitlines()
-    rows = (line.split("|") for line in lines if line and not line.startswith("#"))
-    return {layer.strip(): set(allowed.split()) for layer, allowed, _ in rows}
-
-
 def without_tests(source: str) -> str:
     """Leave out comments and the module of tests, which ends a file."""
     source = re.split(r"#\[cfg\(test\)\]\n(?:pub\([\w: ]+\) )?mod tests", source)[0]
@@ -121,7 +115,7 @@ def imports(file: Path, roots: dict[str, str]) -> set[str]:
 
 
 def test_layers_import_only_downwards() -> None:
-    table = layers()
+    table = allowed_imports(ENGINE_LAYERS)
     order = list(table)
     library = (ENGINE / "lib.rs").read_text()
     exported = re.findall(r"pub use (\w+)::(?:[\w:]*::)?(\{[^}]*\}|\w+);", library)
@@ -145,8 +139,8 @@ def test_architecture_shows_the_table_of_layers() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text()
     shown = dict(re.findall(r"(?m)^\| `(\w+)` \| ([\w ,`–-]*) \|", page))
     read = {layer: set(re.findall(r"\w+", allowed)) for layer, allowed in shown.items()}
-    assert read == layers()
-    assert list(read) == list(layers())
+    assert read == allowed_imports(ENGINE_LAYERS)
+    assert list(read) == list(allowed_imports(ENGINE_LAYERS))
 
 
 @pytest.mark.parametrize("crate", ["zeton", "bridge"])

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import zeton
+from zeton import _engine
 from zeton.errors import JobError
 
 __all__ = ["run"]
@@ -90,7 +90,7 @@ def _run(
                     if (following := next(left, None)) is None:
                         break
                     number, unit = following
-                    found = task.remote(zeton.__version__, work, unit)
+                    found = task.remote(_engine.VERSION, work, unit)
                     begun.append((number, found))
                     running.add(found)
                 if not begun:
@@ -133,8 +133,8 @@ def _outcome(
 
 
 def _check_version(version: str) -> None:
-    if version != zeton.__version__:
-        found = f"{platform.node()} has zeton {zeton.__version__}"
+    if version != _engine.VERSION:
+        found = f"{platform.node()} has zeton {_engine.VERSION}"
         raise JobError(f"{found}, and it must be {version}; install the same everywhere")
 
 
@@ -230,7 +230,7 @@ def _on_stderr(ray: Any) -> Iterator[None]:  # noqa: ANN401 - as above.
 def _folders() -> list[str]:
     """Return where workers look for modules first: where zeton is, unless it is installed there."""
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    own = str(Path(zeton.__file__).parent.parent)
+    own = str(Path(_engine.__file__).parent.parent)
     installed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     return [folder for folder in dict.fromkeys([own, *given]) if folder and folder not in installed]
 
