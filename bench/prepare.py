@@ -106,7 +106,7 @@ def tokenizer_json(tok: zeton.Tokenizer, pattern: str) -> dict[str, object]:
         "end_of_word_suffix": None,
         "fuse_unk": False,
         "byte_fallback": False,
-        "ignore_merges": False,
+        "ignore_merges": True,
         "vocab": {_spell(token): rank for token, rank in tok.ranks().items()},
         "merges": [[_spell(tok.token_bytes(side)) for side in pair] for pair, _ in pairs],
     }
