@@ -4,12 +4,12 @@
     corpus --count-->  counts  --learn-->  vocabulary
 
 It is slow on purpose: every faster engine is tested against it, and it imports none of them.
-It needs `regex==2025.7.34`, whose character classes are those of Unicode 16.
+It needs `regex==2025.7.34`, which has the character classes of Unicode 16.
 """
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TypeAlias
 
 import regex
@@ -23,31 +23,35 @@ PATTERN = (  # nanochat's: contractions, words, numbers, punctuation, white spac
 )
 
 
-# ---- text -> ids -> text ----
-
-
 def encode(
     text: str | bytes, vocab: Vocab, pattern: str = PATTERN, specials: dict[str, int] | None = None
 ) -> list[int]:
     """Encode text: cut the allowed specials out, split the rest, merge each piece on its own."""
-    specials = specials or {}
-    longest_first = "|".join(map(regex.escape, sorted(specials, key=len, reverse=True)))
-    stretches = regex.split(f"({longest_first})", read(text)) if specials else [read(text)]
     ids: list[int] = []
-    for at, stretch in enumerate(stretches):
-        if at % 2:  # Every second one is a special.
-            ids.append(specials[stretch])
-            continue
-        for piece in split(stretch, pattern):
+    for segment, special in cut_specials(read(text), specials or {}):
+        for piece in split(segment, pattern):
             ids += merge(piece, vocab)
+        ids += special
     return ids
+
+
+def cut_specials(text: str, specials: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
+    """Yield each segment between specials, with the id of the special after it, if there is one.
+
+    >>> list(cut_specials("a<|end|>b", {"<|end|>": 300}))
+    [('a', [300]), ('b', [])]
+    """
+    longest_first = "|".join(map(regex.escape, sorted(specials, key=len, reverse=True)))
+    parts = regex.split(f"({longest_first})", text) if specials else [text]
+    for segment, name in zip_longest(parts[::2], parts[1::2]):
+        yield segment, [] if name is None else [specials[name]]
 
 
 def read(text: str | bytes) -> str:
     r"""Read text as characters, losing nothing: a byte that is not UTF-8 is a character too.
 
-    Such a byte becomes a lone surrogate, as Python's surrogateescape has it. Lone surrogates that
-    were in a str before are read as tiktoken reads them: pairs join, the rest becomes U+FFFD.
+    The byte becomes a lone surrogate, by Python's surrogateescape. Surrogates that a str already
+    has are read as tiktoken reads them: pairs join, the rest becomes U+FFFD.
 
     >>> read(b"caf\xc3\xa9 \xff")
     'café \udcff'
@@ -80,7 +84,7 @@ def merge(piece: bytes, vocab: Vocab) -> list[int]:
 
 
 def merge_steps(piece: bytes, vocab: Vocab) -> Iterator[list[bytes]]:
-    """Yield the parts of a piece: its bytes at first, then what they are after each join.
+    """Yield the parts of a piece: its bytes at first, then the parts after each join.
 
     >>> list(merge_steps(b"lolo", {b"l": 0, b"o": 1, b"lo": 2}))
     [[b'l', b'o', b'l', b'o'], [b'lo', b'l', b'o'], [b'lo', b'lo']]
@@ -96,13 +100,10 @@ def merge_steps(piece: bytes, vocab: Vocab) -> Iterator[list[bytes]]:
 
 
 def decode(ids: Iterable[int], vocab: Vocab, specials: dict[str, int] | None = None) -> bytes:
-    """Join the bytes of each id. They are UTF-8 where the text was, unless ids were cut off."""
+    """Join the bytes of each id. The bytes are UTF-8 if the text was and no id is missing."""
     token_of = {token_id: name.encode() for name, token_id in (specials or {}).items()}
     token_of |= {token_id: token for token, token_id in vocab.items()}
     return b"".join(token_of[token_id] for token_id in ids)
-
-
-# ---- corpus -> vocabulary ----
 
 
 def train(corpus: Iterable[str | bytes], vocab_size: int, pattern: str = PATTERN) -> Vocab:
@@ -118,7 +119,7 @@ def count(corpus: Iterable[str | bytes], pattern: str = PATTERN) -> Counter[byte
 def learn(counts: Mapping[bytes, int], vocab_size: int) -> Vocab:
     """Make the most frequent adjacent pair a token, over and over, until the size is reached.
 
-    Of equal counts the smallest pair of ids goes first: the order of the corpus does not matter.
+    Of equal counts the smallest pair of ids goes first, so the order of texts does not matter.
     """
     vocab: Vocab = {bytes([byte]): byte for byte in range(256)}
     words = {piece: list(piece) for piece in counts}  # A piece as ids, at first its bytes.
@@ -138,13 +139,12 @@ def learn(counts: Mapping[bytes, int], vocab_size: int) -> Vocab:
 
 
 def join(ids: list[int], pair: tuple[int, int], joined: int) -> list[int]:
-    """Put `joined` for every occurrence of a pair, left to right.
+    """Replace every occurrence of a pair by the id `joined`, left to right.
 
     >>> join([1, 1, 1, 2], (1, 1), 9)
     [9, 1, 2]
     """
     result = ids[:1]
     for token_id in ids[1:]:
-        last = result.pop()
-        result += [joined] if (last, token_id) == pair else [last, token_id]
+        result[-1:] = [joined] if (result[-1], token_id) == pair else [result[-1], token_id]
     return result

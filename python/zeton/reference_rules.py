@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import regex
 from regex._regex_core import PROPERTIES  # The one place that lists all scripts.
 
-from zeton.reference import PATTERN, Vocab, merge, read, split
+from zeton.reference import PATTERN, Vocab, cut_specials, merge, read, split
 
 Rules: TypeAlias = dict[str, Any]
 Span: TypeAlias = tuple[int, int]
@@ -25,16 +25,11 @@ def encode(
     text: str | bytes, vocab: Vocab, rules: Rules, specials: dict[str, int] | None = None
 ) -> list[int]:
     """Encode text: cut the allowed specials out, split the rest by rules, merge each piece."""
-    specials = specials or {}
-    longest_first = "|".join(map(regex.escape, sorted(specials, key=len, reverse=True)))
-    stretches = regex.split(f"({longest_first})", read(text)) if specials else [read(text)]
     ids: list[int] = []
-    for at, stretch in enumerate(stretches):
-        if at % 2:  # Every second one is a special.
-            ids.append(specials[stretch])
-            continue
-        for piece in split_by_rules(stretch, rules):
+    for segment, special in cut_specials(read(text), specials or {}):
+        for piece in split_by_rules(segment, rules):
             ids += merge(piece, vocab)
+        ids += special
     return ids
 
 

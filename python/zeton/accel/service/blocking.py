@@ -51,7 +51,7 @@ class Client:
         prepend: int | str | None = None,
         append: int | str | None = None,
     ) -> list[int]:
-        """Encode a text into a list of ids, as `Tokenizer.encode` does."""
+        """Encode a text into a list of ids, as `AsyncClient.encode` does."""
         return self._run(
             self._client.encode(
                 text, allowed_special=allowed_special, prepend=prepend, append=append
