@@ -27,7 +27,17 @@ SOURCES = sorted(
 PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")]
 PAGES += [
     ROOT / f"docs/{name}.md"
-    for name in ("encode", "glossary", "index", "learn", "nanochat", "rustbpe", "tiktoken", "trust")
+    for name in (
+        "compare",
+        "encode",
+        "glossary",
+        "index",
+        "learn",
+        "nanochat",
+        "rustbpe",
+        "tiktoken",
+        "trust",
+    )
 ]
 PAGES += sorted(
     [
