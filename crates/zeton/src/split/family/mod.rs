@@ -1,6 +1,6 @@
 //! Splitting by the patterns of the family (GPT-2, cl100k, o200k and their relatives).
 //!
-//! Each character has a class, and a rule of the pattern decides from neighbouring classes whether a
+//! Each character has a class. A rule of the pattern decides from neighbouring classes whether a
 //! piece ends between two characters. So 64 bytes are split at once: one bit mask per class, then a
 //! few shifts and logical operations give the mask of cuts. Bit i of it is set if a piece ends
 //! before byte i. For example, cl100k on eleven bytes, bit 0 on the left:
