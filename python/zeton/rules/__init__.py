@@ -1,4 +1,4 @@
-"""Rules: how text splits, said and not programmed; and ready-made ones for some kinds of text."""
+"""Rules that split text, in place of a pattern; ready-made rules for some kinds of text."""
 
 from zeton.rules.parts import Group, Isolate, Lexicon
 from zeton.rules.ready import chat, chemistry, chinese, code, dna, logs, thai

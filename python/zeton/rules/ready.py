@@ -1,22 +1,27 @@
-"""Ready-made rules for some kinds of text. Each is a value like any other: `replace` changes it."""
+"""Ready-made rules for some kinds of text.
+
+>>> Rules(base="gpt2") == code()
+False
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Literal
 
 from zeton._engine import scripts_of
 from zeton.errors import RulesError
+from zeton.rules.checks import quote, refuse
 from zeton.rules.parts import Group, Isolate, Lexicon
 from zeton.rules.value import FILE_BYTES_MAX, Rules
-from zeton.rules.values import refuse, shown
+from zeton.suggest import nearest
 from zeton.work.files import given, read_whole
 
-__all__ = ["chat", "chemistry", "chinese", "code", "dna", "logs", "named", "thai"]
+__all__ = ["chat", "chemistry", "chinese", "code", "dna", "get_rules", "logs", "thai"]
 
 WordPath = Literal["longest", "fewest"]
 
 
 def code() -> Rules:
-    """Split programs: camelCase is cut into words, quotes are no contractions.
+    """Return rules for programs: camelCase is cut into words, and `'s` is not a contraction.
 
     >>> code().case, code().contractions
     ('words', 'none')
@@ -39,7 +44,11 @@ CHAT = (
 
 
 def chat() -> Rules:
-    """Split messages: addresses, mentions, hashtags and every emoji are one piece each."""
+    """Return rules for messages: each URL, mention, hashtag and emoji is one piece.
+
+    >>> chat().split("@anna ok :-)")
+    [b'@anna', b' ok', b' :-)']
+    """
     return Rules(base="o200k", keep_space=True, isolate=CHAT)
 
 
@@ -53,7 +62,9 @@ ELEMENTS = (
 
 
 def chemistry(*, smiles: bool = False) -> Rules:
-    r"""Keep formulas in prose whole; or with `smiles`, cut lines of SMILES into atoms.
+    r"""Return rules for formulas in prose, or with `smiles`, for lines of SMILES.
+
+    A formula is one piece. A line of SMILES is cut into atoms, bonds and brackets.
 
     >>> [isolate.name for isolate in chemistry(smiles=True).isolate]
     ['atom in brackets', 'atom', 'ring', 'bond']
@@ -72,7 +83,7 @@ def chemistry(*, smiles: bool = False) -> Rules:
 
 
 def _formula() -> str:
-    """Return a regex for two or more elements, groups in brackets included, and a charge."""
+    """Return a regex for formulas: two or more elements, with groups in brackets and a charge."""
     longest_first = sorted(ELEMENTS.split(), key=len, reverse=True)
     element = f"(?:{'|'.join(longest_first)})[0-9₀-₉]*"
     group = rf"\((?:{element})+\)[0-9₀-₉]*"
@@ -84,7 +95,7 @@ def _formula() -> str:
 
 
 def dna(*, k: int = 3, frame: int = 0, characters: str = "ACGTUNacgtun") -> Rules:
-    """Split sequences into groups of k bases; the reading frame begins anew in every line.
+    """Return rules for sequences: groups of `k` bases; each line starts at `frame`.
 
     >>> dna(frame=1).groups
     (Group(characters='ACGTUNacgtun', size=3, start=1, name='bases'),)
@@ -104,7 +115,7 @@ LOGS = (
 
 
 def logs() -> Rules:
-    """Split logs: dates, times, addresses and UUIDs are one piece each."""
+    """Return rules for logs: each date, time, address and UUID is one piece."""
     return Rules(
         base="cl100k", contractions="none", newlines="apart", keep_space=True, isolate=LOGS
     )
@@ -114,47 +125,48 @@ def logs() -> Rules:
 
 
 def chinese(words: Iterable[str], *, path: WordPath = "fewest") -> Rules:
-    """Split Chinese: runs of Han are cut into these words."""
+    """Return rules that cut runs of Han into these words."""
     return _with_words(words, "Han", path)
 
 
 def thai(words: Iterable[str], *, path: WordPath = "fewest") -> Rules:
-    """Split Thai: runs of its script are cut into these words."""
+    """Return rules that cut runs of Thai into these words."""
     return _with_words(words, "Thai", path)
 
 
 def _with_words(words: Iterable[str], script: str, path: WordPath) -> Rules:
-    """Make a lexicon; a word with other characters too is kept as it is, wherever it stands.
+    """Return rules with a lexicon of the words in the script.
 
-    One with none of the script is kept as a whole word: a list may have `c++`, or `a`.
+    A word that mixes scripts goes to `keep`, for example `T恤`. A word without the script goes to
+    `keep_words`, for example `c++`.
     """
     if isinstance(words, str):
-        raise TypeError("words is many words, not one text; give a list")
+        raise TypeError("words must be a list of words, not one str")
     own, mixed, other = list[str](), list[str](), list[str]()
     for at, word in enumerate(words):
         if not isinstance(word, str):
-            refuse(("words", at), f"is {shown(word)}; it is a text")
+            refuse(("words", at), f"is {quote(word)}; it must be a string")
         if word != word.strip():
-            refuse(("words", at), f"{shown(word)} has white space at an end; strip it")
+            refuse(("words", at), f"{quote(word)} begins or ends with white space; remove it")
         scripts = set(scripts_of(word))
         if scripts:
             (own if scripts == {script} else mixed if script in scripts else other).append(word)
     if not own:
-        refuse((), f"no word is all of the script {script}; give a list of such words")
+        refuse((), f"no word is written in the script {script} alone; give at least one")
     return Rules(base="cl100k", keep=mixed, keep_words=other, lexicon=Lexicon(own, script, path))
 
 
-def _words_of(path: str) -> list[str]:
-    """Read words, one a line; what has columns is refused, as numbers are no words."""
+def _read_words(path: str) -> list[str]:
+    """Read a file with one word on each line; a line with several columns is an error."""
     content = read_whole(given(path), FILE_BYTES_MAX)
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise RulesError(f"{path} is not UTF-8 at byte {error.start}; save it so") from None
+        raise RulesError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
     for number, line in enumerate(lines, 1):
         if len(line.split()) > 1:
             raise RulesError(
-                f"{path}: line {number}: {shown(line)} is not one word; give a word a line"
+                f"{path}: line {number}: {quote(line)} has several words; write one on each line"
             )
     return [line.strip() for line in lines]
 
@@ -172,20 +184,34 @@ WITHOUT_WORDS: dict[str, Callable[[], Rules]] = {
 WITH_WORDS: dict[str, Callable[[Iterable[str]], Rules]] = {"chinese": chinese, "thai": thai}
 
 
-def named(name: str) -> Rules:
-    """Return rules by what the command line calls them: a file, `code`, or `thai=words.txt`."""
+def get_rules(name: str) -> Rules:
+    """Return rules by a name of the command line: a file, `code`, or `thai=words.txt`.
+
+    >>> get_rules("code") == code()
+    True
+    """
     if name in WITHOUT_WORDS:
         return WITHOUT_WORDS[name]()
-    kind, is_with, path = name.partition("=")
+    kind, has_file, path = name.partition("=")
     if kind in WITH_WORDS:
-        if not is_with:
-            raise RulesError(f"{name} needs words; give {name}=FILE, with a word a line")
-        words = _words_of(path)
+        if not has_file:
+            raise RulesError(
+                f"{name} needs a list of words; give {name}=FILE, one word on each line"
+            )
+        words = _read_words(path)
         try:
             return WITH_WORDS[kind](words)
         except RulesError as error:
             raise RulesError(f"{path}: {error}") from None
     if not name.endswith((".json", ".toml")):
-        listed = ", ".join([*WITHOUT_WORDS, *(f"{kind}=FILE" for kind in WITH_WORDS)])
-        raise RulesError(f"there are no rules {name!r}; give a .toml or .json file, or {listed}")
+        raise RulesError(f"there are no ready-made rules {name!r}{_suggest(kind)}")
     return Rules.load(name)
+
+
+def _suggest(name: str) -> str:
+    """Return the end of a message: the nearest ready-made rules, or all of them."""
+    near = nearest(name, [*WITHOUT_WORDS, *WITH_WORDS])
+    if near is not None:
+        return f"; did you mean {near + '=FILE' if near in WITH_WORDS else near!r}?"
+    listed = ", ".join([*WITHOUT_WORDS, *(f"{kind}=FILE" for kind in WITH_WORDS)])
+    return f"; give a .toml or .json file, or one of {listed}"

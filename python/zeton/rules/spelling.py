@@ -1,4 +1,7 @@
-"""Rules as text: one line for the engine, JSON and TOML for people, and the line of a place."""
+"""Rules as text: one line for the engine, JSON and TOML for people; the line of an error.
+
+For example, `Rules(digits=3)` is `{"rules":1,"digits":3}` for the engine.
+"""
 
 import json
 import re
@@ -8,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from zeton.errors import RulesError
-from zeton.rules.values import Where, known, refuse, shown
+from zeton.rules.checks import Where, check_keys, quote, refuse
 
 __all__ = ["Kind", "line_of", "read", "spell", "to_json", "to_toml", "where_of"]
 
@@ -26,12 +29,12 @@ def spell(rules: Mapping[str, Any]) -> str:
 
 
 def to_json(rules: Mapping[str, Any]) -> str:
-    """Write rules as JSON, a value a line."""
+    """Write rules as JSON, one value on each line."""
     return json.dumps(rules, ensure_ascii=False, indent=2) + "\n"
 
 
 def to_toml(rules: Mapping[str, Any]) -> str:
-    """Write rules as TOML: first the plain values, then the parts, a table each."""
+    """Write rules as TOML: first the plain values, then one table for each part."""
     tables = ("isolate", "lexicon", "groups")
     lines = [_pair(name, value) for name, value in rules.items() if name not in tables]
     for name in tables:
@@ -62,7 +65,7 @@ def _value(value: object) -> str:
 
 
 def _string(value: str) -> str:
-    r"""Write a text as TOML has it; one with a backslash stays as it is, between single quotes.
+    r"""Write a str as TOML; a str with a backslash becomes a literal string in single quotes.
 
     >>> print(_string(r"\d+"), _string("it's"), _string("a\nb\x7f"))
     '\d+' "it's" "a\nb\u007f"
@@ -73,10 +76,10 @@ def _string(value: str) -> str:
 
 
 def read(text: str, kind: Kind, names: Sequence[str]) -> dict[str, Any]:
-    """Read the fields of rules; a key that is none, or twice there, is refused."""
-    # For keys within keys, a reader of TOML takes memory for each and all that are around it.
+    """Read the fields of rules; an unknown key or a duplicate key is an error."""
+    # tomllib takes memory quadratic in the depth of dotted keys.
     if kind == "toml" and any(key.count(".") > DOTS_MAX for key in KEY.findall(text)):
-        raise RulesError(f"a key has more than {DOTS_MAX} dots; rules are not nested so deep")
+        raise RulesError(f"a key has more than {DOTS_MAX} dots; rules are not nested that deep")
     try:
         found = (
             json.loads(text, object_pairs_hook=_without_doubles)
@@ -87,56 +90,56 @@ def read(text: str, kind: Kind, names: Sequence[str]) -> dict[str, Any]:
         raise
     except json.JSONDecodeError as error:
         raise RulesError(
-            f"line {error.lineno}: this is no JSON: {error.msg} at column {error.colno}"
+            f"line {error.lineno}: this is not valid JSON: {error.msg} at column {error.colno}"
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise RulesError(_told(error)) from None
+        raise RulesError(_toml_message(error)) from None
     except (ValueError, RecursionError) as error:
-        raise RulesError(f"this is no {kind.upper()} of rules: {error}") from None
+        raise RulesError(f"this is not valid {kind.upper()}: {error}") from None
     if not isinstance(found, dict):
-        raise RulesError(f"the rules are {shown(found)}; they are an object with keys")
+        raise RulesError(f"the rules are {quote(found)}; they must be a JSON object")
     version = found.pop("rules", VERSION)
     if version != VERSION or isinstance(version, bool):
-        refuse(("rules",), f"is {shown(version)}; this zeton knows version {VERSION}")
-    known(found, names)
+        refuse(("rules",), f"is {quote(version)}; this zeton reads version {VERSION} of rules")
+    check_keys(found, names)
     for name, value in found.items():
         if value is None and name != "base":
-            refuse((name,), "is null; leave it out")
+            refuse((name,), "is null; remove it to get the default")
     return found
 
 
-def _told(error: tomllib.TOMLDecodeError) -> str:
-    """Say where TOML is wrong, and how to write what people most often write wrong."""
-    what, line, column = str(error), "", ""
-    if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", what):
-        what, line, column = found[1], f"line {found[2]}: ", f" at column {found[3]}"
-    hint = r"; write a regex as '\d+', in single quotes" if "Unescaped" in what else ""
-    return f"{line}this is no TOML: {what}{column}{hint}"
+def _toml_message(error: tomllib.TOMLDecodeError) -> str:
+    """Return a message with the line first; for the most frequent mistake, with its fix."""
+    problem, line, column = str(error), "", ""
+    if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", problem):
+        problem, line, column = found[1], f"line {found[2]}: ", f" at column {found[3]}"
+    hint = r"; write a regex as '\d+', in single quotes" if "Unescaped" in problem else ""
+    return f"{line}this is not valid TOML: {problem}{column}{hint}"
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            refuse((key,), "is there twice; say it once")
+            refuse((key,), "is given twice; remove one")
         found[key] = value
     return found
 
 
 # ---- the line of a place ----
 
-# A string that never ends goes to the end of the text: no character is read often.
+# An unterminated string extends to the end of the text, so no character is read twice.
 TOKEN = re.compile(
     r'''(?P<skip>\s+|\#[^\n]*)|(?P<string>"""(?s:.*?)(?:"""|\Z)|\'\'\'(?s:.*?)(?:\'\'\'|\Z)'''
     r"""|"(?s:[^"\\]|\\.)*+"?|'[^']*+'?)|(?P<sign>[][{},:=])|(?P<word>[^][{},:=\s"'#]+)"""
 )
 
 Token: TypeAlias = tuple[str, int]
-"""What is written, and where."""
+"""The text of a token, and its position."""
 
 
 def where_of(message: str) -> Where:
-    """Return the place that a message begins with, if it does.
+    """Return the place at the start of a message, or () if the message has none.
 
     >>> where_of('lexicon[0].words[2]: "…" is not of the script')
     ('lexicon', 0, 'words', 2)
@@ -147,7 +150,7 @@ def where_of(message: str) -> Where:
 
 
 def line_of(text: str, kind: Kind, where: Where) -> int | None:
-    """Return the line of a place in JSON or TOML, or of the nearest place around it."""
+    """Return the line of a place in JSON or TOML, or of the innermost place around it."""
     if not where:
         return None
     places: dict[Where, int] = {}
@@ -158,7 +161,7 @@ def line_of(text: str, kind: Kind, where: Where) -> int | None:
         else:
             tokens.tables(places)
     except (IndexError, RecursionError):
-        pass  # What was found until here is right.
+        pass  # The places up to the mistake are right.
     for length in range(len(where), 0, -1):
         if where[:length] in places:
             return text.count("\n", 0, places[where[:length]]) + 1
@@ -166,7 +169,7 @@ def line_of(text: str, kind: Kind, where: Where) -> int | None:
 
 
 class _Tokens:
-    """The tokens of a text that is JSON or TOML, with the places of its values."""
+    """A reader of the tokens of JSON or TOML, for the positions of values."""
 
     def __init__(self, text: str) -> None:
         found = (match for match in TOKEN.finditer(text) if match.lastgroup != "skip")
@@ -185,7 +188,7 @@ class _Tokens:
         return written.strip("\"'"), at
 
     def value(self, where: Where, places: dict[Where, int]) -> None:
-        """Take a value, and say where it and all in it are."""
+        """Take a value, and record the positions of it and of all values in it."""
         written, at = self.left.pop()
         places.setdefault(where, at)
         if written == "{":

@@ -1,4 +1,4 @@
-"""`Rules`: how text splits, as a value that stands wherever a pattern stands."""
+"""`Rules`: a structured value in place of a pattern (a pre-tokenizer regex)."""
 
 import os
 from collections.abc import Iterable
@@ -11,10 +11,9 @@ from zeton._engine import check_rules
 from zeton.errors import PatternError, RulesError
 from zeton.pattern.spec import is_rules
 from zeton.rules import spelling
-from zeton.rules.check import check
-from zeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
-from zeton.rules.shown import brief, plain
-from zeton.rules.taking import (
+from zeton.rules.checks import check_choice, check_flag, check_text, quote, refuse
+from zeton.rules.contradictions import check_contradictions
+from zeton.rules.conversion import (
     AnyGroups,
     AnyIsolates,
     AnyLexicons,
@@ -23,7 +22,8 @@ from zeton.rules.taking import (
     lexicons,
     literals,
 )
-from zeton.rules.values import choice, flag, refuse, shown, text
+from zeton.rules.display import short_repr, to_plain
+from zeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
 from zeton.work.files import given, read_whole, write_whole
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Base: TypeAlias = Literal["nanochat", "gpt2", "cl100k", "o200k"]
 DIGITS_MAX = 16
 
 FILE_BYTES_MAX = 1 << 26
-"""Bytes of a file of rules: twice what rules may have when they are spelled."""
+"""Bytes of a file of rules: twice the bound of rules as one line of JSON."""
 
 CHOICES: dict[str, tuple[object, ...]] = {
     "base": ("nanochat", "gpt2", "cl100k", "o200k"),
@@ -47,25 +47,25 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "case": ("ignore", "split", "words"),
     "underscores": ("sign", "alone", "letter"),
 }
-"""What knobs may be, if they are not left to the base."""
+"""The values of knobs, beside None for the value of the base."""
 
 NO_PATTERN = ("scripts", "keep", "keep_words", "isolate", "lexicon", "groups")
 NO_PATTERN_HAS = (("digits_from", "right"), ("case", "words"), ("underscores", "alone"))
-"""What a pattern cannot say."""
+"""The fields and values that a regex cannot express."""
 
 
-class _Unsaid(str):
-    """A default that can be told from the same text when it is given."""
+class _DefaultBase(str):
+    """The default of `base`, different from the same str passed by a caller."""
 
     __slots__ = ()
 
 
-NANOCHAT: Any = _Unsaid("nanochat")
+NANOCHAT: Any = _DefaultBase("nanochat")
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Rules:
-    """How text splits into pieces: a grammar with knobs, and what goes before it.
+    """Rules that split text into pieces: a known grammar with knobs, and rules before it.
 
     >>> rules = Rules(base="cl100k", digits=1, keep_words=["BRCA1", "New York"])
     >>> rules
@@ -75,37 +75,37 @@ class Rules:
     """
 
     base: Base | None = "nanochat"
-    """A known grammar, or None: what no other rule takes is one piece."""
+    """A known grammar; None leaves text between the matches of other rules in one piece."""
     pattern: str | None = None
     """A regex in place of a known grammar."""
     digits: int | Literal["any"] | None = None
-    """How many digits are a piece at most; this and other knobs: None, as the base has it."""
+    """The largest number of digits in a piece. None, here and below, is the value of the base."""
     digits_from: Literal["left", "right"] = "left"
     """The end from which a long number is cut."""
     contractions: Literal["none", "apart", "joined"] | None = None
-    """Whether `'s` is a piece, or belongs to its word; False is "none"."""
+    """Whether `'s` is a piece ("apart") or part of its word ("joined"); False is "none"."""
     leading_space: Literal["sign"] | bool | None = None
-    """What belongs to the word behind it: one space, any one sign or space, or nothing."""
+    """The character that belongs to the next word: a space, any sign or space, or none."""
     newlines: Literal["space", "run", "apart"] | None = None
-    """Newlines are as other white space, or end a piece, and go with signs before, or apart."""
+    """Newlines as other white space, as ends of pieces after signs, or as pieces apart."""
     marks: bool | None = None
     r"""Whether `\p{M}` belongs to words."""
     case: Literal["ignore", "split", "words"] | None = None
-    """Whether camelCase is cut, and ALLCAPSWord; False is "ignore", True is "words"."""
+    """Whether camelCase is cut, and ALLCAPSWord too; False is "ignore", True is "words"."""
     underscores: Literal["sign", "alone", "letter"] | None = None
-    """Whether underscores are as other signs, pieces of their own, or as letters."""
+    """Underscores as other signs, as pieces of their own, or as letters."""
     scripts: bool = False
     """Whether a piece ends where the script of its letters changes."""
     keep: tuple[str, ...] = ()
-    """Literals that are one piece wherever they stand."""
+    """Literals that are one piece wherever they occur."""
     keep_words: tuple[str, ...] = ()
-    """Literals that are one piece where they are complete words."""
+    """Literals that are one piece where they are whole words."""
     keep_space: bool = False
     """Whether one space before a match of `keep`, `keep_words` or `isolate` belongs to it."""
     isolate: tuple[Isolate, ...] = ()
-    """Regexes whose matches are pieces."""
+    """Regexes; each match is a piece."""
     lexicon: tuple[Lexicon, ...] = ()
-    """Words for scripts that are written without spaces."""
+    """Words of scripts that are written without spaces."""
     groups: tuple[Group, ...] = ()
     """Characters whose runs are cut into groups of one size."""
 
@@ -130,35 +130,35 @@ class Rules:
         lexicon: AnyLexicons = (),
         groups: AnyGroups = (),
     ) -> None:
-        """Take what is given in any friendly form; refuse what contradicts itself."""
+        """Convert the arguments, and check each alone and all together."""
         kept, kept_words = literals(keep, keep_words)
         self._settle(
             base=_base(base, pattern),
-            pattern=None if pattern is None else text(pattern, ("pattern",), REGEX_BYTES_MAX),
+            pattern=None if pattern is None else check_text(pattern, ("pattern",), REGEX_BYTES_MAX),
             digits=digits if digits is None or digits == "any" else _digits(digits),
-            digits_from=choice(digits_from, ("digits_from",), ("left", "right")),
+            digits_from=check_choice(digits_from, ("digits_from",), ("left", "right")),
             contractions="none" if contractions is False else contractions,
             leading_space=leading_space,
             newlines=newlines,
             marks=marks,
             case=("words" if case else "ignore") if isinstance(case, bool) else case,
             underscores=underscores,
-            scripts=flag(scripts, ("scripts",)),
+            scripts=check_flag(scripts, ("scripts",)),
             keep=kept,
             keep_words=kept_words,
-            keep_space=flag(keep_space, ("keep_space",)),
+            keep_space=check_flag(keep_space, ("keep_space",)),
             isolate=isolates(isolate),
             lexicon=lexicons(lexicon),
             groups=_groups(groups),
         )
 
     def _settle(self, **values: object) -> None:
-        """Become these values, if they go together."""
+        """Set the fields, and check them together."""
         for name, value in values.items():
             if name in CHOICES and value is not None:
-                choice(value, (name,), CHOICES[name])
+                check_choice(value, (name,), CHOICES[name])
             object.__setattr__(self, name, value)
-        check(self)
+        check_contradictions(self)
         try:
             check_rules(self.spelled)
         except PatternError as error:
@@ -167,35 +167,35 @@ class Rules:
 
     @cached_property
     def spelled(self) -> str:
-        r"""The rules as one line of JSON, without defaults: what stands in place of a pattern.
+        r"""The rules as one line of JSON without defaults, for use in place of a pattern.
 
         >>> Rules(digits=3, isolate=[r"\d+:\d+"]).spelled
         '{"rules":1,"digits":3,"isolate":[{"regex":"\\\\d+:\\\\d+"}]}'
         """
-        return spelling.spell(plain(self))
+        return spelling.spell(to_plain(self))
 
     def to_json(self) -> str:
         """Write the rules as JSON that people can read."""
-        return spelling.to_json(plain(self))
+        return spelling.to_json(to_plain(self))
 
     def to_toml(self) -> str:
         """Write the rules as TOML."""
-        return spelling.to_toml(plain(self))
+        return spelling.to_toml(to_plain(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Rules":
-        """Read rules from JSON; what is left out has its default."""
+        """Read rules from JSON; a key that is left out has its default."""
         return cls._from(text, "json")
 
     @classmethod
     def from_toml(cls, text: str) -> "Rules":
-        """Read rules from TOML; what is left out has its default, and "none" is no base."""
+        """Read rules from TOML; a key that is left out has its default. `base = "none"` is None."""
         return cls._from(text, "toml")
 
     @classmethod
     def _from(cls, text: str, kind: spelling.Kind) -> "Rules":
         if not isinstance(text, str):
-            raise TypeError(f"text is a str, not {type(text).__name__}")
+            raise TypeError(f"text must be a str, not {type(text).__name__}")
         try:
             return cls(**spelling.read(text, kind, [field.name for field in fields(cls)]))
         except RulesError as error:
@@ -205,26 +205,28 @@ class Rules:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Rules":
-        """Read a `.json` or `.toml` file; a refusal says the line, where it can be found."""
+        """Read a `.json` or `.toml` file; an error names the line where possible."""
         source = given(path)
         kind = _kind(source)
         try:
             return cls._from(read_whole(source, FILE_BYTES_MAX).decode("utf-8-sig"), kind)
         except UnicodeDecodeError as error:
-            raise RulesError(f"{source} is not UTF-8 at byte {error.start}; save it so") from None
+            raise RulesError(
+                f"{source} is not UTF-8 at byte {error.start}; save it as UTF-8"
+            ) from None
         except RulesError as error:
             raise RulesError(f"{source}: {error}", error.where) from None
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write a `.json` or `.toml` file, whole or not at all; return where it is."""
+        """Write a `.json` or `.toml` file atomically; return its path."""
         target = given(path)
         content = self.to_json() if _kind(target) == "json" else self.to_toml()
         write_whole(target, content.encode())
         return target
 
     @classmethod
-    def of(cls, source: Any) -> "Rules | None":  # noqa: ANN401 - or a tokenizer, which knows this.
-        """Return the rules of a tokenizer, or of what stands for its pattern; None if it has none.
+    def of(cls, source: Any) -> "Rules | None":  # noqa: ANN401 - the tokenizer imports this module.
+        """Return the rules of a tokenizer or of its pattern; None if the pattern is a regex.
 
         >>> Rules.of('{"rules":1,"base":"gpt2"}')
         Rules(base='gpt2')
@@ -233,7 +235,7 @@ class Rules:
         return cls.from_json(pattern) if is_rules(pattern) else None
 
     def split(self, text: str | bytes) -> list[bytes]:
-        """Split a text into pieces, as a tokenizer with these rules does.
+        """Split a text into the pieces of a tokenizer with these rules.
 
         >>> Rules(keep_words=["BRCA1"]).split("BRCA1, BRCA12")
         [b'BRCA1', b',', b' BRCA', b'12']
@@ -241,7 +243,7 @@ class Rules:
         return _tokenizer(self.spelled).split(text)
 
     def as_pattern(self) -> str:
-        r"""Return the regex that splits in the same way, for what knows patterns only.
+        r"""Return the regex with the same pieces, for libraries without rules.
 
         >>> Rules(base="gpt2", contractions=False, digits=3).as_pattern()
         ' ?\\p{L}+| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s+'
@@ -254,12 +256,15 @@ class Rules:
             more.append("base=None")
         pattern = None if more else check_rules(self.spelled)
         if pattern is None:
-            raise RulesError(f"the rules have {', '.join(more)}, which no pattern can say")
+            raise RulesError(
+                f"the rules have {', '.join(more)}, which a regex cannot express; "
+                "remove them to get a pattern"
+            )
         return pattern
 
     def __repr__(self) -> str:
-        """Show what is not the default; of long lists the beginning and the length."""
-        return brief(self)
+        """Write the fields that differ from their defaults; long lists are cut."""
+        return short_repr(self)
 
 
 _groups = groups  # The name is also a parameter.
@@ -267,7 +272,7 @@ _groups = groups  # The name is also a parameter.
 
 @lru_cache(maxsize=4)
 def _tokenizer(spelled: str) -> "Tokenizer":
-    from zeton.tokenizer import Tokenizer  # noqa: PLC0415 - it knows this module.
+    from zeton.tokenizer import Tokenizer  # noqa: PLC0415 - it imports this module.
 
     return Tokenizer({bytes([byte]): byte for byte in range(256)}, pattern=spelled)
 
@@ -275,20 +280,24 @@ def _tokenizer(spelled: str) -> "Tokenizer":
 def _base(base: str | None, pattern: str | None) -> str | None:
     if base is NANOCHAT:
         return None if pattern is not None else "nanochat"
-    if base == "none":  # As TOML says it, which has no null.
+    if base == "none":  # TOML has no null.
         return None
     if base is not None and pattern is not None:
-        refuse(("pattern",), f"stands in place of a base, and base is {shown(base)}; give one")
+        refuse(("pattern",), f"replaces the base, but base is {quote(base)}; remove one of them")
     return base
 
 
 def _digits(digits: object) -> int:
     if type(digits) is not int or not 1 <= digits <= DIGITS_MAX:
-        refuse(("digits",), f'is {shown(digits)}; it is a number from 1 to {DIGITS_MAX}, or "any"')
+        refuse(
+            ("digits",), f'is {quote(digits)}; it must be a number from 1 to {DIGITS_MAX}, or "any"'
+        )
     return digits
 
 
 def _kind(path: Path) -> spelling.Kind:
     if path.suffix not in {".json", ".toml"}:
-        raise RulesError(f"{path} is no file of rules; its name must end in .json or .toml")
+        raise RulesError(
+            f"the name of a file of rules ends in .json or .toml, not in {path.suffix!r}: {path}"
+        )
     return "json" if path.suffix == ".json" else "toml"

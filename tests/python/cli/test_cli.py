@@ -150,8 +150,12 @@ class TestTrain:
         corpus = folder / "corpus.txt"
         (tmp_path / "a.toml").write_text("\ndigit = 3\n")
         line = refusal("train", corpus, "--rules", "a.toml", folder=tmp_path)
-        assert line == "zeton: a.toml: line 2: digit is no rule; did you mean 'digits'?\n"
-        assert "there are no rules 'cod'" in refusal("train", corpus, "--rules", "cod")
+        assert (
+            line == "zeton: a.toml: line 2: digit is not a key of rules; did you mean 'digits'?\n"
+        )
+        assert "there are no ready-made rules 'cod'; did you mean 'code'?" in refusal(
+            "train", corpus, "--rules", "cod"
+        )
         both = ("--rules", "code", "--pattern", "(?s).")
         assert "both pattern and rules" in refusal("train", corpus, *both, folder=tmp_path)
 

@@ -111,7 +111,7 @@ def refusal(**values: Any) -> str:
     return message
 
 
-KNOB = "is a knob of a base, and there is no base; leave it out, or give a base"
+KNOB = "changes a base, but base is None; remove"
 
 
 @pytest.mark.parametrize(
@@ -119,76 +119,103 @@ KNOB = "is a knob of a base, and there is no base; leave it out, or give a base"
     [
         (
             {"keep": ["BRCA1"], "keep_words": ["a", "b", "BRCA1"]},
-            'keep_words[2] "BRCA1" is also keep[0]; keep takes it everywhere, so leave one out',
+            'keep_words[2] "BRCA1" is also keep[0]; keep covers it everywhere, so remove one',
         ),
-        ({"keep": [""]}, "keep[0] is empty; leave it out, or say what it is"),
-        ({"keep_words": ["a", "b\ud800"]}, "keep_words[1] is 'b\\ud800', with a lone surrogate;"),
+        ({"keep": [""]}, "keep[0] is empty; remove it, or give at least one character"),
+        (
+            {"keep_words": ["a", "b\ud800"]},
+            "keep_words[1] is 'b\\ud800', which holds a lone surrogate;",
+        ),
         ({"keep": ["a" * 1025]}, "has 1025 bytes; at most 1024 are allowed"),
-        ({"keep": 3}, "keep is 3; it is a list of texts"),
-        ({"keep": [3]}, "keep[0] is 3; it is a text"),
-        ({"digits": 0}, 'digits is 0; it is a number from 1 to 16, or "any"'),
-        ({"digits": True}, 'digits is true; it is a number from 1 to 16, or "any"'),
-        ({"digits": "all"}, 'digits is "all"; it is a number from 1 to 16, or "any"'),
+        ({"keep": 3}, "keep is 3; it must be a list of strings"),
+        ({"keep": [3]}, "keep[0] is 3; it must be a string"),
+        ({"digits": 0}, 'digits is 0; it must be a number from 1 to 16, or "any"'),
+        ({"digits": True}, 'digits is true; it must be a number from 1 to 16, or "any"'),
+        ({"digits": "all"}, 'digits is "all"; it must be a number from 1 to 16, or "any"'),
         (
             {"digits_from": "right"},
-            'digits_from is "right" and the base says how many; give digits',
+            'digits_from is "right", but digits is not set; set digits to',
         ),
         (
             {"digits_from": "right", "digits": "any"},
-            'digits_from is "right" and any number of them',
+            'digits_from is "right", but digits is "any"; set',
         ),
-        ({"base": "gpt5"}, 'base is "gpt5"; it is one of "nanochat", "gpt2", "cl100k", "o200k"'),
+        (
+            {"base": "gpt5"},
+            'base is "gpt5"; it must be one of "nanochat", "gpt2", "cl100k", "o200k"',
+        ),
         (
             {"base": "gpt2", "pattern": "a|(?s:.)"},
-            'pattern stands in place of a base, and base is "gpt2"',
+            'pattern replaces the base, but base is "gpt2"',
         ),
-        ({"base": "nanochat", "pattern": "a|(?s:.)"}, "pattern stands in place of a base"),
+        ({"base": "nanochat", "pattern": "a|(?s:.)"}, "pattern replaces the base, but base is"),
         ({"base": None, "digits": 3}, f"digits {KNOB}"),
         ({"base": None, "contractions": "apart"}, f"contractions {KNOB}"),
         ({"base": None, "leading_space": False}, f"leading_space {KNOB}"),
         ({"base": None, "newlines": "run"}, f"newlines {KNOB}"),
-        ({"pattern": "a|(?s:.)", "marks": True}, "marks is a knob of a base, and a pattern stands"),
-        ({"base": None, "case": "split"}, 'case "split" is a knob of a base, and there is no base'),
-        ({"base": None, "underscores": "letter"}, 'underscores "letter" is a knob of a base'),
-        ({"contractions": True}, 'contractions is true; it is one of "none", "apart", "joined"'),
-        ({"leading_space": 1}, 'leading_space is 1; it is one of false, true, "sign"'),
-        ({"scripts": 1}, "scripts is 1; it is true or false"),
-        ({"isolate": ["a", "b", "a"]}, "isolate[2] is also isolate[0]; say it once"),
-        ({"isolate": ["a", Isolate("a", "b")]}, "isolate[1] is also isolate[0]; say it once"),
+        (
+            {"pattern": "a|(?s:.)", "marks": True},
+            "marks changes a base, but a pattern replaces the base",
+        ),
+        ({"base": None, "case": "split"}, 'case is "split", but base is None; without'),
+        ({"base": None, "underscores": "letter"}, 'underscores is "letter", but base is None'),
+        (
+            {"contractions": True},
+            'contractions is true; it must be one of "none", "apart", "joined"',
+        ),
+        ({"leading_space": 1}, 'leading_space is 1; it must be one of false, true, "sign"'),
+        ({"scripts": 1}, "scripts is 1; it must be true or false"),
+        ({"isolate": ["a", "b", "a"]}, "isolate[2] equals isolate[0]; remove one"),
+        ({"isolate": ["a", Isolate("a", "b")]}, "isolate[1] equals isolate[0]; remove one"),
         ({"isolate": [""]}, "isolate[0].regex is empty"),
-        ({"isolate": [{"regexp": "a"}]}, "isolate[0].regexp is no rule; did you mean 'regex'?"),
-        ({"isolate": [{"name": "a"}]}, "isolate[0] has no regex; it needs one"),
-        ({"isolate": [3]}, "isolate[0] is 3; it is of zeton.rules.Isolate"),
+        (
+            {"isolate": [{"regexp": "a"}]},
+            "isolate[0].regexp is not a key of rules; did you mean 'regex'?",
+        ),
+        ({"isolate": [{"name": "a"}]}, "isolate[0] has no regex; add one"),
+        ({"isolate": [3]}, "isolate[0] is 3; it must be a zeton.rules.Isolate"),
         ({"isolate": [str(n) for n in range(257)]}, "isolate has 257 regexes; at most 256 are"),
-        ({"lexicon": [{"words": []}]}, "lexicon[0].words is empty; a lexicon has words"),
+        ({"lexicon": [{"words": []}]}, "lexicon[0].words is empty; give at least one word"),
         (
             {"lexicon": ["中国", "日本x"]},
-            'lexicon[0].words[1] "日本x" has "x" of the script Latin, and the script is Han; a',
+            (
+                'lexicon[0].words[1] "日本x" contains "x" of the script Latin, '
+                "but the script of the lexicon is Han; remove"
+            ),
         ),
-        ({"lexicon": ["中国", "，"]}, 'lexicon[0].words[1] "，" has "，", which is of no script;'),
+        (
+            {"lexicon": ["中国", "，"]},
+            'lexicon[0].words[1] "，" contains "，", which belongs to no script;',
+        ),
         (
             {"lexicon": {"words": ["中"], "script": "Thai"}},
-            "of the script Han, and the script is Thai",
+            "of the script Han, but the script of the lexicon is Thai",
         ),
-        ({"lexicon": {"words": ["中"], "path": "best"}}, 'lexicon[0].path is "best"; it is one of'),
+        (
+            {"lexicon": {"words": ["中"], "path": "best"}},
+            'lexicon[0].path is "best"; it must be one of',
+        ),
         (
             {"lexicon": [Lexicon(["中"]), Lexicon(["ก"]), Lexicon(["国"])]},
-            "lexicon[2] is of the script Han, as is lexicon[0]; join them",
+            "lexicon[2] has the script Han, as lexicon[0] has; merge their words",
         ),
-        ({"groups": {"characters": "AC", "size": 0}}, "groups[0].size is 0; it is a number from 1"),
+        (
+            {"groups": {"characters": "AC", "size": 0}},
+            "groups[0].size is 0; it must be a whole number from 1",
+        ),
         (
             {"groups": {"characters": "AC", "size": 3, "start": 3}},
-            "groups[0].start is 3; it is a number from 0 to 2",
+            "groups[0].start is 3; it must be a whole number from 0 to 2",
         ),
         ({"groups": {"characters": "", "size": 3}}, "groups[0].characters is empty"),
-        ({"groups": {"characters": "A"}}, "groups[0] has no size; it needs one"),
+        ({"groups": {"characters": "A"}}, "groups[0] has no size; add one"),
         (
             {"groups": [Group("AC", 2), Group("CG", 2)]},
-            'groups[1].characters has "C", as has groups[0]; take it out of one',
+            'groups[1].characters contains "C", as groups[0] does; remove it from one',
         ),
         (
             {"lexicon": ["中"], "groups": Group("A国", 2)},
-            'groups[0].characters has "国" of the script of lexicon[0]; take it out',
+            'groups[0].characters contains "国", which lexicon[0] cuts; remove it',
         ),
         (
             {"keep": [str(n) for n in range(1 << 20)], "keep_words": ["a"]},
@@ -203,7 +230,7 @@ def test_refuses_what_contradicts_itself_and_says_where(values: Any, message: st
 
 def test_refuses_rules_that_are_too_long_when_spelled() -> None:
     words = [f"{number:x}" + "é" * 500 for number in range(34_000)]
-    assert "bytes when spelled; at most 33554432 are allowed" in refusal(keep=words)
+    assert "bytes as JSON; at most 33554432 are allowed" in refusal(keep=words)
 
 
 def test_the_refusal_is_a_pattern_error_that_knows_the_place() -> None:
@@ -216,17 +243,17 @@ def test_the_refusal_is_a_pattern_error_that_knows_the_place() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"rules": 1, "digit": 3}', "line 1: digit is no rule; did you mean 'digits'?"),
+        ('{"rules": 1, "digit": 3}', "line 1: digit is not a key of rules; did you mean 'digits'?"),
         (
             '{"rules": 1,\n "zzz": 3}',
-            "line 2: zzz is no rule; known are 'base', 'pattern',",
+            "line 2: zzz is not a key of rules; known are 'base', 'pattern',",
         ),
-        ('{"rules": 2}', "line 1: rules is 2; this zeton knows version 1"),
-        ('{"digits": 3,\n"digits": 4}', "line 2: digits is there twice; say it once"),
-        ('{"a\\nb": 3}', r"a\nb is no rule; known are"),
-        ("[]", "the rules are []; they are an object with keys"),
-        ('{"digits":\n 3', "line 2: this is no JSON: Expecting ',' delimiter at column 3"),
-        ('{"digits": null}', "line 1: digits is null; leave it out"),
+        ('{"rules": 2}', "line 1: rules is 2; this zeton reads version 1 of rules"),
+        ('{"digits": 3,\n"digits": 4}', "line 2: digits is given twice; remove one"),
+        ('{"a\\nb": 3}', r"a\nb is not a key of rules; known are"),
+        ("[]", "the rules are []; they must be a JSON object"),
+        ('{"digits":\n 3', "line 2: this is not valid JSON: Expecting ',' delimiter at column 3"),
+        ('{"digits": null}', "line 1: digits is null; remove it to get the default"),
         ('{"keep": ["a"],\n"keep_words": [\n"b", "]",\n"a"]}', 'line 4: keep_words[2] "a" is also'),
         (
             '{"isolate": [{"regex": "a"},\n{"regex": "b",\n"whole": 1}]}',
@@ -288,17 +315,24 @@ def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:
 
     assert f'{file}: line 6: keep_words[2] "BRCA1" is also keep[0];' in message(TOML)
     text = TOML.replace('keep = ["BRCA1"]', "")
-    assert f"{file}: line 14: isolate[1].nam is no rule; did you mean 'name'?" in message(text)
+    assert (
+        f"{file}: line 14: isolate[1].nam is not a key of rules; did you mean 'name'?"
+        in message(text)
+    )
     text = text.replace('nam = "x"\n', "")
-    assert f'{file}: line 17: lexicon[0].words[1] "x" has' in message(text)
-    assert f"{file}: line 1: this is no TOML: Invalid value at column 9" in message("keep = [}")
+    assert f'{file}: line 17: lexicon[0].words[1] "x" contains' in message(text)
+    assert f"{file}: line 1: this is not valid TOML: Invalid value at column 9" in message(
+        "keep = [}"
+    )
     told = message('rules = 1\nisolate = "\\d+"')
-    assert told.startswith(f"{file}: line 2: this is no TOML: Unescaped '\\' in a string at column")
+    assert told.startswith(
+        f"{file}: line 2: this is not valid TOML: Unescaped '\\' in a string at column"
+    )
     assert told.endswith(r"; write a regex as '\d+', in single quotes")
     file.write_bytes(b"keep = ['\xff']")
     with pytest.raises(RulesError, match="is not UTF-8 at byte 9"):
         Rules.load(file)
-    with pytest.raises(RulesError, match=r"its name must end in \.json or \.toml"):
+    with pytest.raises(RulesError, match=r"ends in \.json or \.toml, not in"):
         Rules.load(tmp_path / "rules.txt")
     with pytest.raises(FileNotFoundError):
         Rules.load(tmp_path / "none.toml")
@@ -320,10 +354,11 @@ def test_knobs_alone_are_a_pattern() -> None:
         (Rules(base=None), "base=None"),
     ],
 )
-def test_what_no_pattern_can_say_is_refused_as_one(rules: Rules, what: str) -> None:
+def test_rules_that_a_regex_cannot_express_are_refused_as_one(rules: Rules, what: str) -> None:
     with pytest.raises(RulesError) as refused:
         rules.as_pattern()
-    assert str(refused.value) == f"the rules have {what}, which no pattern can say"
+    reason = f"the rules have {what}, which a regex cannot express"
+    assert str(refused.value) == f"{reason}; remove them to get a pattern"
 
 
 def test_pattern_and_rules_together_are_refused() -> None:
@@ -343,5 +378,5 @@ def test_a_spelled_text_is_json() -> None:
 
 @pytest.mark.parametrize("text", ["a" + ".a" * 100_000 + "=1", "[" + "a." * 100_000 + "a]"])
 def test_keys_within_keys_are_refused_at_once(text: str) -> None:
-    with pytest.raises(RulesError, match="not nested so deep"):
+    with pytest.raises(RulesError, match="not nested that deep"):
         Rules.from_toml(text)

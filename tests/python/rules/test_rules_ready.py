@@ -106,7 +106,7 @@ def test_thai(show: Shown) -> None:
 
 
 def test_words_are_many() -> None:
-    with pytest.raises(TypeError, match="words is many words, not one text"):
+    with pytest.raises(TypeError, match="words must be a list of words, not one str"):
         rules.thai("คน")
 
 
@@ -117,40 +117,44 @@ def test_a_word_of_other_scripts_is_a_whole_word(show: Shown) -> None:
 
 
 def test_refuses_lines_that_keep_their_ends_and_lists_without_a_word() -> None:
-    with pytest.raises(RulesError, match=r'words\[1\] "รถ\\n" has white space at an end; strip it'):
+    with pytest.raises(RulesError, match=r'words\[1\] "รถ\\n" begins or ends with white space'):
         rules.thai(["คน", "รถ\n"])
-    with pytest.raises(RulesError, match=r"words\[0\] is 3; it is a text"):
+    with pytest.raises(RulesError, match=r"words\[0\] is 3; it must be a string"):
         rules.thai([3])  # type: ignore[list-item]
-    with pytest.raises(RulesError, match="no word is all of the script Thai; give a list of such"):
+    with pytest.raises(RulesError, match="no word is written in the script Thai alone; give"):
         rules.thai(["car", ""])
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("中国 1000 ns\n", r'line 1: "中国 1000 ns" is not one word; give a word a line'),
-        ("中国\r\n# two\r\n", 'line 2: "# two" is not one word'),
-        ("", "no word is all of the script Han"),
+        ("中国 1000 ns\n", r'line 1: "中国 1000 ns" has several words; write one on each line'),
+        ("中国\r\n# two\r\n", 'line 2: "# two" has several words'),
+        ("", "no word is written in the script Han alone"),
     ],
 )
-def test_refuses_columns_and_remarks_among_words(tmp_path: Path, content: str, told: str) -> None:
+def test_refuses_columns_and_comments_among_words(tmp_path: Path, content: str, told: str) -> None:
     path = tmp_path / "words.txt"
     path.write_text(content, newline="")
     with pytest.raises(RulesError, match=f"words.txt: {told}"):
-        ready.named(f"chinese={path}")
+        ready.get_rules(f"chinese={path}")
 
 
 def test_names_of_the_command_line(tmp_path: Path) -> None:
-    assert ready.named("code") == rules.code()
-    assert ready.named("smiles") == rules.chemistry(smiles=True)
+    assert ready.get_rules("code") == rules.code()
+    assert ready.get_rules("smiles") == rules.chemistry(smiles=True)
     (tmp_path / "words.txt").write_text("\ufeffคน\nรถ\n\n")
-    assert ready.named(f"thai={tmp_path / 'words.txt'}") == rules.thai(["คน", "รถ"])
+    assert ready.get_rules(f"thai={tmp_path / 'words.txt'}") == rules.thai(["คน", "รถ"])
     rules.logs().save(tmp_path / "a.toml")
-    assert ready.named(str(tmp_path / "a.toml")) == rules.logs()
-    with pytest.raises(RulesError, match="thai needs words; give thai=FILE, with a word a line"):
-        ready.named("thai")
-    with pytest.raises(RulesError, match=r"there are no rules 'cod'; give a \.toml"):
-        ready.named("cod")
+    assert ready.get_rules(str(tmp_path / "a.toml")) == rules.logs()
+    with pytest.raises(RulesError, match="thai needs a list of words; give thai=FILE, one word on"):
+        ready.get_rules("thai")
+    with pytest.raises(RulesError, match=r"no ready-made rules 'cod'; did you mean 'code'\?"):
+        ready.get_rules("cod")
+    with pytest.raises(RulesError, match=r"'Tahi=x'; did you mean 'thai=FILE'\?"):
+        ready.get_rules("Tahi=x")
+    with pytest.raises(RulesError, match=r"no ready-made rules 'music'; give a \.toml or \.json"):
+        ready.get_rules("music")
 
 
 @needs_shared

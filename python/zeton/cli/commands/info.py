@@ -8,7 +8,7 @@ import click
 import zeton
 from zeton.chat.template import NOTE, Template
 from zeton.cli.options.tokenizer import load, tokenizer_option
-from zeton.rules.shown import rule_lines
+from zeton.rules.display import rule_lines
 from zeton.text.escape import visible
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 
 def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rules | None:
     """Read the rules that `--rules` names."""
-    return None if given is None else ready.named(given)
+    return None if given is None else ready.get_rules(given)
 
 
 @click.command()

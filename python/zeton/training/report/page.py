@@ -10,7 +10,7 @@ from itertools import islice
 
 from zeton.errors import PatternError
 from zeton.rules import Rules
-from zeton.rules.shown import rule_lines
+from zeton.rules.display import rule_lines
 from zeton.text.escape import visible
 from zeton.training.report.charts import STYLE, bars, lines, number, share
 from zeton.training.report.scripts import KINDS, kind

@@ -1,4 +1,4 @@
-"""Rules as plain values, as a short repr, and as lines for people."""
+"""Display of rules: plain values for JSON, a short repr, and lines for `zeton info`."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -9,30 +9,30 @@ from zeton.rules.parts import Group, Isolate, Lexicon
 if TYPE_CHECKING:
     from zeton.rules.value import Rules
 
-__all__ = ["brief", "plain", "rule_lines", "told"]
+__all__ = ["non_defaults", "rule_lines", "short_repr", "to_plain"]
 
 LISTED = 3
-"""How many values of a long list are shown."""
+"""Values that are displayed of a long list."""
 
 
-def told(rules: "Rules") -> dict[str, Any]:
-    """Return the fields that are not as by default, in their order; with a pattern, no base."""
+def non_defaults(rules: "Rules") -> dict[str, Any]:
+    """Return the fields that differ from their defaults, in order; with a pattern, no base."""
     found = {field.name: (getattr(rules, field.name), field.default) for field in fields(rules)}
     if rules.pattern is not None:
         del found["base"]
     return {name: value for name, (value, default) in found.items() if value != default}
 
 
-def plain(rules: "Rules") -> dict[str, Any]:
-    """Return what JSON can hold, in the order of the spelling."""
-    made = {"rules": 1, **told(rules)}
+def to_plain(rules: "Rules") -> dict[str, Any]:
+    """Return the rules as values that JSON can write, in the order of the fields."""
+    values = {"rules": 1, **non_defaults(rules)}
     return {
         name: [_plain_part(part) for part in value] if isinstance(value, tuple) else value
-        for name, value in made.items()
+        for name, value in values.items()
     }
 
 
-def _plain_part(part: Any) -> Any:  # noqa: ANN401 - a literal, or one of three parts.
+def _plain_part(part: Any) -> Any:  # noqa: ANN401 - a literal or a part.
     if isinstance(part, str):
         return part
     if isinstance(part, Lexicon):
@@ -42,9 +42,9 @@ def _plain_part(part: Any) -> Any:  # noqa: ANN401 - a literal, or one of three 
     return {field.name: value for field, value in pairs if value != field.default}
 
 
-def brief(rules: "Rules") -> str:
-    """Write rules on a line; of long lists the beginning, and how many more there are."""
-    parts = (f"{name}={_brief(value)}" for name, value in told(rules).items())
+def short_repr(rules: "Rules") -> str:
+    """Write rules on one line; long lists are cut, with the number of values left out."""
+    parts = (f"{name}={_brief(value)}" for name, value in non_defaults(rules).items())
     return f"Rules({', '.join(parts)})"
 
 
@@ -68,9 +68,9 @@ def _brief_part(part: object) -> str:
 
 
 def rule_lines(rules: "Rules") -> Iterator[tuple[str, str]]:
-    """Yield what rules say, a name and a line each; long lists by their length and beginning."""
+    """Yield a name and a line for each rule; long lists by their length and first values."""
     yield "base", str(rules.base or ("none" if rules.pattern is None else "a pattern"))
-    for name, value in told(rules).items():
+    for name, value in non_defaults(rules).items():
         if name == "base":
             continue
         if name in {"keep", "keep_words"}:

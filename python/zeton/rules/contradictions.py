@@ -1,55 +1,57 @@
-"""Where rules contradict each other."""
+"""Checks of rules against each other.
+
+For example, `Rules(base=None, digits=3)` is an error, because `digits` changes a base.
+"""
 
 from typing import TYPE_CHECKING
 
 from zeton._engine import scripts_of
-from zeton.rules.values import refuse, shown, way
+from zeton.rules.checks import format_place, quote, refuse
 
 if TYPE_CHECKING:
     from zeton.rules.value import Rules
 
-__all__ = ["check"]
+__all__ = ["check_contradictions"]
 
 LITERALS_MAX = 1 << 20
-"""Literals and words in all."""
+"""Literals and words of all rules together."""
 
 ISOLATES_MAX = 256
+"""Regexes of `isolate`."""
 
 SPELLED_BYTES_MAX = 1 << 25
+"""Bytes of rules as one line of JSON."""
 
 
-def check(rules: "Rules") -> None:
-    """Refuse rules of which one takes back what another says."""
+def check_contradictions(rules: "Rules") -> None:
+    """Refuse rules that contradict each other or exceed a bound."""
     _check_knobs(rules)
     _check_literals(rules)
     _check_isolates(rules)
     _check_runs(rules)
     size = len(rules.spelled.encode())
     if size > SPELLED_BYTES_MAX:
-        refuse(
-            (), f"the rules have {size} bytes when spelled; at most {SPELLED_BYTES_MAX} are allowed"
-        )
+        refuse((), f"the rules have {size} bytes as JSON; at most {SPELLED_BYTES_MAX} are allowed")
 
 
 def _check_knobs(rules: "Rules") -> None:
     if rules.digits_from == "right" and not isinstance(rules.digits, int):
-        what = (
-            "the base says how many" if rules.digits is None else "any number of them is one piece"
+        found = "not set" if rules.digits is None else quote(rules.digits)
+        refuse(
+            ("digits_from",),
+            f'is "right", but digits is {found}; set digits to a number from 1 to 16',
         )
-        refuse(("digits_from",), f'is "right" and {what}; give digits as well, from 1 to 16')
     if rules.base is not None:
         return
-    instead = "there is no base" if rules.pattern is None else "a pattern stands in place of a base"
+    reason = "base is None" if rules.pattern is None else "a pattern replaces the base"
     for name in ("digits", "contractions", "leading_space", "newlines", "marks"):
         if getattr(rules, name) is not None:
-            refuse((name,), f"is a knob of a base, and {instead}; leave it out, or give a base")
+            refuse((name,), f"changes a base, but {reason}; remove {name}, or give a base")
     finer = {"case": "words", "underscores": "alone"}
     for name, value in finer.items():
         if getattr(rules, name) not in {None, value}:
-            told = shown(getattr(rules, name))
-            refuse(
-                (name,), f'{told} is a knob of a base, and {instead}; without one it is "{value}"'
-            )
+            found = quote(getattr(rules, name))
+            refuse((name,), f'is {found}, but {reason}; without a base it can only be "{value}"')
 
 
 def _check_literals(rules: "Rules") -> None:
@@ -68,7 +70,7 @@ def _check_isolates(rules: "Rules") -> None:
     for at, isolate in enumerate(rules.isolate):
         before = found.setdefault((isolate.regex, isolate.whole_word), at)
         if before != at:
-            refuse(("isolate", at), f"is also {way(('isolate', before))}; say it once")
+            refuse(("isolate", at), f"equals {format_place(('isolate', before))}; remove one")
 
 
 def _check_runs(rules: "Rules") -> None:
@@ -76,18 +78,23 @@ def _check_runs(rules: "Rules") -> None:
     for at, lexicon in enumerate(rules.lexicon):
         script = str(lexicon.script)
         if script in owner:
-            refuse(("lexicon", at), f"is of the script {script}, as is {owner[script]}; join them")
-        owner[script] = way(("lexicon", at))
+            refuse(
+                ("lexicon", at),
+                f"has the script {script}, as {owner[script]} has; merge their words",
+            )
+        owner[script] = format_place(("lexicon", at))
     taken: dict[str, str] = {}
     for at, group in enumerate(rules.groups):
         here = ("groups", at, "characters")
         for character, script in zip(group.characters, scripts_of(group.characters), strict=True):
             if script in owner:
                 refuse(
-                    here, f"has {shown(character)} of the script of {owner[script]}; take it out"
+                    here,
+                    f"contains {quote(character)}, which {owner[script]} cuts; remove it",
                 )
             if character in taken:
                 refuse(
-                    here, f"has {shown(character)}, as has {taken[character]}; take it out of one"
+                    here,
+                    f"contains {quote(character)}, as {taken[character]} does; remove it from one",
                 )
-            taken[character] = way(("groups", at))
+            taken[character] = format_place(("groups", at))
