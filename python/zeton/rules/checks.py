@@ -128,4 +128,4 @@ def check_keys(keys: Iterable[object], names: Iterable[str], where: Where = ()) 
     names = list(names)
     for key in keys:
         if key not in names:
-            refuse((*where, str(key)), f"is not a key of rules{did_you_mean(key, names)}")
+            refuse((*where, str(key)), f"is an unknown key{did_you_mean(key, names)}")

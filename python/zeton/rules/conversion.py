@@ -31,37 +31,37 @@ def literals(keep: object, keep_words: object) -> tuple[tuple[str, ...], tuple[s
     return tuple(kept), tuple(words)
 
 
-def isolates(given: AnyIsolates) -> tuple[Isolate, ...]:
+def isolates(value: AnyIsolates) -> tuple[Isolate, ...]:
     """Convert isolates; a str is a regex."""
-    several = [given] if isinstance(given, (str, Isolate, Mapping)) else _listed(given, "isolate")
+    several = [value] if isinstance(value, (str, Isolate, Mapping)) else _listed(value, "isolate")
     named = ({"regex": one} if isinstance(one, str) else one for one in several)
     return _parts(named, "isolate", Isolate)
 
 
-def lexicons(given: AnyLexicons) -> tuple[Lexicon, ...]:
+def lexicons(value: AnyLexicons) -> tuple[Lexicon, ...]:
     """Convert lexicons; a list of words is one lexicon."""
-    one = isinstance(given, (Lexicon, Mapping))
-    several: list[Any] = [given] if one else _listed(given, "lexicon")
+    one = isinstance(value, (Lexicon, Mapping))
+    several: list[Any] = [value] if one else _listed(value, "lexicon")
     if several and all(isinstance(word, str) for word in several):
         several = [{"words": several}]
     return _parts(several, "lexicon", Lexicon)
 
 
-def groups(given: AnyGroups) -> tuple[Group, ...]:
+def groups(value: AnyGroups) -> tuple[Group, ...]:
     """Convert groups."""
-    one = isinstance(given, (Group, Mapping))
-    return _parts([given] if one else _listed(given, "groups"), "groups", Group)
+    one = isinstance(value, (Group, Mapping))
+    return _parts([value] if one else _listed(value, "groups"), "groups", Group)
 
 
-def _listed(given: object, name: str) -> list[Any]:
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-        refuse((name,), f"is {quote(given)}; it must be a list")
-    return list(given)
+def _listed(value: object, name: str) -> list[Any]:
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+        refuse((name,), f"is {quote(value)}; it must be a list")
+    return list(value)
 
 
-def _parts(given: Iterable[object], name: str, kind: type[Part]) -> tuple[Part, ...]:
+def _parts(value: Iterable[object], name: str, kind: type[Part]) -> tuple[Part, ...]:
     found: list[Part] = []
-    for at, part in enumerate(given):
+    for at, part in enumerate(value):
         if isinstance(part, kind):
             found.append(part)
         elif isinstance(part, Mapping):

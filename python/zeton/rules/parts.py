@@ -108,15 +108,15 @@ def _check_name(name: object) -> None:
         check_text(name, ("name",), LITERAL_BYTES_MAX)
 
 
-def _script(words: dict[str, int], given: str | None) -> str:
+def _script(words: dict[str, int], wanted: str | None) -> str:
     """Return the script of all characters of the words; refuse a character of another one."""
-    if given is not None:
-        check_text(given, ("script",), LITERAL_BYTES_MAX)
+    if wanted is not None:
+        check_text(wanted, ("script",), LITERAL_BYTES_MAX)
     characters = "".join(dict.fromkeys("".join(words)))
     script_of = dict(zip(characters, scripts_of(characters), strict=True))
     script = script_of[characters[0]]
-    if given is not None and _plain(given) != _plain(script):
-        script = given  # The loop below refuses the first word.
+    if wanted is not None and _plain(wanted) != _plain(script):
+        script = wanted  # The loop below refuses the first word.
     for word, at in words.items():
         for character in word:
             found = script_of[character]

@@ -1,4 +1,4 @@
-"""Exact search in texts, bytes and arrays of ids."""
+"""Exact search for needles in str, bytes and arrays of ids."""
 
 from zeton.search.finder import Finder
 from zeton.search.many import FinderMany, Match

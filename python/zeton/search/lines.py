@@ -1,4 +1,4 @@
-"""Needles in the lines of a text that is read a block at a time."""
+"""Search for needles in the lines of a text that is read block by block."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -9,54 +9,54 @@ from zeton.search.needles import Needles
 __all__ = ["Line", "count_in", "lines_of"]
 
 LINE_BYTES_MAX = 1 << 22
-"""A longer line is looked through in parts, and comes in parts."""
+"""The longest line that is yielded whole; a longer one comes in parts."""
 
 BESIDE_BYTES = 8
-"""What is needed before a match to tell whether it is a whole word: a character and more."""
+"""Bytes before a match that decide whether it is a whole word: at least one character."""
 
 
 class Line(NamedTuple):
-    """A line that is to be shown, without its end, or a part of a very long one."""
+    """A line without its line break, or a part of a very long line."""
 
     number: int
-    """From 1 on."""
+    """The number of the line, from 1."""
     start: int
-    """Where the line begins, in bytes of the text."""
+    """The start of the line, in bytes of the text."""
     at: int
-    """Where the content begins: further on, if it is a part of the line."""
+    """The start of the content, which is later if the content is a part of the line."""
     content: bytes
     found: list[tuple[int, int, int]]
-    """Start and end of each match in the content, and its needle; none for a line beside."""
+    """Start, end and needle of each match in the content; empty for a line of context."""
 
 
-class Stretch(NamedTuple):
+class Window(NamedTuple):
     """Whole lines of a text, or a part of one."""
 
     text: bytes
     at: int
-    """Where it begins."""
+    """The start of the window, in bytes of the text."""
     number: int
-    """Of its first line."""
+    """The number of its first line."""
     start: int
-    """Where its first line begins."""
+    """The start of its first line."""
     first: int
-    """Matches that begin before are those of the stretch before it."""
+    """Matches that begin before this index belong to the previous window."""
     last: int
-    """Matches that begin here or later are those of the next."""
+    """Matches that begin at this index or later belong to the next window."""
 
 
 def lines_of(blocks: Iterable[bytes], needles: Needles, beside: int = 0) -> Iterator[Line]:
-    """Yield the lines with matches, and so many lines before and after each."""
+    """Yield the lines with matches, and `beside` lines of context before and after each."""
     needles.refuse_line_breaks()
     before: deque[Line] = deque(maxlen=beside)
     after = 0
-    for stretch in _stretches(blocks, needles.bytes_max):
-        matches = needles.every(stretch.text, stretch.first, stretch.last)
+    for window in _windows(blocks, needles.bytes_max):
+        matches = needles.every(window.text, window.first, window.last)
         if not beside:
-            yield from _matching(stretch, matches)
+            yield from _matching(window, matches)
             continue
-        matching = {line.at: line for line in _matching(stretch, matches)}
-        for line in _all(stretch):
+        matching = {line.at: line for line in _matching(window, matches)}
+        for line in _all(window):
             if found := matching.get(line.at):
                 yield from before
                 before.clear()
@@ -70,38 +70,38 @@ def lines_of(blocks: Iterable[bytes], needles: Needles, beside: int = 0) -> Iter
 
 
 def count_in(blocks: Iterable[bytes], needles: Needles) -> list[int]:
-    """Return how often each needle is in a text."""
+    """Return the number of matches of each needle in a text."""
     needles.refuse_line_breaks()
     counts = [0] * len(needles.texts)
-    for stretch in _stretches(blocks, needles.bytes_max):
-        for _, _, needle in needles.every(stretch.text, stretch.first, stretch.last):
+    for window in _windows(blocks, needles.bytes_max):
+        for _, _, needle in needles.every(window.text, window.first, window.last):
             counts[needle] += 1
     return counts
 
 
-def _stretches(blocks: Iterable[bytes], bytes_max: int) -> Iterator[Stretch]:
-    """Cut a text after lines, and a line that is too long anywhere, with enough of it in common."""
+def _windows(blocks: Iterable[bytes], bytes_max: int) -> Iterator[Window]:
+    """Cut a text into windows of whole lines, and a very long line into overlapping windows."""
     shared = bytes_max + BESIDE_BYTES
-    held, at, number, start, first = b"", 0, 1, 0, 0
+    pending, at, number, start, first = b"", 0, 1, 0, 0
     for block in blocks:
-        held += block
-        end = held.rfind(b"\n") + 1
+        pending += block
+        end = pending.rfind(b"\n") + 1
         if end:
-            yield Stretch(held[:end], at, number, start, first, end)
-            number += held.count(b"\n", 0, end)
-            at, start, first, held = at + end, at + end, 0, held[end:]
-        if len(held) > max(LINE_BYTES_MAX, 4 * shared):
-            last = len(held) - shared
-            yield Stretch(held, at, number, start, first, last)
+            yield Window(pending[:end], at, number, start, first, end)
+            number += pending.count(b"\n", 0, end)
+            at, start, first, pending = at + end, at + end, 0, pending[end:]
+        if len(pending) > max(LINE_BYTES_MAX, 4 * shared):
+            last = len(pending) - shared
+            yield Window(pending, at, number, start, first, last)
             kept = last - BESIDE_BYTES
-            at, first, held = at + kept, BESIDE_BYTES, held[kept:]
-    if held:
-        yield Stretch(held, at, number, start, first, len(held))
+            at, first, pending = at + kept, BESIDE_BYTES, pending[kept:]
+    if pending:
+        yield Window(pending, at, number, start, first, len(pending))
 
 
-def _matching(stretch: Stretch, matches: list[tuple[int, int, int]]) -> Iterator[Line]:
-    """Put the matches of each line together."""
-    text, number, seen = stretch.text, stretch.number, 0
+def _matching(window: Window, matches: list[tuple[int, int, int]]) -> Iterator[Line]:
+    """Group the matches by line."""
+    text, number, seen = window.text, window.number, 0
     done = 0
     while done < len(matches):
         begin = text.rfind(b"\n", 0, matches[done][0]) + 1
@@ -114,14 +114,14 @@ def _matching(stretch: Stretch, matches: list[tuple[int, int, int]]) -> Iterator
             from_, to, needle = matches[done]
             found.append((from_ - begin, to - begin, needle))
             done += 1
-        start = stretch.at + begin if begin else stretch.start
-        yield Line(number, start, stretch.at + begin, text[begin:end], found)
+        start = window.at + begin if begin else window.start
+        yield Line(number, start, window.at + begin, text[begin:end], found)
 
 
-def _all(stretch: Stretch) -> Iterator[Line]:
-    """Yield all lines, without matches."""
-    begin, number = 0, stretch.number
-    for content in stretch.text.removesuffix(b"\n").split(b"\n"):
-        start = stretch.at + begin if begin else stretch.start
-        yield Line(number, start, stretch.at + begin, content, [])
+def _all(window: Window) -> Iterator[Line]:
+    """Yield all lines of a window, without matches."""
+    begin, number = 0, window.number
+    for content in window.text.removesuffix(b"\n").split(b"\n"):
+        start = window.at + begin if begin else window.start
+        yield Line(number, start, window.at + begin, content, [])
         begin, number = begin + len(content) + 1, number + 1

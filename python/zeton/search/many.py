@@ -1,28 +1,44 @@
-"""Many needles in one pass: leftmost, then longest, then first listed."""
+"""Search for many needles in one pass.
+
+Of overlapping matches the leftmost wins, then the longest, then the needle listed first.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from zeton import _engine
 from zeton.errors import SearchError
-from zeton.search.made import Made
-from zeton.search.needle import END, MATCHES_AT_ONCE, Needle, Text, kept, place, put_together
+from zeton.search.needle import (
+    END,
+    MATCHES_AT_ONCE,
+    Needle,
+    Text,
+    freeze,
+    replace_ranges,
+    resolve_index,
+)
+from zeton.search.value import FinderValue
+from zeton.suggest import did_you_mean
 
 __all__ = ["FinderMany", "Match"]
 
 SHOWN = 3
+"""Needles that a repr shows."""
+
+SUGGESTED_FROM = 1000
+"""Needles among which a misspelt one is looked for."""
 
 
 class Match(NamedTuple):
-    """Where a match begins and ends, and the number of its needle."""
+    """The start and end of a match, and the index of its needle."""
 
     start: int
     end: int
     needle: int
 
 
-class FinderMany(Made[tuple[Needle, ...]]):
-    """Finds many needles: strs in strs, bytes in bytes, ids in arrays of ids.
+class FinderMany(FinderValue[tuple[Needle, ...]]):
+    """A search for many needles: str in str, bytes in bytes, ids in arrays of ids.
 
     >>> FinderMany(["New", "New York"]).find("in New York")
     Match(start=3, end=11, needle=1)
@@ -33,30 +49,30 @@ class FinderMany(Made[tuple[Needle, ...]]):
     def __init__(
         self, needles: Iterable[Text], *, whole_word: bool = False, ignore_case: bool = False
     ) -> None:
-        """Make the tables of needles; the options are those of `Finder`."""
+        """Build the tables of the needles; `Finder` has the same options."""
         if isinstance(needles, (str, bytes)):
-            raise TypeError(f"needles are many, not one {_kind(needles)}; give a list")
+            raise TypeError(f"needles must be a list, not one {_kind(needles)}")
         super().__init__(
-            tuple(map(kept, needles)), whole_word=bool(whole_word), ignore_case=bool(ignore_case)
+            tuple(map(freeze, needles)), whole_word=bool(whole_word), ignore_case=bool(ignore_case)
         )
         self._engine = _engine.FinderMany(*self._key())
 
     @property
     def needles(self) -> tuple[Needle, ...]:
-        """What is looked for."""
-        return self._given
+        """The needles, as immutable values."""
+        return self._needles
 
     def find(self, text: Text, *, start: int | None = 0) -> Match | None:
-        """Return the first match that begins at `start` or later: the longest of those."""
-        first = place(start, text)
+        """Return the first match from `start` on; of several there, the longest."""
+        first = resolve_index(start, text)
         found = self._engine.matches(text, first, overlapping=False, limit=1)
         return Match(*found[0]) if found else None
 
     def find_all(self, text: Text, *, overlapping: bool = False) -> Iterator[Match]:
-        """Iterate over the matches, each after the end of the one before it.
+        """Iterate over the matches, each behind the end of the previous one.
 
-        With `overlapping`, over all matches of all needles: by their start, then the longest,
-        then as listed.
+        With `overlapping`, iterate over all matches of all needles, sorted by start, then longest
+        first, then in the order of the needles.
         """
         at_once = END if isinstance(text, str) and not text.isascii() else MATCHES_AT_ONCE
         start = 0
@@ -68,35 +84,40 @@ class FinderMany(Made[tuple[Needle, ...]]):
             start = found[-1][0] + 1 if overlapping else found[-1][1]
 
     def count(self, text: Text, *, overlapping: bool = False) -> int:
-        """Return how many matches there are."""
+        """Return the number of matches in a text."""
         return self._engine.count(text, 0, overlapping)
 
     def replace(
         self, text: Text, *, new: Mapping[Text, Text] | Sequence[Text], count: int = -1
     ) -> str | bytes | list[int]:
-        """Return a text with matches replaced, by a mapping, or by a list in the needles' order.
+        """Return a text with its matches replaced.
 
-        What a mapping does not name stays.
+        `new` maps needles to replacements, and a needle that it does not contain stays. Or it lists
+        one replacement for each needle, in the order of the needles.
         """
         news: Sequence[Text]
         if isinstance(new, Mapping):
-            named = {kept(needle): other for needle, other in new.items()}
-            for needle in named.keys() - set(self._given):
-                raise SearchError(f"{needle!r} is no needle; a mapping is from needles")
-            news = [named.get(needle, needle) for needle in self._given]
+            named = {freeze(needle): other for needle, other in new.items()}
+            for needle in named.keys() - set(self._needles):
+                first = self._needles[:SUGGESTED_FROM]
+                hint = did_you_mean(needle, [each for each in first if isinstance(each, str)])
+                found = f"new has the key {needle!r:.60}, which is not a needle"
+                raise SearchError(f"{found}{hint}")
+            news = [named.get(needle, needle) for needle in self._needles]
         elif isinstance(new, Sequence) and not isinstance(new, (str, bytes)):
             news = new
         else:
-            raise TypeError(f"needles are replaced by a list or a mapping, not {_kind(new)}")
-        if len(news) != len(self._given):
-            raise SearchError(f"give what replaces each of the {len(self._given)} needles")
+            raise TypeError(f"new must be a list or a mapping, not {_kind(new)}")
+        if len(news) != len(self._needles):
+            found = f"new has {len(news)} items, but there are {len(self._needles)} needles"
+            raise SearchError(f"{found}; give one replacement for each needle")
         at_most = min(count, END) if count >= 0 else END
         found = self._engine.matches(text, 0, overlapping=False, limit=at_most)
-        return put_together(text, ((start, end, news[needle]) for start, end, needle in found))
+        return replace_ranges(text, ((start, end, news[needle]) for start, end, needle in found))
 
-    def _shown(self) -> str:
-        shown = ", ".join(map(repr, self._given[:SHOWN]))
-        more = f", … {len(self._given)} in all" if len(self._given) > SHOWN else ""
+    def _short_needles(self) -> str:
+        shown = ", ".join(map(repr, self._needles[:SHOWN]))
+        more = f", … {len(self._needles)} in all" if len(self._needles) > SHOWN else ""
         return f"[{shown}{more}]"
 
 

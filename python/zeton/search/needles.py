@@ -1,4 +1,4 @@
-"""What is looked for in files: one needle or thousands, overlapping matches too."""
+"""Needles for files: one or thousands, with all overlapping matches."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,40 +11,39 @@ from zeton.text.escape import visible
 __all__ = ["Needles"]
 
 GROWTH = 4
-"""How many times as long as its needle a match is at most, if the case is ignored."""
+"""The longest match in bytes, as a multiple of its needle, if case is ignored."""
 
 
 @dataclass(frozen=True)
 class Needles:
-    """Texts, as bytes, and how they are to be found."""
+    """Needles as bytes, and the options of their search."""
 
     texts: tuple[bytes, ...]
     whole_word: bool = field(default=False, kw_only=True)
     ignore_case: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be found."""
+        """Build the finder, which checks each needle."""
         if not self.texts:
-            raise SearchError("there is no needle; give at least one")
+            raise SearchError("the list of needles is empty; give at least one")
         _ = self._finder
 
     def refuse_line_breaks(self) -> None:
-        """Refuse what is in no line."""
+        """Refuse a needle with a line break, which no line contains."""
         for text in self.texts:
             if b"\n" in text:
-                told = visible(text[:40])
                 raise SearchError(
-                    f'the needle "{told}" holds a line break, which is found in ids only; texts '
-                    "are looked through line by line"
+                    f'the needle "{visible(text[:40])}" contains a line break, but text files are '
+                    "searched line by line; search for the lines one by one, or search shards"
                 )
 
     @cached_property
     def bytes_max(self) -> int:
-        """How many bytes a match has at most."""
+        """The length of the longest possible match, in bytes."""
         return max(map(len, self.texts)) * (GROWTH if self.ignore_case else 1)
 
     def every(self, text: bytes, start: int, stop: int) -> list[tuple[int, int, int]]:
-        """Return start, end and needle of all matches that begin in a range, by their start."""
+        """Return start, end and needle of all matches that begin in a range, sorted by start."""
         finder = self._finder
         if isinstance(finder, Finder):
             spans = finder.spans(text, overlapping=True)

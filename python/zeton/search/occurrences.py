@@ -1,4 +1,8 @@
-"""A phrase in arrays of ids, found without decoding them, whatever was merged across its ends."""
+"""Search for phrases in arrays of ids, without decoding them.
+
+A phrase is found however its text was tokenized, also where a token crosses its ends: `cat` is
+found inside the token ` concat`.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,23 +24,25 @@ if TYPE_CHECKING:
 __all__ = ["Occurrence", "Phrase", "Phrases", "phrase", "phrases"]
 
 Ids: TypeAlias = "NDArray[Any] | Sequence[int] | Tokens"
-"""Those of `shards.open(…).tokens` are read as they are looked at."""
+"""Arrays and lists of ids; `shards.open(…).tokens` are read block by block."""
 
 Sequences: TypeAlias = tuple[tuple[int, ...], ...]
 
 BLOCK_IDS = 1 << 20
-"""How many ids are looked through at a time: so much is found before it is handed on."""
+"""Ids that are searched in one call of the engine."""
 
 SAMPLES, SAMPLE_IDS = 32, 512
-"""How many stretches, of how many ids, tell which ids are rare."""
+"""The number of samples, and ids in each, for the frequencies of ids."""
 
 SEQUENCES_MAX = 1 << 16
+"""The largest number of sequences of a phrase."""
 
 SHOWN = 3
+"""Phrases that a repr shows."""
 
 
 def phrase(text: str | bytes, *, tokenizer: "Tokenizer") -> "Phrase":
-    """Return a phrase that can be found in the ids of texts.
+    """Return a search for a phrase in the ids of texts.
 
     >>> import zeton
     >>> tok = zeton.pretrained("cl100k_base")
@@ -44,86 +50,86 @@ def phrase(text: str | bytes, *, tokenizer: "Tokenizer") -> "Phrase":
     >>> [tuple(each) for each in phrase("cat", tokenizer=tok).find_all(ids)]
     [(0, 1, 3, 0), (3, 4, 1, 0)]
     """
-    return Phrase(_known(tokenizer), _checked(text))
+    return Phrase(_check_tokenizer(tokenizer), _check_text(text))
 
 
 def phrases(texts: Iterable[str | bytes], *, tokenizer: "Tokenizer") -> "Phrases":
-    """Return phrases that can be found in one pass over the ids of texts."""
+    """Return a search for many phrases in one pass over the ids of texts."""
     if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts are many, not one {_kind(texts)}; give a list")
-    return Phrases(_known(tokenizer), tuple(map(_checked, texts)))
+        raise TypeError(f"texts must be a list, not one {_kind(texts)}")
+    return Phrases(_check_tokenizer(tokenizer), tuple(map(_check_text, texts)))
 
 
 class Occurrence(NamedTuple):
-    """Where a phrase is among ids."""
+    """A range of ids that contains a phrase."""
 
     first: int
-    """The number of the first id that has some of it."""
+    """The index of the first id with bytes of the phrase."""
     end: int
-    """The number after the last one."""
+    """The index after the last id with bytes of the phrase."""
     offset: int
-    """The bytes of the first id's token that stand before it."""
+    """The bytes of the first token before the phrase."""
     phrase: int = 0
-    """Which of several phrases it is."""
+    """The index of the phrase among several."""
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A phrase, as bytes, and the tokenizer whose ids may spell it."""
+    """A phrase as bytes, and the tokenizer of the ids."""
 
     tokenizer: "Tokenizer" = field(repr=False)
     text: bytes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without what was made ready."""
+        """Pickle the fields, without the tables of the search."""
         return Phrase, (self.tokenizer, self.text)
 
     @cached_property
     def starts(self) -> Sequences:
-        """What can stand before the core; the first id of each may begin before the phrase."""
+        """The sequences before the core; the first id of each may begin before the phrase."""
         return self._spelled[0]
 
     @cached_property
     def core(self) -> tuple[int, ...]:
-        """The ids that are the same in every text; none if the phrase is short."""
+        """The ids that are equal in every text; empty for a short phrase."""
         return self._spelled[1]
 
     @cached_property
     def ends(self) -> Sequences:
-        """What can stand after the core; the last id of each may end after the phrase."""
+        """The sequences after the core; the last id of each may end after the phrase."""
         return self._spelled[2]
 
     @cached_property
     def sequences(self) -> Sequences:
         """All sequences of ids that can spell the phrase in a longer text: starts, core and ends.
 
-        In every text that holds the phrase, specials aside, one of them is at that place. Some of
-        them may be met in no text.
+        Every text that contains the phrase has one of them there, special tokens aside. Some
+        sequences may occur in no text.
         """
         count = len(self.starts) * len(self.ends)
         if count > SEQUENCES_MAX:
             raise SearchError(
-                f"{count} sequences of ids can spell {self.text[:40]!r}, too many; "
-                "take starts, core and ends, or find_all, which needs none"
+                f"{self.text[:40]!r} has {count} sequences of ids; at most {SEQUENCES_MAX} are "
+                "listed; use starts, core and ends, or search with find_all"
             )
         return tuple(
             sorted(start + self.core + end for start, end in product(self.starts, self.ends))
         )
 
     def find_all(self, ids: Ids) -> list[Occurrence]:
-        """Return where the phrase is in ids, overlapping occurrences too.
+        """Return all occurrences of the phrase in ids, overlapping ones included.
 
-        It is there wherever the bytes of neighbouring ids spell it. A special stands for no text,
-        nor does a number that is no id.
+        An occurrence is a range of ids whose bytes contain the phrase. Special tokens and numbers
+        that are no ids have no bytes.
         """
         return list(self.iterate(ids))
 
     def iterate(self, ids: Ids) -> Iterator[Occurrence]:
-        """Yield the same as they are found, in bounded memory."""
+        """Yield the occurrences of `find_all` one by one, in bounded memory."""
         return self._phrases.iterate(ids)
 
     def count(self, ids: Ids) -> int:
-        """Return how often the phrase is in ids."""
+        """Return the number of occurrences of the phrase in ids."""
         return self._phrases.count(ids)[0]
 
     @cached_property
@@ -138,41 +144,41 @@ class Phrase:
 
 @dataclass(frozen=True, repr=False)
 class Phrases:
-    """Many phrases, which are found in one pass over ids."""
+    """Many phrases, searched in one pass over ids."""
 
     tokenizer: "Tokenizer"
     texts: tuple[bytes, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without what was made ready."""
+        """Pickle the fields, without the tables of the search."""
         return Phrases, (self.tokenizer, self.texts)
 
     def __repr__(self) -> str:
-        """Show the first few."""
+        """Write the first phrases."""
         shown = ", ".join(map(repr, self.texts[:SHOWN]))
         more = f", … {len(self.texts)} in all" if len(self.texts) > SHOWN else ""
         return f"Phrases([{shown}{more}])"
 
     def find_all(self, ids: Ids) -> list[Occurrence]:
-        """Return where phrases are in ids, by their places."""
+        """Return all occurrences of the phrases in ids, sorted by position."""
         return list(self.iterate(ids))
 
     def iterate(self, ids: Ids) -> Iterator[Occurrence]:
-        """Yield the same as they are found, in bounded memory."""
-        held: list[Occurrence] = []
+        """Yield the occurrences of `find_all` one by one, in bounded memory."""
+        pending: list[Occurrence] = []
         finder = self._finder_for(ids)
         for low, some, start, stop in self._blocks(ids):
             found = finder.find(some, start, stop)
-            held += [Occurrence(low + first, low + end, *rest) for first, end, *rest in found]
-            held.sort(key=_place)
-            # What is yet to be found begins no further back: a token has a byte at least.
-            settled = bisect_left(held, low + stop - self._longest, key=lambda each: each.first)
-            yield from held[:settled]
-            del held[:settled]
-        yield from held
+            pending += [Occurrence(low + first, low + end, *rest) for first, end, *rest in found]
+            pending.sort(key=_position)
+            # Later occurrences begin here or later, because a token has at least one byte.
+            settled = bisect_left(pending, low + stop - self._longest, key=lambda each: each.first)
+            yield from pending[:settled]
+            del pending[:settled]
+        yield from pending
 
     def count(self, ids: Ids) -> list[int]:
-        """Return how often each phrase is in ids."""
+        """Return the number of occurrences of each phrase in ids."""
         counts = [0] * len(self.texts)
         finder = self._finder_for(ids)
         for _, some, start, stop in self._blocks(ids):
@@ -181,10 +187,10 @@ class Phrases:
         return counts
 
     def _finder_for(self, ids: Ids) -> PhraseFinder:
-        """Return what finds them, made by a sample of the first ids that are many."""
+        """Return the engine's finder; the first long array of ids tells it which ids are rare."""
         if isinstance(ids, (str, bytes)) or not hasattr(ids, "__len__") or hasattr(ids, "tokens"):
             other = "give its tokens" if hasattr(ids, "tokens") else "encode a text first"
-            raise TypeError(f"ids are an array or a list, not {_kind(ids)}; {other}")
+            raise TypeError(f"ids must be an array or a list, not {_kind(ids)}; {other}")
         known = self._finders
         wanted = SAMPLES * SAMPLE_IDS
         if not known or (len(ids) > BLOCK_IDS and wanted > known[-1][0]):
@@ -203,26 +209,28 @@ class Phrases:
         return max(map(len, self.texts), default=0)
 
     def _blocks(self, ids: Ids) -> Iterator[tuple[int, Any, int, int]]:
-        """Yield where a stretch of ids begins, the ids, and what of them is to be looked at."""
+        """Yield blocks of ids: the index of the first, the ids, and the range to search in them."""
         for start in range(0, len(ids), BLOCK_IDS):
             low, stop = max(start - self._longest, 0), min(start + BLOCK_IDS, len(ids))
             yield low, _plain(ids[low : stop + self._longest]), start - low, stop - low
 
 
-def _plain(ids: Ids) -> Any:  # noqa: ANN401 - an array, or what was given.
-    """Return an array whose numbers are this machine's without words about their order."""
+def _plain(ids: Ids) -> Any:  # noqa: ANN401 - an array or a list.
+    """Return an array without the mark of its byte order, if the order is this machine's."""
     dtype: Any = getattr(ids, "dtype", None)
-    is_native = getattr(dtype, "isnative", False)  # Of numpy's; torch's say nothing.
+    is_native = getattr(dtype, "isnative", False)  # Only NumPy's dtypes have it.
     return ids.view(dtype.newbyteorder("=")) if is_native else ids  # type: ignore[union-attr]
 
 
-def _place(each: Occurrence) -> tuple[int, int, int, int]:
+def _position(each: Occurrence) -> tuple[int, int, int, int]:
     return each.first, each.offset, each.end, each.phrase
 
 
-def _known(tokenizer: "Tokenizer") -> "Tokenizer":
+def _check_tokenizer(tokenizer: "Tokenizer") -> "Tokenizer":
     if not isinstance(tokenizer, Tokenizer):
-        raise TypeError(f"tokenizer is a Tokenizer, not {_kind(tokenizer)}; zeton.load reads one")
+        raise TypeError(
+            f"tokenizer must be a Tokenizer, not {_kind(tokenizer)}; zeton.load reads one"
+        )
     return tokenizer
 
 
@@ -230,9 +238,9 @@ def _kind(value: object) -> str:
     return type(value).__name__
 
 
-def _checked(text: str | bytes) -> bytes:
+def _check_text(text: str | bytes) -> bytes:
     if not isinstance(text, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"a text is str or bytes, not {_kind(text)}")
+        raise TypeError(f"a text must be str or bytes, not {_kind(text)}")
     found = readable(text).encode() if isinstance(text, str) else bytes(text)
     if not found:
         raise SearchError("a needle is empty; give at least one character, byte or id")

@@ -170,7 +170,7 @@ KNOB = "changes a base, but base is None; remove"
         ({"isolate": [""]}, "isolate[0].regex is empty"),
         (
             {"isolate": [{"regexp": "a"}]},
-            "isolate[0].regexp is not a key of rules; did you mean 'regex'?",
+            "isolate[0].regexp is an unknown key; did you mean 'regex'?",
         ),
         ({"isolate": [{"name": "a"}]}, "isolate[0] has no regex; add one"),
         ({"isolate": [3]}, "isolate[0] is 3; it must be a zeton.rules.Isolate"),
@@ -243,14 +243,14 @@ def test_the_refusal_is_a_pattern_error_that_knows_the_place() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"rules": 1, "digit": 3}', "line 1: digit is not a key of rules; did you mean 'digits'?"),
+        ('{"rules": 1, "digit": 3}', "line 1: digit is an unknown key; did you mean 'digits'?"),
         (
             '{"rules": 1,\n "zzz": 3}',
-            "line 2: zzz is not a key of rules; known are 'base', 'pattern',",
+            "line 2: zzz is an unknown key; known are 'base', 'pattern',",
         ),
         ('{"rules": 2}', "line 1: rules is 2; this zeton reads version 1 of rules"),
         ('{"digits": 3,\n"digits": 4}', "line 2: digits is given twice; remove one"),
-        ('{"a\\nb": 3}', r"a\nb is not a key of rules; known are"),
+        ('{"a\\nb": 3}', r"a\nb is an unknown key; known are"),
         ("[]", "the rules are []; they must be a JSON object"),
         ('{"digits":\n 3', "line 2: this is not valid JSON: Expecting ',' delimiter at column 3"),
         ('{"digits": null}', "line 1: digits is null; remove it to get the default"),
@@ -316,7 +316,7 @@ def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:
     assert f'{file}: line 6: keep_words[2] "BRCA1" is also keep[0];' in message(TOML)
     text = TOML.replace('keep = ["BRCA1"]', "")
     assert (
-        f"{file}: line 14: isolate[1].nam is not a key of rules; did you mean 'name'?"
+        f"{file}: line 14: isolate[1].nam is an unknown key; did you mean 'name'?"
         in message(text)
     )
     text = text.replace('nam = "x"\n', "")

@@ -150,17 +150,17 @@ def test_refuses_an_empty_phrase_and_too_many_sequences(tok: zeton.Tokenizer) ->
         search.phrase("", tokenizer=tok)
     with pytest.raises(SearchError, match="more than 65536 sequences of ids can begin or end"):
         _ = search.phrase("  ", tokenizer=tok).sequences
-    with pytest.raises(SearchError, match="too many; take starts, core and ends, or find_all"):
+    with pytest.raises(SearchError, match="listed; use starts, core and ends, or search with"):
         _ = search.phrase("don't stop", tokenizer=tok).sequences
     assert search.phrase("  ", tokenizer=tok).count(tok.encode("a    b")) == 3
 
 
 def test_refuses_what_is_no_tokenizer_no_text_and_no_ids(tok: zeton.Tokenizer) -> None:
-    with pytest.raises(TypeError, match="texts are many, not one str; give a list"):
+    with pytest.raises(TypeError, match="texts must be a list, not one str"):
         search.phrases("cat", tokenizer=tok)
-    with pytest.raises(TypeError, match="a text is str or bytes, not list"):
+    with pytest.raises(TypeError, match="a text must be str or bytes, not list"):
         search.phrase(["cat"], tokenizer=tok)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="tokenizer is a Tokenizer, not str; zeton"):
+    with pytest.raises(TypeError, match="tokenizer must be a Tokenizer, not str; zeton"):
         search.phrase("cat", tokenizer="gpt2")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not str; encode a text first"):
         search.phrase("cat", tokenizer=tok).find_all("a cat")  # type: ignore[arg-type]

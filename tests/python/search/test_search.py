@@ -192,12 +192,12 @@ def test_many_are_replaced_by_a_list_or_a_mapping() -> None:
     assert finder.replace(text, new=["NY", "old", ""]) == " NY, old "
     assert finder.replace(text, new={"é": "e"}) == "e New York, New e"
     assert finder.replace(text, new=["NY", "old", ""], count=1) == " New York, New é"
-    with pytest.raises(SearchError, match="give what replaces each of the 3 needles"):
+    with pytest.raises(SearchError, match="new has 1 items, but there are 3 needles; give one"):
         finder.replace(text, new=["NY"])
-    with pytest.raises(SearchError, match="'York' is no needle; a mapping is from needles"):
+    with pytest.raises(SearchError, match=r"'York', which is not a needle; did you mean 'New York'\?"):
         finder.replace(text, new={"York": "NY"})
     for new in ("NY", len):
-        with pytest.raises(TypeError, match="replaced by a list or a mapping, not"):
+        with pytest.raises(TypeError, match="new must be a list or a mapping, not"):
             finder.replace(text, new=new)  # type: ignore[arg-type]
 
 
@@ -348,13 +348,13 @@ def test_refuses_what_cannot_be_found() -> None:
         FinderMany(["a"]).find([1])
     with pytest.raises(TypeError, match="one needle is str and another bytes; give all alike"):
         FinderMany(["a", b"b"])
-    with pytest.raises(TypeError, match="a needle is str, bytes or ids, not NoneType"):
+    with pytest.raises(TypeError, match="a needle must be str, bytes or ids, not NoneType"):
         Finder(None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="needles are many, not one str; give a list"):
+    with pytest.raises(TypeError, match="needles must be a list, not one str"):
         FinderMany("ab")
-    with pytest.raises(TypeError, match="the text is str and what is put in bytes"):
+    with pytest.raises(TypeError, match="the text is str, so the replacement must be str, not bytes"):
         Finder("a").replace("a", new=b"b")
-    with pytest.raises(TypeError, match="the text is bytes and what is put in str"):
+    with pytest.raises(TypeError, match="the text is bytes, so the replacement must be bytes, not str"):
         Finder(b"a").replace(b"a", new="b")
     with pytest.raises(SearchError, match="it may have at most 16384"):
         FinderMany(["a" * 20_000])
