@@ -194,7 +194,7 @@ def test_many_are_replaced_by_a_list_or_a_mapping() -> None:
     assert finder.replace(text, new=["NY", "old", ""], count=1) == " New York, New é"
     with pytest.raises(SearchError, match="new has 1 items, but there are 3 needles; give one"):
         finder.replace(text, new=["NY"])
-    with pytest.raises(SearchError, match=r"'York', which is not a needle; did you mean 'New York'\?"):
+    with pytest.raises(SearchError, match=r"'York', which is not a needle; did you mean 'New"):
         finder.replace(text, new={"York": "NY"})
     for new in ("NY", len):
         with pytest.raises(TypeError, match="new must be a list or a mapping, not"):
@@ -352,9 +352,9 @@ def test_refuses_what_cannot_be_found() -> None:
         Finder(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="needles must be a list, not one str"):
         FinderMany("ab")
-    with pytest.raises(TypeError, match="the text is str, so the replacement must be str, not bytes"):
+    with pytest.raises(TypeError, match="text is str, so the replacement must be str, not"):
         Finder("a").replace("a", new=b"b")
-    with pytest.raises(TypeError, match="the text is bytes, so the replacement must be bytes, not str"):
+    with pytest.raises(TypeError, match="text is bytes, so the replacement must be bytes"):
         Finder(b"a").replace(b"a", new="b")
     with pytest.raises(SearchError, match="it may have at most 16384"):
         FinderMany(["a" * 20_000])
