@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from zeton.pattern.engine_info import Info
     from zeton.pattern.grammar import Grammar, Transducer
     from zeton.rules import Rules
+    from zeton.split_tokenizer import SplitTokenizer
+    from zeton.text_encoder import TextEncoder
     from zeton.training.api import count_files, train, train_files
     from zeton.training.count import Counts, count_corpus
     from zeton.training.learn import learn
@@ -29,6 +31,8 @@ __all__ = [
     "Info",
     "Progress",
     "Rules",
+    "SplitTokenizer",
+    "TextEncoder",
     "Tokenizer",
     "Transducer",
     "__version__",
@@ -57,6 +61,8 @@ _LATER = {
     "Grammar": "zeton.pattern.grammar",
     "Info": "zeton.pattern.engine_info",
     "Rules": "zeton.rules",
+    "SplitTokenizer": "zeton.split_tokenizer",
+    "TextEncoder": "zeton.text_encoder",
     "Transducer": "zeton.pattern.grammar",
     "count_corpus": "zeton.training.count",
     "count_files": "zeton.training.api",
@@ -65,15 +71,20 @@ _LATER = {
     "train_files": "zeton.training.api",
 }
 _MODULES = {"accel", "chat", "nanochat", "rules", "rustbpe", "search", "shards", "tiktoken"}
+_NEED_REGEX = {"reference", "reference_rules"}
 
 
 def __dir__() -> list[str]:
-    """Name what is public, also what is not imported yet."""
+    """Return the public names, also of modules that are not imported yet."""
     return __all__
 
 
 def __getattr__(name: str) -> object:
-    """Import what not every program needs when it is first asked for."""
+    """Import a module at its first use, because few programs need it."""
+    if name in _NEED_REGEX:
+        from zeton.extras import import_extra  # noqa: PLC0415
+
+        return import_extra("regex", f"zeton.{name}", module=f"zeton.{name}")
     if name in _MODULES:
         return import_module(f"zeton.{name}")
     if name not in _LATER:

@@ -1,6 +1,8 @@
-"""Everything zeton refuses, as one tree.
+"""Every error that zeton raises, as one tree.
 
 * Error
+  + ArgumentError  an argument has a value that it cannot have   (also a ValueError)
+  + ArgumentTypeError  an argument has a type that it cannot have   (also a TypeError)
   + VocabError     the tokens do not make a vocabulary           (also a ValueError)
   + SpecialError   the specials do not fit, or one is unknown    (also a ValueError)
   + PatternError   the pattern cannot be used                    (also a ValueError)
@@ -16,13 +18,18 @@
   + FormatError    a file is not of the format it should be      (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   it is not there                         (also a FileNotFoundError)
+  + MissingPackageError  a package of an extra is not installed  (also a ModuleNotFoundError)
 
-Every message is one line that says what was found, what was expected, and what to do. The surfaces
-of other libraries keep the words that programs look for, and add to the tree what those libraries
-raise: `surfaces.ArgumentError`, `tiktoken.model.ModelError`, `tiktoken.load.MismatchError`.
+Every message is one line: the value found, the value expected, and the way out. For example:
+`there is no pretrained vocabulary 'cl100k'; did you mean 'cl100k_base'?`
+
+The surfaces of other libraries keep the words that programs look for, and add the errors of these
+libraries: `_compat.ArgumentError`, `tiktoken.model.ModelError`, `tiktoken.load.MismatchError`.
 """
 
 __all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
     "ChatError",
     "CorpusError",
     "Error",
@@ -31,6 +38,7 @@ __all__ = [
     "IdError",
     "JobError",
     "MissingFileError",
+    "MissingPackageError",
     "PatternError",
     "RulesError",
     "SearchError",
@@ -44,6 +52,14 @@ __all__ = [
 
 class Error(Exception):
     """Catch this to catch everything that zeton refuses."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument has a value that it cannot have."""
+
+
+class ArgumentTypeError(Error, TypeError):
+    """An argument has a type that it cannot have."""
 
 
 class VocabError(Error, ValueError):
@@ -111,6 +127,10 @@ class FileError(Error, OSError):
 
 class MissingFileError(FileError, FileNotFoundError):
     """A file is not there."""
+
+
+class MissingPackageError(Error, ModuleNotFoundError):
+    """A package that one of zeton's extras installs is not installed."""
 
 
 def file_error(path: object, what: str, reason: Exception) -> FileError:

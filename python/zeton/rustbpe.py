@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from zeton._compat import check_buffer_size, str_of, strs_of
 from zeton.errors import IdError
 from zeton.tokenizer import Tokenizer as _Tokenizer
-from zeton.training.api import train
+from zeton.tokenizer import require_tokenizer
+from zeton.training.api import count_and_learn
 
 __all__ = ["Tokenizer"]
 
@@ -42,7 +43,9 @@ class Tokenizer:
         """Learn merges from texts, read as they come, until there are `vocab_size` tokens."""
         check_buffer_size(buffer_size)
         chosen = _PATTERN if pattern is None else pattern
-        self.tokenizer = train(strs_of(iterator), vocab_size=vocab_size, pattern=chosen)
+        texts = strs_of(iterator)
+        tok = count_and_learn(texts, vocab_size, None, {"pattern": chosen}, needs_text=False)
+        self.tokenizer = require_tokenizer(tok, "rustbpe")
         self._pattern = chosen
 
     def encode(self, text: str) -> list[int]:

@@ -1,7 +1,6 @@
 """Suggestions for a name that is nearly right, for every message that refuses a name."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 __all__ = ["did_you_mean", "nearest"]
 
@@ -31,6 +30,8 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
     beginnings = [each for key, each in folded.items() if wanted and key.startswith(wanted)]
     if len(beginnings) == 1:
         return beginnings[0]
+    from difflib import get_close_matches  # noqa: PLC0415 - its import takes milliseconds.
+
     close = get_close_matches(wanted, folded, 1)
     return folded[close[0]] if close else None
 

@@ -398,7 +398,7 @@ def test_refuses_rules_that_no_transducer_expresses() -> None:
 
 
 def test_refuses_a_split_that_is_a_function() -> None:
-    tok = zeton.train(["one two"], vocab_size=257, split=lambda text: text.partition(" "))
+    tok: Any = zeton.train(["one two"], vocab_size=257, split=lambda text: text.partition(" "))
     with pytest.raises(FitError, match="a Python function, which no card can run"):
         load_image(tok, Configuration())
 

@@ -190,7 +190,7 @@ def test_the_name_of_a_published_vocabulary_is_no_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"zeton\.pretrained\('gpt2'\) has it"):
+    with pytest.raises(FileNotFoundError, match=r"zeton\.pretrained\('gpt2'\) has the pub"):
         zeton.load("gpt2")
 
 

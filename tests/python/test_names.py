@@ -59,6 +59,8 @@ def test_the_package_has_just_its_names() -> None:
             "Info",
             "Progress",
             "Rules",
+            "SplitTokenizer",
+            "TextEncoder",
             "Tokenizer",
             "Transducer",
             "__version__",
@@ -100,9 +102,9 @@ def test_the_parameters_keep_their_names_and_order() -> None:
     assert names(tok.encode_batch_array) == ["self", "texts", "allowed_special", "threads"]
     assert names(tok.decode) == ["self", "ids", "errors"]
     assert names(tok.decode_batch) == ["self", "batch", "errors", "threads"]
-    assert names(zeton.train)[:2] == ["texts", "vocab_size"]
-    assert names(zeton.train_files)[:2] == ["paths", "vocab_size"]
-    options = {"pattern", "rules", "split", "specials", "initial", "threads", "memory", "progress"}
+    assert names(zeton.train)[:3] == ["texts", "vocab_size", "split"]
+    assert names(zeton.train_files)[:3] == ["paths", "vocab_size", "split"]
+    options = {"pattern", "rules", "specials", "initial", "threads", "memory", "progress"}
     options |= {"exact_size", "weights", "min_count", "max_token_bytes", "validation", "report"}
     for taken in (TrainOptions, TrainFilesOptions):
         assert options <= taken.__annotations__.keys()
@@ -111,7 +113,9 @@ def test_the_parameters_keep_their_names_and_order() -> None:
 def test_every_refusal_is_an_error_and_something_familiar() -> None:
     kinds = [getattr(zeton.errors, name) for name in zeton.errors.__all__ if name != "Error"]
     assert all(issubclass(kind, zeton.Error) for kind in kinds)
-    assert all(issubclass(kind, (ValueError, KeyError, OSError)) for kind in kinds)
+    assert all(
+        issubclass(kind, (ValueError, KeyError, OSError, TypeError, ImportError)) for kind in kinds
+    )
 
 
 def test_every_name_is_there_when_it_is_asked_for() -> None:

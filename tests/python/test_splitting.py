@@ -19,7 +19,8 @@ import zeton
 from support.strategies import BYTES, odd_bytes, odd_text, vocab_with
 from zeton import _engine, reference
 from zeton.chat import CHATML
-from zeton.splitting import Split, SplitTokenizer, mark_of, name_of, pieces_of
+from zeton.split_tokenizer import SplitTokenizer
+from zeton.splitting import Split, mark_of, name_of, pieces_of
 
 CORPUS = ["low lower lowest", "the newest and the widest", "naïve café", ""] * 3
 END = {"<|end|>": 9000}
@@ -123,7 +124,7 @@ class TestEncode:
     def test_bytes_and_str_encode_alike(self) -> None:
         tok = made()
         assert tok.encode("naïve".encode()) == tok.encode("naïve")
-        assert tok.encode(bytearray(b"low")) == tok.encode("low")  # type: ignore[arg-type]
+        assert tok.encode(bytearray(b"low")) == tok.encode("low")
         assert tok.encode("\ud83d\ude00 \ud800") == tok.encode("😀 \ufffd")
 
     def test_puts_ids_around_the_text(self) -> None:
@@ -143,7 +144,7 @@ class TestEncode:
             tok.encode(7)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="list of texts"):
             tok.encode_batch("low")
-        with pytest.raises(zeton.errors.TextError, match="-1 tokens"):
+        with pytest.raises(zeton.errors.TextError, match="number of tokens is -1; give 0 or more"):
             tok.count("low", limit=-1)
 
     def test_places_are_those_of_the_text(self) -> None:
@@ -177,9 +178,9 @@ class TestChecks:
             (lambda t: [t, "more"], zeton.errors.PatternError, "the text has nothing, the pieces "),
             (lambda _: [], zeton.errors.PatternError, "'one two'.*the pieces nothing"),
             (lambda t: [t, "\ud800"], zeton.errors.PatternError, "the text has nothing"),
-            (lambda t: t, TypeError, "returned str; give a list of pieces"),
+            (lambda t: t, TypeError, "returned str; return a list of pieces"),
             (lambda _: None, TypeError, "returned NoneType"),
-            (lambda t: [t, 7], TypeError, "returned a piece of int"),
+            (lambda t: [t, 7], TypeError, "returned a piece of type int; return str, or bytes"),
         ],
     )
     def test_refuses_pieces_that_are_not_the_text(
@@ -301,13 +302,10 @@ class TestTrain:
 
 
 class TestFiles:
-    def test_a_file_holds_no_code(self, tmp_path: Path) -> None:
-        with pytest.raises(zeton.errors.FormatError, match="without_split=True"):
-            made().save(tmp_path / "words.zeton")
-        assert list(tmp_path.iterdir()) == []
-
-    def test_is_saved_without_and_loaded_with_its_split(self, tmp_path: Path) -> None:
-        path = made().save(tmp_path / "words.zeton", without_split=True)
+    def test_a_file_holds_the_name_of_the_function_and_is_loaded_with_it(
+        self, tmp_path: Path
+    ) -> None:
+        path = made().save(tmp_path / "words.zeton")
         assert path.read_bytes().count(b'{"rules":1,"split":"test_splitting.words"}') == 1
         with pytest.raises(zeton.errors.PatternError) as raised:
             zeton.load(path)
@@ -320,7 +318,7 @@ class TestFiles:
         assert loaded.encode("lowest é") == made().encode("lowest é")
 
     def test_another_function_gives_another_tokenizer(self, tmp_path: Path) -> None:
-        path = made().save(tmp_path, without_split=True)
+        path = made().save(tmp_path)
         loaded = zeton.load(path, split=list)
         assert loaded == made(list)
         assert loaded != made()
@@ -356,21 +354,53 @@ class TestSafety:
     """Whatever would split by the engine is refused: there is no pattern that it could use."""
 
     @pytest.mark.parametrize(
-        "call",
+        "name",
         [
-            lambda tok: tok.truncate("one two", 1),
-            lambda tok: tok.chunk("one two", 1),
-            lambda tok: tok.heal("one two"),
-            lambda tok: tok.encoder(),
-            lambda tok: tok.encode_file("a", "b"),
-            lambda tok: tok.as_tiktoken(),
+            "truncate",
+            "chunk",
+            "heal",
+            "encoder",
+            "encode_file",
+            "as_tiktoken",
+            "digest",
+            "grammar",
+            "rules",
         ],
     )
-    def test_says_why_it_cannot(self, call: Callable[[zeton.Tokenizer], object]) -> None:
-        with pytest.raises(zeton.errors.PatternError) as raised:
-            call(made())
-        assert str(raised.value).startswith("the split test_splitting.words is a Python function")
-        assert "\n" not in str(raised.value)
+    def test_lacks_the_members_that_need_a_pattern(self, name: str) -> None:
+        tok = made()
+        assert not hasattr(tok, name)
+        assert name not in dir(tok)
+        with pytest.raises(AttributeError) as raised:
+            getattr(tok, name)
+        assert str(raised.value) == (
+            f"a SplitTokenizer has no {name!r}, which needs a pattern or rules; this one splits by "
+            "the Python function test_splitting.words"
+        )
+
+    def test_is_no_subclass_that_refuses_its_base(self) -> None:
+        tok = made()
+        assert not isinstance(tok, zeton.Tokenizer)
+        assert isinstance(tok, zeton.TextEncoder)
+        assert isinstance(zeton.Tokenizer(BYTES), zeton.TextEncoder)
+        members = {name for name in vars(zeton.TextEncoder) if not name.startswith("_")}
+        assert members <= set(dir(tok)) & set(dir(zeton.Tokenizer(BYTES)))
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda tok, _: zeton.search.phrase("low", tokenizer=tok),
+            lambda tok, folder: zeton.shards.write([folder], tokenizer=tok, out=folder / "out"),
+        ],
+    )
+    def test_a_function_that_needs_a_pattern_says_so(
+        self, call: Callable[[object, Path], object], tmp_path: Path
+    ) -> None:
+        (tmp_path / "a.txt").write_text("one two")
+        with pytest.raises(
+            zeton.errors.PatternError, match=r"needs a pattern or rules; <zeton\.Spl"
+        ):
+            call(made(), tmp_path)
 
     @pytest.mark.parametrize(
         "call",
@@ -395,7 +425,7 @@ class TestSafety:
         ],
     )
     def test_the_engine_never_splits_in_its_place(
-        self, call: Callable[[zeton.Tokenizer], object]
+        self, call: Callable[[SplitTokenizer], object]
     ) -> None:
         with pytest.raises(zeton.errors.PatternError, match=r"the Python function|is a Python"):
             call(made())
@@ -403,11 +433,11 @@ class TestSafety:
     def test_says_what_it_is(self) -> None:
         tok = made()
         assert repr(tok) == (
-            "<zeton.Tokenizer vocab_size=9001, split=test_splitting.words, specials=['<|end|>']>"
+            "<zeton.SplitTokenizer vocab_size=9001, split=test_splitting.words, "
+            "specials=['<|end|>']>"
         )
         assert tok.info.split == tok.info.way == "function"
         assert "test_splitting.words" in tok.info.why
-        assert tok.grammar is None
         assert tok.pattern == mark_of(words)
 
     def test_equal_names_are_not_equal_functions(self) -> None:

@@ -160,5 +160,5 @@ def test_refuses_what_cannot_be() -> None:
         decoder.push([64, 200000])
     with pytest.raises(ValueError, match="errors="):
         TOK.decoder(errors="loud")
-    with pytest.raises(ValueError, match="a stop is empty"):
+    with pytest.raises(ValueError, match="a stop string is empty"):
         TOK.decoder(stop=["", "a"])

@@ -17,9 +17,9 @@ from zeton._engine import find_special
 from zeton.chat.messages import Conversation, Message, check_prompt, parse
 from zeton.chat.template import Part, Role, Template, tokenizer_of
 from zeton.chat.values import join_names, quote
+from zeton.encoder_core import EncoderCore
 from zeton.errors import ChatError
 from zeton.suggest import did_you_mean
-from zeton.tokenizer import Tokenizer
 
 __all__ = ["Keep", "Rendered", "Renderer", "Span"]
 
@@ -53,7 +53,7 @@ class Rendered(NamedTuple):
 class Renderer:
     """A template bound to a tokenizer. Threads may share it."""
 
-    def __init__(self, template: Template, tok: Tokenizer) -> None:
+    def __init__(self, template: Template, tok: EncoderCore) -> None:
         """Encode the marks, the only text in which special tokens are recognised."""
         tok = tokenizer_of(tok)
         others = tok.specials.keys() - template.specials

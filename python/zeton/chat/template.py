@@ -8,19 +8,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from zeton._engine import with_specials
 from zeton.chat.values import get, join_names, quote
+from zeton.encoder_core import EncoderCore
 from zeton.errors import ChatError
 from zeton.suggest import did_you_mean
-from zeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from zeton.chat.messages import Conversation
     from zeton.chat.render import Keep, Rendered, Renderer
 
 __all__ = ["Part", "Role", "Template", "tokenizer_of"]
+
+_Kind = TypeVar("_Kind", bound=EncoderCore)
 
 NOTE = "chat.template"
 """The note of a `.zeton` file that holds a template."""
@@ -111,6 +113,7 @@ class Template:
     >>> roles = {"user": Role("<|ask|>"), "assistant": Role("<|say|>", "<|ask|>", in_loss=True)}
     >>> template = Template("short", roles=roles, specials=("<|ask|>", "<|say|>"))
     >>> ranks = {bytes([byte]): byte for byte in range(256)}
+    >>> from zeton import Tokenizer
     >>> tok = Tokenizer(ranks, specials={"<|ask|>": 256, "<|say|>": 257})
     >>> chat = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]
     >>> template.render(chat, tokenizer=tok)[:2]
@@ -158,7 +161,7 @@ class Template:
         self,
         conversation: "Conversation",
         *,
-        tokenizer: Tokenizer,
+        tokenizer: EncoderCore,
         max_tokens: int | None = None,
         keep: "Keep" = "last",
     ) -> "Rendered":
@@ -169,14 +172,14 @@ class Template:
         self,
         conversation: "Conversation",
         *,
-        tokenizer: Tokenizer,
+        tokenizer: EncoderCore,
         max_tokens: int | None = None,
         keep: "Keep" = "last",
     ) -> "Rendered":
         """Render one chat as a prompt for a model; see `Renderer.render_prompt`."""
         return self.bind(tokenizer).render_prompt(conversation, max_tokens=max_tokens, keep=keep)
 
-    def bind(self, tok: Tokenizer) -> "Renderer":
+    def bind(self, tok: EncoderCore) -> "Renderer":
         """Return a renderer for many chats; it encodes the marks once."""
         from zeton.chat.render import Renderer  # noqa: PLC0415 - it imports this module.
 
@@ -198,28 +201,28 @@ class Template:
         get(value, "name", "template")
         return _read(Template, value, "template")
 
-    def attach_to(self, tok: Tokenizer) -> Tokenizer:
+    def attach_to(self, tok: _Kind) -> _Kind:
         """Return the same tokenizer with the template, which its file then carries.
 
         The tokenizer must have the special tokens of the template.
         """
-        tok = tokenizer_of(tok)
+        tok = cast("_Kind", tokenizer_of(tok))
         self.bind(tok)
         notes = tok.made_by | {NOTE: self.to_json()}
         kept = with_specials(tok, list(tok.specials.items()), notes)
         return tok._like(kept)  # noqa: SLF001 - our own constructor.
 
     @staticmethod
-    def of(tok: Tokenizer) -> "Template | None":
+    def of(tok: EncoderCore) -> "Template | None":
         """Return the template that a tokenizer's file carries, or None if it carries none."""
         note = tokenizer_of(tok).made_by.get(NOTE)
         return None if note is None else Template.from_json(note)
 
 
-def tokenizer_of(tok: object) -> Tokenizer:
+def tokenizer_of(tok: object) -> EncoderCore:
     """Return a tokenizer, also from a wrapper that holds one as its attribute `tokenizer`."""
     found = getattr(tok, "tokenizer", tok)
-    if not isinstance(found, Tokenizer):
+    if not isinstance(found, EncoderCore):
         kind = type(tok).__name__
         raise TypeError(
             f"the tokenizer must be a zeton.Tokenizer, not {kind}; zeton.load reads one"

@@ -1,1 +1,1 @@
-"""Patterns: how one is given, what it means, and which engine runs it."""
+"""Patterns: the forms in which one is given, its meaning, and the engine that runs it."""

@@ -1,4 +1,7 @@
-"""How a tokenizer's pattern is run, and why."""
+"""The engine that runs a tokenizer's pattern, and the reason for it.
+
+For example, `zeton.pretrained("gpt2").info.way` starts with "transducer".
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,23 +11,23 @@ from zeton._engine import TokenizerCore, describe_path
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """Which way a pattern goes; the pieces are the same on all of them, the speed is not."""
+    """The engine that runs a pattern. All engines give the same pieces, at different speeds."""
 
     split: Literal["transducer", "automaton", "backtracking", "function"]
-    """A table for the family, a table for most other patterns, an engine that steps back, or no
-    pattern: a Python function."""
+    """ "transducer": the table of a family pattern. "automaton": the DFA of most other patterns.
+    "backtracking": a regex engine. "function": a Python function in place of a pattern."""
     why: str
     """The reason, in one sentence."""
     states: int | None
-    """The states of the table, if there is one."""
+    """The number of states of the table, or None without a table."""
     classes: int | None
-    """The classes of characters that the table tells apart, the end of the text being one."""
+    """The number of character classes of the table; the end of the text is one of them."""
     vectors: str | None
-    """The instructions by which texts are split 64 bytes at once, if they are."""
+    """The SIMD instructions that split 64 bytes at once, or None."""
 
     @property
     def way(self) -> str:
-        """The path and its size, in a few words.
+        """The engine and the size of its table, in a few words.
 
         >>> Info("automaton", "", 3, 4, None).way
         'automaton, 3 states by 4 classes'
@@ -34,5 +37,5 @@ class Info:
 
 
 def read_info(engine: TokenizerCore) -> Info:
-    """Return how a tokenizer's pattern is run."""
+    """Return the engine that runs a tokenizer's pattern."""
     return Info(**describe_path(engine))

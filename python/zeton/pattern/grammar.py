@@ -1,7 +1,7 @@
-"""What a pattern means and the table it compiles to, as plain values.
+"""The meaning of a family pattern, and the table it compiles to, as plain values.
 
-The scanner runs such a table: states by classes of characters, one step a character, and two marks
-in place of looking ahead.
+The table has a row for each state and a column for each class of characters. The splitter takes
+one step for each character. Two marks, positions to cut at later, replace lookahead.
 """
 
 from dataclasses import dataclass
@@ -10,20 +10,28 @@ from typing import Literal
 from zeton._engine import TokenizerCore, describe_grammar
 
 CUT_MARK_0, CUT_MARK_1, CUT_HERE, SET_MARK_0, SET_MARK_1 = 1, 2, 4, 8, 16
-"""The bits of an action, in the order in which they are done."""
+"""The bits of an action, in the order of execution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transducer:
-    """The table, state by state: what follows on each class of characters, and what is done."""
+    """The table: for each state and class of characters the next state and the actions."""
 
     states: tuple[str, ...]
-    """What each state has read, in words; the first is the start."""
+    """A name for each state: the characters read so far. The first is the start."""
     next: tuple[bytes, ...]
-    """`next[state][class]`: the state that follows."""
+    """`next[state][class]` is the next state."""
     actions: tuple[bytes, ...]
-    """`actions[state][class]`: a piece ends at mark 0, at mark 1, before this character; then
-    mark 0 is set after this character, mark 1 before it."""
+    """`actions[state][class]` has one bit for each action:
+
+    ```text
+    bit 0  CUT_MARK_0   a piece ends at mark 0
+    bit 1  CUT_MARK_1   a piece ends at mark 1
+    bit 2  CUT_HERE     a piece ends before this character
+    bit 3  SET_MARK_0   mark 0 is set after this character
+    bit 4  SET_MARK_1   mark 1 is set before this character
+    ```
+    """
     class_of: bytes
     """The class of every code point."""
     class_of_bad_byte: int
@@ -54,7 +62,7 @@ class Grammar:
 
 
 def read_grammar(engine: TokenizerCore) -> Grammar | None:
-    """Return the grammar of a tokenizer's pattern; None if it is not of the family."""
+    """Return the grammar of a tokenizer's pattern, or None for a pattern outside the family."""
     values = describe_grammar(engine)
     if values is None:
         return None

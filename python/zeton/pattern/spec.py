@@ -1,8 +1,8 @@
-"""What people give to split by: the text of a pattern, or rules, which are spelled as one."""
+"""A split as a caller gives it: the text of a pattern, or rules, which have a text form too."""
 
 from typing import TYPE_CHECKING
 
-from zeton.errors import PatternError
+from zeton.errors import ArgumentTypeError, PatternError
 
 if TYPE_CHECKING:
     from zeton.rules import Rules
@@ -10,39 +10,68 @@ if TYPE_CHECKING:
 __all__ = ["is_rules", "pattern_text", "plain_pattern"]
 
 RULES, FUNCTION = '{"rules":', '{"rules":1,"split":'
-"""What the text begins with where rules, or a Python function, stand in place of a pattern."""
+"""The start of the text of rules, or of a Python function, in place of a pattern."""
 
 
 def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) -> str | None:
-    """Return the text of what is given, None if nothing is; `pattern` may be rules as well."""
+    """Return the text of a pattern or of rules, or None without either.
+
+    `pattern` may hold rules as well.
+    """
     if rules is None and (pattern is None or isinstance(pattern, str)):
-        return pattern
+        return None if pattern is None else _checked(pattern)
     from zeton.rules import Rules  # noqa: PLC0415 - few programs have any.
 
     if pattern is not None and rules is not None:
-        raise PatternError("both pattern and rules are given; Rules(pattern=...) has both in one")
+        raise PatternError(
+            "pattern and rules are both given; give one, or both in one as Rules(pattern=…)"
+        )
     given = pattern if rules is None else rules
     if not isinstance(given, Rules):
         name = "pattern" if rules is None else "rules"
-        raise TypeError(
-            f"{name} is zeton.Rules, not {type(given).__name__}; Rules.load reads a file, and "
+        kind = "zeton.Rules" if name == "rules" else "a str or zeton.Rules"
+        raise ArgumentTypeError(
+            f"{name} is {kind}, not {type(given).__name__}; Rules.load reads a file, and "
             "zeton.rules.code() and others are ready-made"
         )
     return given.spelled
 
 
 def is_rules(pattern: str) -> bool:
-    """Tell whether rules stand in place of a pattern."""
+    """Return whether a text is that of rules."""
     return pattern.startswith(RULES) and not pattern.startswith(FUNCTION)
 
 
 def plain_pattern(pattern: str, whose: str) -> str:
-    """Return the regex of a pattern that may be rules, for those that know patterns only."""
+    """Return the regex of a pattern or of rules, for a library that takes only a regex."""
     if not is_rules(pattern):
-        return pattern
+        return None if pattern is None else _checked(pattern)
     from zeton.rules import Rules  # noqa: PLC0415
 
     try:
         return Rules.from_json(pattern).as_pattern()
     except PatternError as error:
-        raise PatternError(f"{whose} knows patterns only: {error}") from None
+        raise PatternError(f"{whose} takes a regular expression only: {error}") from None
+
+
+def _checked(pattern: str) -> str:
+    """Refuse a pattern that is no text, or that is the name of a vocabulary.
+
+    A regular expression such as `gpt2` would match nothing but this word.
+    """
+    try:
+        pattern.encode()
+    except UnicodeEncodeError as error:
+        raise PatternError(
+            f"the pattern has a lone surrogate, U+{ord(pattern[error.start]):04X}, at character "
+            f"{error.start}; a pattern is Unicode text without surrogates"
+        ) from None
+    if pattern.replace("_", "").isalnum():
+        from zeton.pretrained import pretrained_names  # noqa: PLC0415 - it imports this module.
+
+        if pattern in pretrained_names():
+            raise PatternError(
+                f"pattern={pattern!r} is the name of a vocabulary, not a regular expression; give "
+                f"pattern=zeton.pretrained({pattern!r}).pattern"
+            )
+    return pattern

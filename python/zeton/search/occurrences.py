@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zeton._engine import PhraseFinder, spell_phrase
 from zeton.errors import SearchError
 from zeton.text.fit import readable
-from zeton.tokenizer import Tokenizer
+from zeton.tokenizer import Tokenizer, require_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -227,11 +227,7 @@ def _position(each: Occurrence) -> tuple[int, int, int, int]:
 
 
 def _check_tokenizer(tokenizer: "Tokenizer") -> "Tokenizer":
-    if not isinstance(tokenizer, Tokenizer):
-        raise TypeError(
-            f"tokenizer must be a Tokenizer, not {_kind(tokenizer)}; zeton.load reads one"
-        )
-    return tokenizer
+    return require_tokenizer(tokenizer, "a search in ids")
 
 
 def _kind(value: object) -> str:

@@ -24,7 +24,7 @@ from zeton.shards.options import SHARD_TOKENS, checked, template_of
 from zeton.shards.stream import State, Stream
 from zeton.shards.work import Encoded, Job, Tally, cutter
 from zeton.text.fit import AllowedSpecial
-from zeton.tokenizer import Tokenizer
+from zeton.tokenizer import Tokenizer, require_tokenizer
 from zeton.work import memory
 from zeton.work.executor import run_units
 from zeton.work.files import given, write_whole
@@ -96,7 +96,7 @@ def write(
         "pad": pad,
         "on_error": on_error,
     }
-    options = checked(tokenizer, named)
+    options = checked(require_tokenizer(tokenizer, "zeton.shards.write"), named)
     folder = given(out)
     part_bytes = memory.parse(checkpoint_every, "checkpoint_every")
     cut = cutter(tokenizer, options)

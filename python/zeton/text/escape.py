@@ -1,4 +1,4 @@
-"""Text that is safe on a terminal: whatever would not print is escaped."""
+"""Text that is safe on a terminal: characters that do not print are escaped."""
 
 
 def visible(text: str | bytes) -> str:

@@ -4,37 +4,39 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from zeton._engine import explain
+from zeton._engine import TokenizerCore, explain
+from zeton.plural import counted
+from zeton.text.escape import visible
 from zeton.text.fit import AllowedSpecial, readable
 from zeton.text.offsets import Unit
-
-if TYPE_CHECKING:
-    from zeton.tokenizer import Tokenizer
 
 __all__ = ["SPECIAL", "Explanation", "Merge", "Piece", "explained", "piece_of"]
 
 SPECIAL = "special"
 """The rule of a special."""
 
+SHOWN = 5
+"""Pieces that the `repr` of an explanation shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two neighbours of a piece become one token."""
+    """Two neighbouring tokens of a piece become one token."""
 
     left: bytes
     right: bytes
     left_id: int
     right_id: int
     id: int
-    """Of the two joined."""
+    """The id of the two joined, which is also the rank of the merge."""
     start: int
-    """Where the left one begins, in bytes of the piece."""
+    """The start of the left token, in bytes of the piece."""
 
     @property
     def token(self) -> bytes:
-        """The two joined."""
+        """The bytes of the two joined."""
         return self.left + self.right
 
     @property
@@ -44,16 +46,16 @@ class Merge:
 
     @property
     def middle(self) -> int:
-        """Where the left one ends and the right one begins, in bytes of the piece."""
+        """The border between the left and the right token, in bytes of the piece."""
         return self.start + len(self.left)
 
     @property
     def end(self) -> int:
-        """Where the right one ends, in bytes of the piece."""
+        """The end of the right token, in bytes of the piece."""
         return self.middle + len(self.right)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the fields as plain values, which JSON can hold."""
         return {
             "left": _token(self.left, self.left_id),
             "right": _token(self.right, self.right_id),
@@ -66,33 +68,33 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text, or a special in it, and how it becomes ids."""
+    """A piece of a text, or a special in it, with its merges and ids."""
 
     content: bytes
     start: int
-    """Where it begins in the text, in the unit of the explanation."""
+    """The start in the text, in the unit of the explanation."""
     end: int
     rule: str
-    """What made it: a rule of the pattern, or "pattern" where its rules are not known, "special",
-    "split" for a function."""
+    """The rule that cut it: a rule of the pattern, "pattern" if its rules are unknown, "special",
+    or "split" for a function."""
     ids: tuple[int, ...]
     whole: bool
-    """Whether it was taken whole, without a merge: it is a token or a special."""
+    """Whether it was taken whole, without a merge, because it is a token or a special."""
     merges: tuple[Merge, ...]
-    """How its bytes merge, in order; also of a token that was taken whole."""
+    """The merges of its bytes, in order; also for a token that was taken whole."""
 
     @property
     def tokens(self) -> tuple[bytes, ...]:
-        """What each of its ids stands for."""
+        """The bytes of each of its ids."""
         return (self.content,) if self.whole else tuple(self._merged())
 
     @property
     def reached(self) -> bool:
-        """Whether its merges lead to its ids: not so for a special, nor for some tokens."""
+        """Whether its merges lead to its ids; false for a special and for some tokens."""
         return self.rule != SPECIAL and self._merged() == list(self.tokens)
 
     def steps(self) -> Iterator[list[bytes]]:
-        """Yield the parts of the piece: its bytes at first, then what they are after each merge."""
+        """Yield the parts of the piece: first its bytes, then the parts after each merge."""
         borders = list(range(len(self.content) + 1))
         yield self._between(borders)
         for merge in self.merges:
@@ -107,7 +109,7 @@ class Piece:
         return [self.content[start:end] for start, end in pairwise(borders)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the fields as plain values, which JSON can hold."""
         return {
             "text": self.content.decode(errors="replace"),
             "bytes": self.content.hex(),
@@ -121,13 +123,16 @@ class Piece:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """The pieces of a text, with all that makes ids of them."""
+    """The pieces of a text, with the merges that make ids of them.
+
+    A notebook shows it as a table of pieces.
+    """
 
     pieces: tuple[Piece, ...]
     unit: Unit
-    """What the places of pieces count."""
+    """The unit of `start` and `end` of the pieces: "character" or "byte"."""
 
     @property
     def ids(self) -> list[int]:
@@ -135,18 +140,32 @@ class Explanation:
         return [each for piece in self.pieces for each in piece.ids]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, which JSON has too; bytes are in hexadecimal digits."""
+        """Return the fields as plain values, which JSON can hold; bytes are hexadecimal digits."""
         return {
             "unit": self.unit,
             "ids": self.ids,
             "pieces": [piece.to_dict() for piece in self.pieces],
         }
 
+    def __repr__(self) -> str:
+        """Return the number of pieces and ids, and the first pieces."""
+        first = [f"{visible(piece.content)} ({piece.rule})" for piece in self.pieces[:SHOWN]]
+        rest = len(self.pieces) - len(first)
+        more = f", and {rest} more" if rest > 0 else ""
+        pieces, ids = len(self.pieces), sum(len(piece.ids) for piece in self.pieces)
+        start = f"<zeton.Explanation: {counted(pieces, 'piece')}, {counted(ids, 'id')}"
+        return f"{start}: {', '.join(first)}{more}>" if first else f"{start}>"
+
+    def _repr_html_(self) -> str:
+        from zeton.display.cards import explanation_card  # noqa: PLC0415 - for notebooks only.
+
+        return explanation_card(self)
+
 
 def explained(
-    tokenizer: "Tokenizer", text: str | bytes, allowed_special: AllowedSpecial
+    tokenizer: TokenizerCore, text: str | bytes, allowed_special: AllowedSpecial
 ) -> Explanation:
-    """Explain how a text becomes its ids."""
+    """Return the pieces of a text and their merges."""
     if not isinstance(text, str):
         pieces = explain(tokenizer, text, allowed_special, characters=False)
     else:
@@ -158,7 +177,7 @@ def explained(
 
 
 def unit_of(text: str | bytes) -> Unit:
-    """Return what places in a text count."""
+    """Return the unit of positions in a text."""
     return "character" if isinstance(text, str) else "byte"
 
 
@@ -169,7 +188,7 @@ def piece_of(
     rule: str,
     merged: tuple[list[int], bool, list[tuple[int, int, int, int, int, int]]],
 ) -> Piece:
-    """Make a piece of what the engine tells of it."""
+    """Make a piece of the values that the engine returns."""
     ids, whole, joins = merged
     merges = tuple(
         Merge(content[first:middle], content[middle:last], left, right, joined, first)

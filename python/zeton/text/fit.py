@@ -1,10 +1,14 @@
-"""As much of a text as has so many ids: its beginning, its end, both, or all of it in chunks."""
+"""Texts cut to a number of tokens: `truncate` keeps one part, `chunk` cuts the whole.
+
+For example, with gpt2 `truncate("One two. Three four.", n=4, at="sentence")` is `"One two. "`.
+"""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from zeton._engine import find_chunks, fit_end, fit_start
-from zeton.errors import TextError
+from zeton.errors import ArgumentError, ArgumentTypeError, TextError
+from zeton.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
@@ -17,13 +21,13 @@ Border: TypeAlias = Literal[
 Side: TypeAlias = Literal["end", "start", "middle"]
 AnyText = TypeVar("AnyText", str, bytes)
 AllowedSpecial: TypeAlias = str | Iterable[str] | None
-"""The specials that text may contain: "all", or names; None: every special is ordinary text."""
+"""The specials that a text may contain: "all", or names. None: specials are ordinary text."""
 
 
 class Chunk(NamedTuple, Generic[AnyText]):
-    """A stretch of a text, from `start` to `end`, and how many tokens it has.
+    """A range of a text, from `start` to `end`, with its number of tokens.
 
-    In a text with lone surrogates, places are those of the text as it is encoded: pairs are joined.
+    In a `str` with surrogates, positions are counted after pairs of surrogates have been joined.
     """
 
     text: AnyText
@@ -33,7 +37,11 @@ class Chunk(NamedTuple, Generic[AnyText]):
 
 
 def readable(text: AnyText) -> AnyText:
-    """Return a text as it is encoded: of surrogates, pairs are joined, and others become U+FFFD."""
+    r"""Return a text with pairs of surrogates joined, and lone surrogates replaced by U+FFFD.
+
+    >>> readable("\ud83d\ude00 \ud800")
+    '😀 �'
+    """
     if isinstance(text, bytes):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -49,16 +57,26 @@ def truncate(
     mark: AnyText | None,
     allowed_special: AllowedSpecial,
 ) -> AnyText:
-    """Return what is left of a text when one side of it, or its middle, is cut away.
+    """Return a text without one side, or without its middle.
 
-    It is encoded again: where specials overlap, what was found may not fit, and less is taken.
+    The result is encoded again, because overlapping specials can make it longer than `n`. Then a
+    shorter one is taken.
     """
     if not isinstance(text, (str, bytes)):
-        raise TypeError(f"a text is str or bytes, not {type(text).__name__}")
+        raise ArgumentTypeError(f"a text is str or bytes, not {type(text).__name__}")
     if mark is not None and type(mark) is not type(text):
-        raise TypeError(f"the mark is {type(mark).__name__} and the text {type(text).__name__}")
+        raise ArgumentTypeError(
+            f"the mark is {type(mark).__name__} and the text is {type(text).__name__}; give both "
+            "as str or both as bytes"
+        )
     if mark is not None and side != "middle":
-        raise TextError("a mark stands where the middle was; give side='middle', or no mark")
+        raise ArgumentError(
+            f"a mark replaces the middle of a text, and side is {side!r}; give side='middle', or "
+            "no mark"
+        )
+    _check_number("n", n, 0)
+    _check_name("side", side, get_args(Side))
+    _check_name("at", at, get_args(Border))
     fewer = n
     try:
         while True:
@@ -67,10 +85,8 @@ def truncate(
             elif side == "start":
                 end = fit_start(tokenizer, text, fewer, at, allowed_special, text[:0])
                 cut = text[len(text) - end :]
-            elif side == "middle":
-                cut = _without_middle(tokenizer, text, fewer, at, mark, allowed_special)
             else:
-                raise TextError(f"side={side!r}; give 'end', 'start' or 'middle'")
+                cut = _without_middle(tokenizer, text, fewer, at, mark, allowed_special)
             if tokenizer.fits(cut, n=n, allowed_special=allowed_special):
                 return cut
             fewer -= 1
@@ -81,7 +97,7 @@ def truncate(
         )
 
 
-def _without_middle(  # noqa: PLR0917 - those of `truncate`.
+def _without_middle(  # noqa: PLR0917 - the parameters of `truncate`.
     tokenizer: "Tokenizer",
     text: AnyText,
     n: int,
@@ -94,9 +110,11 @@ def _without_middle(  # noqa: PLR0917 - those of `truncate`.
     head = text[: fit_end(tokenizer, text, (n + 1) // 2, at, allowed_special)]
     before = head if mark is None else head + mark
     if not tokenizer.fits(before, n=n, allowed_special=allowed_special):
-        raise TextError(f"{mark!r} leaves no room for text in {n} tokens; allow more")
+        raise TextError(
+            f"the mark {mark!r} needs more than {n} tokens with the text before it; give a larger n"
+        )
     end = fit_start(tokenizer, text, n, at, allowed_special, before)
-    if len(head) + end > len(text):  # What stands in the head is not to be repeated.
+    if len(head) + end > len(text):  # The tail must not repeat the head.
         end = fit_start(tokenizer, text[len(head) :], n, at, allowed_special, before)
     return before + text[len(text) - end :]
 
@@ -111,9 +129,25 @@ def chunk(
     allowed_special: AllowedSpecial,
 ) -> list[Chunk[AnyText]]:
     """Return the chunks of a text."""
+    _check_number("n", n, 1)
+    _check_number("overlap", overlap, 0)
+    _check_name("at", at, get_args(Border))
     try:
         found = find_chunks(tokenizer, text, n, overlap, at, allowed_special)
     except UnicodeEncodeError:
         text = readable(text)
         found = find_chunks(tokenizer, text, n, overlap, at, allowed_special)
     return [Chunk(text[start:end], start, end, tokens) for start, end, tokens in found]
+
+
+def _check_number(name: str, value: object, least: int) -> None:
+    """Refuse a number of tokens that is no int, or too small."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentTypeError(f"{name} is a number of tokens, an int, not {type(value).__name__}")
+    if value < least:
+        raise TextError(f"{name} is {value}; it must be at least {least}")
+
+
+def _check_name(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ArgumentError(f"{name}={value!r} is unknown{did_you_mean(value, known)}")

@@ -1,4 +1,7 @@
-"""Files of text become files of ids, and files of ids text, a few megabytes at a time."""
+"""Files of text become files of ids, and files of ids become text, a few megabytes at a time.
+
+A file of ids is a `.npy` array, or bare little-endian numbers of 16 or 32 bits.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -6,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zeton.corpus.formats import chunks
-from zeton.errors import FileError, FormatError, file_error
+from zeton.errors import ArgumentError, FileError, FormatError, file_error
+from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial
 from zeton.work.files import given, write_whole_by
 from zeton.work.numpy_file import Dtype, dtype_of, header, read_header
@@ -15,15 +19,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from zeton.text_encoder import TextEncoder
     from zeton.tokenizer import Tokenizer
 
 __all__ = ["decode_file", "encode_file"]
 
 READ_BYTES = 1 << 23
-"""Of a text, at a time."""
+"""Bytes of text that are read at a time."""
 
 READ_IDS = 1 << 20
-"""At a time."""
+"""Ids that are read at a time."""
 
 
 def encode_file(
@@ -35,7 +40,7 @@ def encode_file(
     allowed_special: AllowedSpecial,
     threads: int | None,
 ) -> int:
-    """Encode a file, packed or not, into a file of ids; return how many there are."""
+    """Encode a file, compressed or not, into a file of ids; return the number of ids."""
     numbers = _checked(tokenizer, dtype)
     _refuse_same(given(source), given(target))
     count = 0
@@ -51,13 +56,13 @@ def encode_file(
 
 
 def decode_file(
-    tokenizer: "Tokenizer",
+    tokenizer: "TextEncoder",
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
     dtype: Dtype | None,
 ) -> int:
-    """Decode a file of ids into a file of text; return how many bytes that has."""
+    """Decode a file of ids into a file of text; return the number of bytes."""
     _refuse_same(given(source), given(target))
     count = 0
 
@@ -87,7 +92,7 @@ def _ids_of(
 
 
 def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":
-    """Read a file of ids: numpy's own format says what it holds, any other holds nothing else."""
+    """Yield the ids of a file: a `.npy` array names its type, any other file is bare numbers."""
     import numpy as np  # noqa: PLC0415
 
     try:
@@ -98,33 +103,39 @@ def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":
             file.seek(start)
             while content := file.read(READ_IDS * dtype.itemsize):
                 if len(content) % dtype.itemsize:
-                    raise FormatError(f"{source} ends inside a number of {dtype}; it is cut off")
+                    raise FormatError(
+                        f"{source} ends inside a number of type {dtype}; it is cut off, or its "
+                        "numbers have another dtype"
+                    )
                 yield np.frombuffer(content, dtype=dtype)
     except OSError as error:
         raise file_error(source, "read", error) from None
 
 
-def _checked(tokenizer: "Tokenizer", dtype: Dtype | None) -> "np.dtype[Any]":
+def _checked(tokenizer: "TextEncoder", dtype: Dtype | None) -> "np.dtype[Any]":
     """Return the type of the numbers in a file, little-endian, with room for every id."""
     import numpy as np  # noqa: PLC0415
 
     smallest = dtype_of(tokenizer.vocab_size)
     if dtype not in (None, "uint16", "uint32"):
-        raise FormatError(f"dtype={dtype!r}; give 'uint16' or 'uint32'")
+        hint = did_you_mean(dtype, ("uint16", "uint32"))
+        raise ArgumentError(f"dtype={dtype!r} is unknown{hint}")
     if (dtype or smallest) == "uint16" and smallest != "uint16":
-        raise FormatError(f"ids up to {tokenizer.vocab_size - 1} need uint32, not uint16")
+        raise ArgumentError(
+            f"ids up to {tokenizer.vocab_size - 1} do not fit uint16; give dtype='uint32'"
+        )
     return np.dtype(dtype or smallest).newbyteorder("<")
 
 
 def _refuse_same(source: Path, target: Path) -> None:
     if target.exists() and source.exists() and target.samefile(source):
-        raise FileError(f"{source} would be replaced by what is made of it; name another target")
+        raise FileError(f"{source} is both source and target; give another target")
 
 
 def _write(
     target: Path, write: Callable[[BinaryIO], None], head: Callable[[], bytes] | None
 ) -> None:
-    """Write a file that appears whole or not at all; a header is known when all else is written."""
+    """Write a file that appears whole or not at all; its header is written last."""
     has_header = head is not None and target.suffix == ".npy"
 
     def write_to(name: Path) -> None:

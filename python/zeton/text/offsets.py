@@ -1,14 +1,18 @@
-"""Where the ids of a text are in it, and how two ways to encode it lie side by side."""
+"""The range of each token in its text, two tokenizations side by side, and token healing.
+
+For example, with gpt2 "né" has the ids 77 at (0, 1) and 2634 at (1, 2).
+"""
 
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from zeton._engine import encode_with_places, heal
-from zeton.errors import TextError
+from zeton._engine import TokenizerCore, encode_with_places, heal
+from zeton.errors import ArgumentError, ArgumentTypeError, TextError
+from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial, AnyText, readable
 
 if TYPE_CHECKING:
-    from zeton.tokenizer import Tokenizer
+    from zeton.text_encoder import TextEncoder
 
 __all__ = [
     "Aligned",
@@ -26,7 +30,7 @@ Unit: TypeAlias = Literal["character", "byte"]
 
 
 class Token(NamedTuple):
-    """A token of a text: its number among them, its id, and where it is."""
+    """A token of a text: its index among the tokens, its id, and its range."""
 
     number: int
     id: int
@@ -35,22 +39,26 @@ class Token(NamedTuple):
 
 
 class Located(NamedTuple):
-    """The ids of a text, and where in it each begins and ends."""
+    """The ids of a text, and the range of each in the text."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
 
     def token_at(self, position: int) -> Token:
-        """Return the token at a position, the first of those that share its character."""
+        """Return the token at a position, the first one if several share the character."""
         length = self.offsets[-1][1] if self.offsets else 0
         if not 0 <= position < length:
-            raise TextError(f"there is no token at {position}; the text is from 0 to {length}")
+            raise TextError(
+                f"there is no token at position {position}; positions are from 0 to {length - 1}"
+                if length
+                else f"there is no token at position {position}; the text is empty"
+            )
         index = bisect_right(self.offsets, position, key=lambda place: place[1])
         return Token(index, self.ids[index], *self.offsets[index])
 
 
 class Aligned(NamedTuple):
-    """A stretch of a text, and which ids of two tokenizers are exactly of it."""
+    """A range of a text with the ids of two tokenizers that cover exactly this range."""
 
     start: int
     end: int
@@ -59,22 +67,22 @@ class Aligned(NamedTuple):
 
 
 class Healed(NamedTuple):
-    """A text that is to go on: what stays, what is to be said again, and what may come next."""
+    """A prompt for a model: the ids to give, the bytes taken back, and the next ids allowed."""
 
     ids: list[int]
     rest: bytes
     allowed: list[int] | None
-    """Each begins some continuation of the text; None: any id may come."""
+    """Each starts some continuation of the prompt. None: any id may follow."""
 
 
 def locate(
-    tokenizer: "Tokenizer",
+    tokenizer: TokenizerCore,
     text: AnyText,
     *,
     unit: Unit | None,
     allowed_special: AllowedSpecial,
 ) -> Located:
-    """Encode a text, and say where in it each id is."""
+    """Encode a text; return the ids and the range of each."""
     characters = in_characters(text, unit)
     try:
         return Located(*encode_with_places(tokenizer, text, allowed_special, characters))
@@ -83,21 +91,27 @@ def locate(
 
 
 def in_characters(text: str | bytes, unit: Unit | None) -> bool:
-    """Tell whether places are in characters: as asked for, or as those of the text are."""
+    """Return whether positions are in characters: by `unit`, or by the type of the text."""
     if unit not in (None, "character", "byte"):
-        raise TextError(f"unit={unit!r}; give 'character' or 'byte'")
+        hint = did_you_mean(unit, ("character", "byte"))
+        raise ArgumentError(f"unit={unit!r} is unknown{hint}")
     return isinstance(text, str) if unit is None else unit == "character"
 
 
 def align(
     text: AnyText,
-    ours: "Tokenizer",
-    theirs: "Tokenizer",
+    ours: "TextEncoder",
+    theirs: "TextEncoder",
     *,
     unit: Unit | None,
     allowed_special: AllowedSpecial,
 ) -> list[Aligned]:
-    """Cut a text wherever both tokenizers have a border."""
+    """Cut a text at every border that both tokenizers have."""
+    if not hasattr(theirs, "encode_with_offsets"):
+        raise ArgumentTypeError(
+            f"align needs a zeton.Tokenizer as other, not {type(theirs).__name__}; zeton.load "
+            "reads a file, zeton.pretrained has published ones"
+        )
     mine, other = (
         tok.encode_with_offsets(text, unit="byte", allowed_special=allowed_special)
         for tok in (ours, theirs)
@@ -115,6 +129,6 @@ def align(
     return aligned
 
 
-def healed(tokenizer: "Tokenizer", text: str | bytes, allowed_special: AllowedSpecial) -> Healed:
-    """Take back the ids of a text that more text may change, and say what may stand there."""
+def healed(tokenizer: TokenizerCore, text: str | bytes, allowed_special: AllowedSpecial) -> Healed:
+    """Take back the ids of a prompt that more text may change; return the ids that may follow."""
     return Healed(*heal(tokenizer, text, allowed_special))

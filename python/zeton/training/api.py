@@ -12,12 +12,13 @@ from zeton._engine import VERSION
 from zeton.errors import CorpusError, JobError, TrainError
 from zeton.pattern.spec import pattern_text
 from zeton.plural import counted
-from zeton.splitting import name_of
+from zeton.split_tokenizer import SplitTokenizer
+from zeton.splitting import Split, name_of
 from zeton.tokenizer import Tokenizer
 from zeton.training.count import Counting, Counts, count_corpus, weighted_texts
 from zeton.training.count_distributed import UNIT_BYTES, Files, count_units
 from zeton.training.counted_parts import CountedParts
-from zeton.training.learn import Learning
+from zeton.training.learn import AnyTokenizer, Learning
 from zeton.training.options import (
     COUNT_FILES_DEFAULTS,
     CountFilesOptions,
@@ -42,18 +43,43 @@ FILES_NAMED = 20
 
 @overload
 def train(
-    texts: Iterable[str | bytes], *, vocab_size: int, **options: Unpack[TrainOptions]
+    texts: Iterable[str | bytes],
+    *,
+    vocab_size: int,
+    split: None = None,
+    **options: Unpack[TrainOptions],
 ) -> Tokenizer: ...
 @overload
 def train(
-    texts: Iterable[str | bytes], *, vocab_size: Sequence[int], **options: Unpack[TrainOptions]
+    texts: Iterable[str | bytes],
+    *,
+    vocab_size: Sequence[int],
+    split: None = None,
+    **options: Unpack[TrainOptions],
 ) -> list[Tokenizer]: ...
+@overload
+def train(
+    texts: Iterable[str | bytes],
+    *,
+    vocab_size: int,
+    split: Split,
+    **options: Unpack[TrainOptions],
+) -> SplitTokenizer: ...
+@overload
+def train(
+    texts: Iterable[str | bytes],
+    *,
+    vocab_size: Sequence[int],
+    split: Split,
+    **options: Unpack[TrainOptions],
+) -> list[SplitTokenizer]: ...
 def train(
     texts: Iterable[str | bytes],
     *,
     vocab_size: int | Sequence[int],
+    split: Split | None = None,
     **options: Unpack[TrainOptions],
-) -> Tokenizer | list[Tokenizer]:
+) -> AnyTokenizer | Sequence[AnyTokenizer]:
     """Train a tokenizer on texts, which are read once, as they come.
 
     `vocab_size` includes the 256 bytes and the specials, whose ids are the last. Several rising
@@ -65,35 +91,78 @@ def train(
     [257, 101, 115, 116, 258]
     """
     check_names("train", options, TrainOptions.__annotations__)
+    return count_and_learn(texts, vocab_size, split, options, needs_text=True)
+
+
+def count_and_learn(
+    texts: Iterable[str | bytes],
+    vocab_size: int | Sequence[int],
+    split: Split | None,
+    options: TrainOptions,
+    *,
+    needs_text: bool,
+) -> AnyTokenizer | Sequence[AnyTokenizer]:
+    """Train on texts; `needs_text` refuses a corpus without any text.
+
+    rustbpe and nanochat accept an empty corpus, so that their surfaces do.
+    """
     text = pattern_text(options.get("pattern"), options.get("rules"))
     learning = Learning(vocab_size, only(LearnOptions, options))
     with shown(options.get("progress", False)) as tell:
         counting = only(CountOptions, options) | {
             "pattern": learning.pattern(text),
             "rules": None,
-            "split": learning.split(options.get("split"), text),
+            "split": learning.split(split, text),
             "progress": tell,
         }
-        return learning.learn(count_corpus(texts, **counting), tell)
+        counts = count_corpus(texts, **counting)
+        if needs_text and not _has_text(counts):
+            number = counted(counts.texts, "text")
+            raise CorpusError(
+                f"there is no text in the corpus of {number}; give texts to learn from"
+            )
+        return learning.learn(counts, tell)
 
 
 @overload
 def train_files(
-    paths: Iterable[corpus.AnyPath], *, vocab_size: int, **options: Unpack[TrainFilesOptions]
+    paths: Iterable[corpus.AnyPath],
+    *,
+    vocab_size: int,
+    split: None = None,
+    **options: Unpack[TrainFilesOptions],
 ) -> Tokenizer: ...
 @overload
 def train_files(
     paths: Iterable[corpus.AnyPath],
     *,
     vocab_size: Sequence[int],
+    split: None = None,
     **options: Unpack[TrainFilesOptions],
 ) -> list[Tokenizer]: ...
+@overload
+def train_files(
+    paths: Iterable[corpus.AnyPath],
+    *,
+    vocab_size: int,
+    split: Split,
+    **options: Unpack[TrainFilesOptions],
+) -> SplitTokenizer: ...
+@overload
+def train_files(
+    paths: Iterable[corpus.AnyPath],
+    *,
+    vocab_size: Sequence[int],
+    split: Split,
+    **options: Unpack[TrainFilesOptions],
+) -> list[SplitTokenizer]: ...
 def train_files(
     paths: Iterable[corpus.AnyPath],
     *,
     vocab_size: int | Sequence[int],
+    split: Split | None = None,
     **options: Unpack[TrainFilesOptions],
-) -> Tokenizer | list[Tokenizer]:
+) -> AnyTokenizer | Sequence[AnyTokenizer]:
     """Train a tokenizer on files and folders: text, JSON lines, `.gz`, `.zst`, `.xz`, Parquet.
 
     `train_files` is `count_files` and then `learn`; the options are those of both, and
@@ -106,7 +175,7 @@ def train_files(
         counting = only(CountFilesOptions, options) | {
             "pattern": learning.pattern(text),
             "rules": None,
-            "split": learning.split(options.get("split"), text),
+            "split": learning.split(split, text),
             "progress": tell,
         }
         return learning.learn(count_files(paths, **counting), tell)
@@ -251,10 +320,15 @@ def _checked(
         on_warning(counts.skipped)
         for name, reason in skipped.files[:FILES_NAMED]:
             on_warning(f"skipped {name}: {reason}")
-    if not counts.corpus_bytes and not (counts.validation and counts.validation.corpus_bytes):
+    if not _has_text(counts):
         where = counted(len(files), "file")
         raise CorpusError(f"there is no text in {where}; give files or folders of text")
     return counts
+
+
+def _has_text(counts: Counts) -> bool:
+    validation = counts.validation
+    return bool(counts.corpus_bytes or (validation and validation.corpus_bytes))
 
 
 @dataclass

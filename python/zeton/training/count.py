@@ -177,10 +177,13 @@ def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[
         yield from map(Weighted, texts)
         return
     none = object()
-    for text, weight in zip(texts, chain(weights, repeat(none)), strict=False):
+    left = iter(weights)
+    for text, weight in zip(texts, chain(left, repeat(none)), strict=False):
         if weight is none:
-            raise TrainError("there are fewer weights than texts; give one for each")
+            raise TrainError("there are fewer weights than texts; give one for each text")
         yield Weighted(text, check_weight(weight))
+    if next(left, none) is not none:
+        raise TrainError("there are more weights than texts; give one for each text")
 
 
 def weighted_texts(reader: corpus.Reader, weights: Sequence[int]) -> Iterator[Weighted]:

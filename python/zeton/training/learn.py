@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, TypeAlias, Unpack, overload
 
 from zeton._engine import DEFAULT_PATTERN, VERSION, RawMerges, from_merges, from_ranks
-from zeton.errors import FileError, TrainError
-from zeton.splitting import Split, SplitTokenizer, checked
+from zeton.encoder_core import EncoderCore
+from zeton.errors import ArgumentTypeError, FileError, TrainError
+from zeton.split_tokenizer import SplitTokenizer
+from zeton.splitting import Split, checked
 from zeton.tokenizer import Tokenizer
 from zeton.training.count import Counts
 from zeton.training.options import LEARN_DEFAULTS, LearnOptions, check_names
@@ -21,7 +23,9 @@ from zeton.work.progress import Clock, Listener, Progress, shown
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["Learning", "learn"]
+__all__ = ["AnyTokenizer", "Learning", "learn"]
+
+AnyTokenizer: TypeAlias = Tokenizer | SplitTokenizer
 
 VOCAB_SIZE_MAX = 1 << 24
 """More tokens than that no vocabulary has."""
@@ -38,7 +42,7 @@ def learn(
 ) -> list[Tokenizer]: ...
 def learn(
     counts: Counts, *, vocab_size: int | Sequence[int], **options: Unpack[LearnOptions]
-) -> Tokenizer | list[Tokenizer]:
+) -> AnyTokenizer | Sequence[AnyTokenizer]:
     """Learn a vocabulary from counts, or several of rising sizes, each a prefix of the next.
 
     `vocab_size` includes the 256 bytes and the specials, whose ids are the last. With `initial`, a
@@ -65,15 +69,18 @@ class Learning:
         """Check the options."""
         chosen = LEARN_DEFAULTS | options
         specials, initial = chosen["specials"], chosen["initial"]
-        if isinstance(specials, Mapping):
-            raise TypeError("specials are names; training gives them their ids")
+        if isinstance(specials, Mapping) or not isinstance(specials, Iterable):
+            raise ArgumentTypeError(
+                f"specials is a list of names, not {type(specials).__name__}; training gives them "
+                "their ids"
+            )
         self.specials = [specials] if isinstance(specials, str) else list(specials)
         self.initial = initial
         if not isinstance(vocab_size, (int, Sequence)) or isinstance(vocab_size, (str, bool)):
             raise TypeError(f"vocab_size is an int, or several, not {type(vocab_size).__name__}")
         self.several = not isinstance(vocab_size, int)
         self.sizes = [vocab_size] if isinstance(vocab_size, int) else list(vocab_size)
-        if initial is not None and not isinstance(initial, Tokenizer):
+        if initial is not None and not isinstance(initial, EncoderCore):
             raise TypeError(f"initial is a Tokenizer, not {type(initial).__name__}")
         self.min_count = _check("min_count", chosen["min_count"], 1)
         longest, report = chosen["max_token_bytes"], chosen["report"]
@@ -130,7 +137,7 @@ class Learning:
             raise TrainError("the initial tokenizer splits in another way; give the same or none")
         return None if split is None else checked(split)
 
-    def learn(self, counts: Counts, tell: Listener) -> Tokenizer | list[Tokenizer]:
+    def learn(self, counts: Counts, tell: Listener) -> AnyTokenizer | Sequence[AnyTokenizer]:
         """Learn from counts; return a tokenizer, or one for each size."""
         seconds_counting = self._since.seconds()
         if counts.validation is not None and not len(counts.validation):
@@ -223,7 +230,7 @@ class Learning:
         pattern: str,
         notes: dict[str, str],
         split: Split | None = None,
-    ) -> Tokenizer:
+    ) -> AnyTokenizer:
         """Make the tokenizer of so many tokens, or of fewer if there are fewer merges."""
         count = min(len(merges), size - self.base - len(self.specials))
         notes = {"version": VERSION, **notes}
@@ -260,7 +267,7 @@ class Learning:
         return curve
 
     def _made(
-        self, curve: Sequence[tuple[int, float, float | None]], made: Sequence[Tokenizer]
+        self, curve: Sequence[tuple[int, float, float | None]], made: Sequence[AnyTokenizer]
     ) -> list[tuple[int, float, float | None]]:
         """Return what the curve says of each tokenizer, by its size."""
         rows, last = (
@@ -274,7 +281,7 @@ class Learning:
         self,
         path: Path,
         counts: Counts,
-        made: Sequence[Tokenizer],
+        made: Sequence[AnyTokenizer],
         learned: "_Learned",
         seconds_counting: float,
     ) -> None:
@@ -330,7 +337,7 @@ def _short(pattern: str) -> str:
     return repr(pattern if len(pattern) <= 60 else pattern[:59] + "…")
 
 
-def _bytes_per_token(counts: Counts, tok: Tokenizer) -> float:
+def _bytes_per_token(counts: Counts, tok: AnyTokenizer) -> float:
     return counts.corpus_bytes / max(counts.raw.tokens(tok), 1)
 
 

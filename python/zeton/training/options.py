@@ -14,6 +14,7 @@ from zeton.suggest import did_you_mean
 if TYPE_CHECKING:
     from zeton.corpus import OnError
     from zeton.rules import Rules
+    from zeton.split_tokenizer import SplitTokenizer
     from zeton.splitting import Split
     from zeton.tokenizer import Tokenizer
     from zeton.work.progress import Shown
@@ -36,14 +37,17 @@ class _SplitOptions(TypedDict, total=False):
     """The regular expression that splits a text into pieces. Default: `DEFAULT_PATTERN`."""
     rules: "Rules | None"
     """Rules in place of a pattern."""
-    split: "Split | None"
-    """A Python function from a text to its pieces, in place of a pattern."""
     validation: float
     """A share of the texts that is counted apart, to measure vocabularies on. Default: 0."""
     threads: int | None
     """Threads that count. Default: one a core."""
     temp_dir: str | PathLike[str] | None
     """The folder of temporary files. Default: that of the system."""
+
+
+class _FunctionOptions(TypedDict, total=False):
+    split: "Split | None"
+    """A Python function from a text to its pieces, in place of a pattern."""
 
 
 class _TextOptions(_SplitOptions, total=False):
@@ -75,7 +79,7 @@ class _FileOptions(_SplitOptions, total=False):
 class _LearnOptions(TypedDict, total=False):
     specials: Iterable[str]
     """Names of specials to create. Their ids are the last."""
-    initial: "Tokenizer | None"
+    initial: "Tokenizer | SplitTokenizer | None"
     """A tokenizer to extend: its ids stay, new ones follow."""
     min_count: int
     """Leave out pieces with fewer occurrences; a warning says how many. Default: 1."""
@@ -94,11 +98,11 @@ class _WorkOptions(TypedDict, total=False):
     """True for a progress bar, or a function that receives each `Progress`."""
 
 
-class CountOptions(_TextOptions, _WorkOptions, total=False):
+class CountOptions(_TextOptions, _FunctionOptions, _WorkOptions, total=False):
     """Options of `count_corpus`."""
 
 
-class CountFilesOptions(_FileOptions, _WorkOptions, total=False):
+class CountFilesOptions(_FileOptions, _FunctionOptions, _WorkOptions, total=False):
     """Options of `count_files`."""
 
 
@@ -107,26 +111,32 @@ class LearnOptions(_LearnOptions, _WorkOptions, total=False):
 
 
 class TrainOptions(_TextOptions, _LearnOptions, _WorkOptions, total=False):
-    """Options of `train`: those of `count_corpus` and of `learn`."""
+    """Options of `train`: the options of `count_corpus` and of `learn`.
+
+    `split` is a parameter of its own, because it decides the type of the result.
+    """
 
 
 class TrainFilesOptions(_FileOptions, _LearnOptions, _WorkOptions, total=False):
-    """Options of `train_files`: those of `count_files` and of `learn`."""
+    """Options of `train_files`: the options of `count_files` and of `learn`.
+
+    `split` is a parameter of its own, because it decides the type of the result.
+    """
 
 
 _SPLIT_DEFAULTS: _SplitOptions = {
     "pattern": None,
     "rules": None,
-    "split": None,
     "validation": 0.0,
     "threads": None,
     "temp_dir": None,
 }
 _WORK_DEFAULTS: _WorkOptions = {"memory": None, "progress": False}
 
-COUNT_DEFAULTS: CountOptions = {"weights": None, **_SPLIT_DEFAULTS, **_WORK_DEFAULTS}
+COUNT_DEFAULTS: CountOptions = {"weights": None, "split": None, **_SPLIT_DEFAULTS, **_WORK_DEFAULTS}
 COUNT_FILES_DEFAULTS: CountFilesOptions = {
     "weights": None,
+    "split": None,
     "field": "text",
     "on_error": "raise",
     "checkpoint_dir": None,

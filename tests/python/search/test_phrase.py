@@ -160,7 +160,9 @@ def test_refuses_what_is_no_tokenizer_no_text_and_no_ids(tok: zeton.Tokenizer) -
         search.phrases("cat", tokenizer=tok)
     with pytest.raises(TypeError, match="a text must be str or bytes, not list"):
         search.phrase(["cat"], tokenizer=tok)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="tokenizer must be a Tokenizer, not str; zeton"):
+    with pytest.raises(
+        TypeError, match=r"a search in ids needs a zeton\.Tokenizer, not str; zeton"
+    ):
         search.phrase("cat", tokenizer="gpt2")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not str; encode a text first"):
         search.phrase("cat", tokenizer=tok).find_all("a cat")  # type: ignore[arg-type]

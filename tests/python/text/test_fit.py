@@ -214,11 +214,21 @@ def test_a_mark_stands_where_the_middle_was() -> None:
 
 
 CALLS: list[tuple[Callable[[Any], object], str]] = [
-    (lambda tok: tok.truncate("a", n=-1), "-1 tokens"),
-    (lambda tok: tok.truncate("a", n=1, at="glyph"), 'not cut at "glyph"'),
-    (lambda tok: tok.truncate("a", n=1, side="left"), "side='left'"),
-    (lambda tok: tok.truncate("a", n=1, mark="…"), "where the middle was"),
-    (lambda tok: tok.truncate("a b c d e", n=2, side="middle", mark="one two three"), "no room"),
+    (lambda tok: tok.truncate("a", n=-1), "n is -1; it must be at least 0"),
+    (lambda tok: tok.chunk("a", n=0), "n is 0; it must be at least 1"),
+    (
+        lambda tok: tok.truncate("a", n=1, at="glyph"),
+        "at='glyph' is unknown; known are 'character', ",
+    ),
+    (
+        lambda tok: tok.truncate("a", n=1, side="left"),
+        "side='left' is unknown; known are 'end', 'start' and 'middle'",
+    ),
+    (lambda tok: tok.truncate("a", n=1, mark="…"), "give side='middle', or no mark"),
+    (
+        lambda tok: tok.truncate("a b c d e", n=2, side="middle", mark="one two three"),
+        "give a larger n",
+    ),
     (lambda tok: tok.chunk("a", n=2, overlap=2), "leaves no room"),
     (lambda tok: tok.chunk("🏴\u200d☠", n=1), "a character takes"),
     (lambda tok: tok.count("a", limit=-1), "-1 tokens"),

@@ -47,7 +47,7 @@ def test_a_packed_file_is_unpacked(tmp_path: Path) -> None:
 
 def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    with pytest.raises(zeton.errors.FormatError, match="need uint32"):
+    with pytest.raises(zeton.errors.ArgumentError, match="do not fit uint16; give dtype='uint32'"):
         TOK.encode_file(tmp_path / "a.txt", target=tmp_path / "b", dtype="uint16")
     with pytest.raises(zeton.errors.FormatError, match="ends inside a number"):
         TOK.decode_file(tmp_path / "a.txt", target=tmp_path / "b")
@@ -56,11 +56,13 @@ def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
         TOK.decode_file(tmp_path / "c.npy", target=tmp_path / "b")
     TOK.encode_file(tmp_path / "a.txt", target=tmp_path / "cut.npy")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-4])
-    with pytest.raises(zeton.errors.FormatError, match="0 ids where it says 1"):
+    with pytest.raises(zeton.errors.FormatError, match="0 ids, and its header says 1"):
         TOK.decode_file(tmp_path / "cut.npy", target=tmp_path / "b")
     with pytest.raises(zeton.errors.MissingFileError):
         TOK.encode_file(tmp_path / "none", target=tmp_path / "b")
-    with pytest.raises(zeton.errors.FileError, match="name another target"):
+    with pytest.raises(
+        zeton.errors.FileError, match="is both source and target; give another target"
+    ):
         TOK.encode_file(tmp_path / "a.txt", target=tmp_path / "." / "a.txt")
     assert (tmp_path / "a.txt").read_text() == "a"
     assert not (tmp_path / "b").exists()

@@ -46,7 +46,9 @@ def test_the_token_at_a_position_is_the_first_that_has_it(text: str, data: st.Da
 
 @pytest.mark.parametrize("position", [-1, 2, 10])
 def test_refuses_a_position_outside_the_text(position: int) -> None:
-    with pytest.raises(zeton.errors.TextError, match=f"no token at {position}"):
+    with pytest.raises(
+        zeton.errors.TextError, match=f"no token at position {position}; positions are from 0 to 1"
+    ):
         TOK.token_at("ab", position=position)
 
 
