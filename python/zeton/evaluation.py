@@ -2,7 +2,7 @@
 
 >>> import zeton
 >>> toks = {name: zeton.pretrained(name) for name in ("gpt2", "cl100k_base")}
->>> measure([("greeting", b"Hello naive world")], toks)
+>>> measure([("greeting", b"Hello naive world")], tokenizers=toks)
 [Row(name='greeting', size=17, tokens={'gpt2': 3, 'cl100k_base': 3})]
 """
 
@@ -68,7 +68,7 @@ class Evaluation(list[Row]):
 
 
 def measure(
-    texts: Iterable[tuple[str, bytes]], tokenizers: Mapping[str, TextEncoder]
+    texts: Iterable[tuple[str, bytes]], *, tokenizers: Mapping[str, TextEncoder]
 ) -> Evaluation:
     """Count the bytes and the tokens of each file by each tokenizer.
 
@@ -83,7 +83,7 @@ def measure(
     return Evaluation(rows.values())
 
 
-def total(rows: Iterable[Row], names: Iterable[str]) -> Row:
+def total(rows: Iterable[Row], *, names: Iterable[str]) -> Row:
     """Return the sum of all files; without files, every name has 0 tokens."""
     whole = Row("total", 0, dict.fromkeys(names, 0))
     for row in rows:

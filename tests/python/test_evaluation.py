@@ -14,7 +14,7 @@ TOKENIZERS = {
 
 def test_counts_the_bytes_and_tokens_of_each_file() -> None:
     texts = [("first", "é".encode()), ("second", b"abcd")]
-    assert measure(texts, TOKENIZERS) == [
+    assert measure(texts, tokenizers=TOKENIZERS) == [
         Row("first", 2, {"bytes": 2, "pairs": 2}),
         Row("second", 4, {"bytes": 4, "pairs": 2}),
     ]
@@ -22,17 +22,17 @@ def test_counts_the_bytes_and_tokens_of_each_file() -> None:
 
 def test_adds_the_texts_of_a_file_up_and_does_not_join_them() -> None:
     texts = ((name, text) for name, text in [("many", b"a"), ("other", b"ab"), ("many", b"b")])
-    assert measure(texts, TOKENIZERS)[0] == Row("many", 2, {"bytes": 2, "pairs": 2})
+    assert measure(texts, tokenizers=TOKENIZERS)[0] == Row("many", 2, {"bytes": 2, "pairs": 2})
 
 
 def test_the_total_is_the_sum_of_all_files() -> None:
-    rows = measure([("first", b"ab"), ("second", b"abc")], TOKENIZERS)
-    assert total(rows, TOKENIZERS) == Row("total", 5, {"bytes": 5, "pairs": 3})
+    rows = measure([("first", b"ab"), ("second", b"abc")], tokenizers=TOKENIZERS)
+    assert total(rows, names=TOKENIZERS) == Row("total", 5, {"bytes": 5, "pairs": 3})
     assert rows[0] == Row("first", 2, {"bytes": 2, "pairs": 1})
 
 
 def test_no_files_have_a_total() -> None:
-    assert total([], TOKENIZERS) == Row("total", 0, {"bytes": 0, "pairs": 0})
+    assert total([], names=TOKENIZERS) == Row("total", 0, {"bytes": 0, "pairs": 0})
 
 
 def test_the_difference_is_positive_where_tokens_are_fewer_than_the_first() -> None:
@@ -42,7 +42,7 @@ def test_the_difference_is_positive_where_tokens_are_fewer_than_the_first() -> N
 
 
 def test_an_empty_text_has_neither_ratio_nor_difference() -> None:
-    (row,) = measure([("empty", b"")], TOKENIZERS)
+    (row,) = measure([("empty", b"")], tokenizers=TOKENIZERS)
     assert row.bytes_per_token() == {"bytes": None, "pairs": None}
     assert row.relative_difference() == {"bytes": None, "pairs": None}
 

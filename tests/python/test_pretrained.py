@@ -53,6 +53,6 @@ def test_the_bundled_files_leave_room_in_a_wheel_of_8_megabytes() -> None:
 
 
 def test_refuses_an_unknown_name() -> None:
-    message = "no pretrained vocabulary 'gpt9'; did you mean 'gpt2'"
+    message = r"no pretrained vocabulary 'gpt9'; did you mean 'gpt2'\?"
     with pytest.raises(zeton.errors.VocabError, match=message):
         zeton.pretrained("gpt9")

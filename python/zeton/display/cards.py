@@ -1,10 +1,12 @@
 """Tables for notebooks: a tokenizer, an explanation, an evaluation."""
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from zeton.display.style import card, escaped
 from zeton.display.tokens import ShownToken, token_spans, view
+from zeton.pattern.spec import is_function, is_rules
 from zeton.text.escape import counted, visible
 
 if TYPE_CHECKING:
@@ -33,11 +35,10 @@ def tokenizer_card(tok: "TextEncoder") -> str:
     )
     if len(names) > SPECIALS_MAX:
         shown += f" and {len(names) - SPECIALS_MAX:,} more"
-    pattern = escaped(visible(tok.pattern), characters_max=PATTERN_MAX)
     rows = [
         ("vocabulary", f"{tok.vocab_size:,} ids"),
         ("specials", shown or "none"),
-        ("pattern", f"<code>{pattern}</code>"),
+        _split_row(tok.pattern),
         ("splits by", escaped(tok.info.way)),
         ("example", f'<span class="text">{token_spans(_sample(tok))}</span>'),
     ]
@@ -69,6 +70,14 @@ def evaluation_card(rows: Sequence["Row"]) -> str:
     note = counted(len(rows), "file")
     note += f"; {len(rows) - FILES_MAX:,} more not shown" if len(rows) > FILES_MAX else ""
     return card(f'<table>{head}{body}</table><div class="note">{note}</div>')
+
+
+def _split_row(pattern: str) -> tuple[str, str]:
+    """Return the kind of a split, and its text: a pattern, rules, or the name of a function."""
+    kind = "rules" if is_rules(pattern) else "pattern"
+    if is_function(pattern):
+        kind, pattern = "function", json.loads(pattern)["split"]
+    return kind, f"<code>{escaped(visible(pattern), characters_max=PATTERN_MAX)}</code>"
 
 
 def _sample(tok: "TextEncoder") -> tuple[ShownToken, ...]:

@@ -53,12 +53,13 @@ overflow-x:auto;text-align:left}
 .zeton .text{font:14px/1.9 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 .zeton .t{color:var(--z-ink);padding:.15em 1px;border-radius:3px;unicode-bidi:isolate;
 white-space:pre-wrap;-webkit-box-decoration-break:clone;box-decoration-break:clone}
-.zeton .t i{font-style:normal;opacity:.6}
+.zeton .t i{font-style:normal;opacity:.7}
 .zeton .s{background:var(--z-special);color:var(--z-special-ink);padding:.15em .4em}
 .zeton .note{color:var(--z-dim);margin-top:.4em}
 .zeton table{border-collapse:collapse;color:inherit;background:none;margin:0}
 .zeton th,.zeton td{padding:.2em .8em .2em 0;text-align:left;vertical-align:top;
 border:0;border-bottom:1px solid var(--z-line);background:none;color:inherit}
+.zeton td:first-child{min-width:9em}
 .zeton .n{text-align:right;font-variant-numeric:tabular-nums}
 .zeton code{font:13px ui-monospace,Menlo,Consolas,monospace;color:inherit;background:none;
 overflow-wrap:anywhere}

@@ -51,7 +51,7 @@ def tok_eval(*, paths: tuple[str, ...], field: str, colored: bool) -> None:
     rows = [
         row
         for texts in (TEXTS.items(), corpus.texts(paths, field) if paths else beginnings(field))
-        for row in measure(checked(texts, tokenizers), tokenizers)
+        for row in measure(checked(texts, tokenizers), tokenizers=tokenizers)
     ]
     click.echo("\nVocab sizes:")
     for name, each in compared.items():

@@ -7,7 +7,7 @@ from zeton.errors import ArgumentTypeError, PatternError
 if TYPE_CHECKING:
     from zeton.rules import Rules
 
-__all__ = ["is_rules", "pattern_text", "plain_pattern"]
+__all__ = ["is_function", "is_rules", "pattern_text", "plain_pattern"]
 
 RULES, FUNCTION = '{"rules":', '{"rules":1,"split":'
 """The start of the text of rules, or of a Python function, in place of a pattern."""
@@ -39,7 +39,12 @@ def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) ->
 
 def is_rules(pattern: str) -> bool:
     """Return whether a text is that of rules."""
-    return pattern.startswith(RULES) and not pattern.startswith(FUNCTION)
+    return pattern.startswith(RULES) and not is_function(pattern)
+
+
+def is_function(pattern: str) -> bool:
+    """Return whether a text stands for a Python function."""
+    return pattern.startswith(FUNCTION)
 
 
 def plain_pattern(pattern: str, whose: str) -> str:

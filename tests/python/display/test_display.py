@@ -94,7 +94,7 @@ HOLDERS = [
     lambda: zeton.train([HOSTILE], vocab_size=256, split=lambda text: [text]),
     lambda: GPT2.explain(HOSTILE),
     lambda: GPT2.with_specials([HOSTILE]).explain(HOSTILE, allowed_special="all"),
-    lambda: measure([(HOSTILE, HOSTILE.encode())], {HOSTILE: GPT2, "other": GPT2}),
+    lambda: measure([(HOSTILE, HOSTILE.encode())], tokenizers={HOSTILE: GPT2, "other": GPT2}),
 ]
 
 
@@ -105,7 +105,7 @@ def test_hostile_text_is_only_text(make: Any) -> None:
     assert read.tags <= {"div", "style", "span", "i", "br", "table", "tr", "th", "td", "code"}
     assert {name for name, _ in read.attributes} <= {"class", "title"}
     assert html.count("</style>") == 1
-    assert "script" not in re.sub(r"&lt;/?[^&]*script", "", re.sub(r"<[^>]*>", "", html)) or True
+    assert "<script" not in html
     assert "url(" not in html
     assert "@import" not in html
 
@@ -153,7 +153,7 @@ def test_an_explanation_shows_pieces_rules_and_merges() -> None:
 
 def test_an_evaluation_stars_the_fewest_tokens() -> None:
     toks = {"bytes": zeton.Tokenizer(BYTES), "gpt2": GPT2}
-    rows = measure([("a.txt", b"low lower"), ("empty", b"")], toks)
+    rows = measure([("a.txt", b"low lower"), ("empty", b"")], tokenizers=toks)
     text = Reader(html_of(rows)).text
     assert "a.txt991.002 ★4.50" in text
     assert "2 files" in text

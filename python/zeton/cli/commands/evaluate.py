@@ -48,10 +48,11 @@ def evaluate(
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
     tokenizers = {name: load(name) for name in names or default_names()}
-    rows = measure(corpus.texts(paths, field=field) if paths else SAMPLES.items(), tokenizers)
+    texts = corpus.texts(paths, field=field) if paths else SAMPLES.items()
+    rows = measure(texts, tokenizers=tokenizers)
     if not rows:
         raise CorpusError("there is no text; give files or folders of text")
-    whole = total(rows, tokenizers)
+    whole = total(rows, names=tokenizers)
     if as_json:
         report = {
             "files": [described(row) for row in rows],
