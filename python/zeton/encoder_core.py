@@ -270,7 +270,7 @@ class EncoderCore(TokenizerCore):
 
 
 def check_ranks(ranks: object) -> dict[bytes, int]:
-    """Return tokens with their ranks as a dict, or refuse what is no mapping."""
+    """Return tokens with their ranks as a dict, or refuse a value that is no mapping."""
     if not isinstance(ranks, Mapping):
         raise ArgumentTypeError(
             f"ranks is a dict from the bytes of a token to its rank, not {type(ranks).__name__}; "
@@ -280,7 +280,7 @@ def check_ranks(ranks: object) -> dict[bytes, int]:
 
 
 def check_specials(specials: object) -> dict[str, int]:
-    """Return specials as a dict from name to id, or refuse what is none."""
+    """Return specials as a dict from name to id, or refuse a value that is no dict."""
     if specials is None:
         return {}
     if not isinstance(specials, Mapping):

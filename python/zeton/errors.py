@@ -8,16 +8,16 @@
   + PatternError   the pattern cannot be used                    (also a ValueError)
     - RulesError         rules contradict themselves             (also a PatternError)
   + TextError      the text cannot be encoded                    (also a ValueError)
-  + IdError        an id stands for nothing                      (also a KeyError and a ValueError)
-  + TrainError     training cannot do what it was asked          (also a ValueError)
+  + IdError        an id is not in the vocabulary                (also a KeyError and a ValueError)
+  + TrainError     training cannot be done as asked              (also a ValueError)
   + CorpusError    a file of the corpus cannot be read as asked  (also a ValueError)
-  + JobError       the units of a plan cannot be done as asked   (also a ValueError)
+  + JobError       an executor cannot do the work                (also a ValueError)
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
-  + SearchError    a needle cannot be looked for                 (also a ValueError)
+  + SearchError    a needle cannot be searched for               (also a ValueError)
   + ShardError     shards cannot be made or read as asked        (also a ValueError)
-  + FormatError    a file is not of the format it should be      (also a ValueError)
+  + FormatError    a file is damaged or of another format        (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
-    - MissingFileError   it is not there                         (also a FileNotFoundError)
+    - MissingFileError   the file is missing                     (also a FileNotFoundError)
   + MissingPackageError  a package of an extra is not installed  (also a ModuleNotFoundError)
 
 Every message is one line: the value found, the value expected, and the way out. For example:
@@ -51,7 +51,7 @@ __all__ = [
 
 
 class Error(Exception):
-    """Catch this to catch everything that zeton refuses."""
+    """The base of every error that zeton raises."""
 
 
 class ArgumentError(Error, ValueError):
@@ -75,16 +75,16 @@ class PatternError(Error, ValueError):
 
 
 class RulesError(PatternError):
-    """Rules contradict themselves, exceed a bound, or say what no rule says."""
+    """Rules contradict themselves, exceed a bound, or have an unknown field."""
 
     def __init__(self, message: str, where: tuple[str | int, ...] = ()) -> None:
-        """Keep the way to the place as well: `("keep_words", 2)`."""
+        """Keep the path to the wrong field too, such as `("keep_words", 2)`."""
         super().__init__(message)
         self.where = where
 
 
 class TextError(Error, ValueError):
-    """A text is too long to be encoded at once."""
+    """A text cannot be encoded, cut or located as asked."""
 
 
 class IdError(Error, KeyError, ValueError):
@@ -94,15 +94,15 @@ class IdError(Error, KeyError, ValueError):
 
 
 class TrainError(Error, ValueError):
-    """The corpus or the options do not allow the training that was asked for."""
+    """The corpus or the options do not allow this training."""
 
 
 class CorpusError(Error, ValueError):
-    """A file of the corpus is not what its name says."""
+    """A file of the corpus does not match its name, or cannot be read."""
 
 
 class JobError(Error, ValueError):
-    """An engine is not there, or lost a unit of the work too often."""
+    """An executor is not available, or a unit of the work failed too often."""
 
 
 class ChatError(Error, ValueError):
@@ -110,23 +110,23 @@ class ChatError(Error, ValueError):
 
 
 class SearchError(Error, ValueError):
-    """A needle is empty, too long, or has no case that could be ignored."""
+    """A needle is empty, too long, or has no case to ignore."""
 
 
 class ShardError(Error, ValueError):
-    """Shards cannot be written as asked, or are not what their manifest says."""
+    """Shards cannot be written as asked, or do not match their manifest."""
 
 
 class FormatError(Error, ValueError):
-    """A file is not a whole, valid one of a known format and version."""
+    """A file is cut off, damaged, or of an unknown format or version."""
 
 
 class FileError(Error, OSError):
-    """A file is not there, or the system refuses to read or write it."""
+    """A file is missing, or the system refuses to read or write it."""
 
 
 class MissingFileError(FileError, FileNotFoundError):
-    """A file is not there."""
+    """A file is missing."""
 
 
 class MissingPackageError(Error, ModuleNotFoundError):
@@ -134,6 +134,6 @@ class MissingPackageError(Error, ModuleNotFoundError):
 
 
 def file_error(path: object, what: str, reason: Exception) -> FileError:
-    """Make the refusal of a file that cannot be read or written."""
+    """Return the error for a file that cannot be read or written."""
     kind = MissingFileError if isinstance(reason, FileNotFoundError) else FileError
     return kind(f"{path} cannot be {what}: {getattr(reason, 'strerror', None) or reason}")

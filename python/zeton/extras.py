@@ -8,7 +8,7 @@ from zeton.errors import MissingPackageError
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["import_extra", "missing"]
+__all__ = ["import_extra", "missing", "needed"]
 
 EXTRAS = {
     "mfusepy": "fuse",
@@ -23,18 +23,22 @@ EXTRAS = {
 """A package, and the extra of pyproject.toml that installs it."""
 
 
-def missing(package: str, purpose: str) -> MissingPackageError:
-    """Return the error for a package that is not installed.
+def needed(package: str) -> str:
+    """Return the part of a message that names a missing package and the way to install it.
 
-    >>> print(missing("regex", "zeton.reference"))
+    >>> print("zeton.reference", needed("regex"))
     zeton.reference needs the package regex, which is not installed; in a checkout of zeton run: \
 pip install '.[reference]'
     """
-    return MissingPackageError(
-        f"{purpose} needs the package {package}, which is not installed; in a checkout of zeton "
-        f"run: pip install '.[{EXTRAS[package]}]'",
-        name=package,
+    return (
+        f"needs the package {package}, which is not installed; in a checkout of zeton run: "
+        f"pip install '.[{EXTRAS[package]}]'"
     )
+
+
+def missing(package: str, purpose: str) -> MissingPackageError:
+    """Return the error for a package that is not installed."""
+    return MissingPackageError(f"{purpose} {needed(package)}", name=package)
 
 
 def import_extra(name: str, purpose: str, *, module: str | None = None) -> Any:  # noqa: ANN401

@@ -49,6 +49,7 @@ def _variables(colors: dict[str, str], scheme: str) -> str:
 _RULES = """
 .zeton{background:var(--z-paper);color:var(--z-ink);border:1px solid var(--z-line);
 border-radius:6px;padding:.6em .8em;font:14px/1.5 system-ui,sans-serif;max-width:72em;
+box-sizing:border-box;
 overflow-x:auto;text-align:left}
 .zeton .text{font:14px/1.9 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 .zeton .t{color:var(--z-ink);padding:.15em 1px;border-radius:3px;unicode-bidi:isolate;

@@ -3,16 +3,15 @@
 `learn` makes a `Seq2Seq` of pairs of texts, `load` reads one that was saved, `generate` answers.
 """
 
+from zeton.extras import needed
 from zeton.seq2seq.errors import MissingTorchError, PairsError, Seq2SeqError
 
 try:
     import safetensors as _safetensors  # noqa: F401 - both are asked for here, once.
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise MissingTorchError(
-        f"zeton.seq2seq needs the package {error.name or error}; install zeton with its extra: "
-        "pip install '.[torch]'"
-    ) from None
+    _package = "safetensors" if error.name == "safetensors" else "torch"
+    raise MissingTorchError(f"zeton.seq2seq {needed(_package)}") from None
 
 from zeton.seq2seq.attention import Additive
 from zeton.seq2seq.decoder import Decoder

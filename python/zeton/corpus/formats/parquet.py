@@ -8,6 +8,7 @@ from typing import Any
 from zeton.corpus.formats.compressed import too_short
 from zeton.corpus.formats.format import Format, NoTextError, Taking, text_in
 from zeton.errors import CorpusError, file_error
+from zeton.extras import needed
 from zeton.suggest import did_you_mean
 
 __all__ = ["PARQUET", "Parquet"]
@@ -37,7 +38,7 @@ class Parquet(Format):
             import pyarrow as pa  # noqa: PLC0415 - an extra.
             import pyarrow.parquet as pq  # noqa: PLC0415
         except ImportError:
-            raise CorpusError(f"{what} needs the package pyarrow: pip install pyarrow") from None
+            raise CorpusError(f"{what} {needed('pyarrow')}") from None
         return pa, pq
 
     def texts(self, path: Path, at: int, stop: int, taking: Taking) -> Iterator[tuple[Any, int]]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from zeton import _engine
 from zeton.errors import JobError
+from zeton.extras import needed
 
 __all__ = ["run"]
 
@@ -58,7 +59,7 @@ def _ray() -> Any:  # noqa: ANN401 - a module, an extra.
     try:
         import ray  # noqa: PLC0415 - an extra.
     except ImportError:
-        raise JobError("executor='ray' needs the package ray: pip install '.[ray]'") from None
+        raise JobError(f"executor='ray' {needed('ray')}") from None
     return ray
 
 
