@@ -31,14 +31,9 @@ class TestHelp:
     ) -> None:
         page = pydoc.plain(pydoc.render_doc(zeton.Tokenizer))
         start = page[: page.index("Method resolution order")]
-        order = [start.index(call) for call in (">>> tok.encode(", "tok.encode(text)")]
-        order += [
-            start.index(call)
-            for call in ("tok.decode(ids)", "zeton.train(", "tok.save(", "zeton.load(")[:1]
-        ]
+        assert start.index(">>> tok.encode(") < start.index("tok.encode(text)")
         calls = re.findall(r"(?m)^ \|      (?:tok|zeton)\.(\w+)\(", start)
         assert calls == ["encode", "decode", "train", "save", "load", "pretrained"]
-        assert order == sorted(order)
         monkeypatch.chdir(tmp_path)
         names: dict[str, Any] = {"zeton": zeton, "texts": ["low lower"], "n": 258, "text": "low"}
         lines = re.findall(r"(?m)^ \|      ((?:tok|zeton)\.\w+\(.*?\))  ", start)
@@ -57,12 +52,7 @@ class TestHelp:
 
     def test_shows_inherited_methods_as_the_tokenizers_own(self) -> None:
         page = pydoc.plain(pydoc.render_doc(zeton.Tokenizer))
-        own = page[
-            page.index("Methods defined here") : page.index("Data and other")
-            if "Data and other" in page
-            else None
-        ]
-        own = own.split("inherited from")[0]
+        own = page[page.index("Methods defined here") :].split("inherited from")[0]
         for name in ("encode", "encode_batch", "decode", "count", "save", "with_specials"):
             assert re.search(rf"(?m)^ \|  {name}\(self", own), name
 

@@ -213,8 +213,11 @@ def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:
     tok = zeton.train(["low lower"], vocab_size=260, specials=["<|a|>"], rules=Rules(keep=["low"]))
     with pytest.raises(PatternError) as refused:
         tok.as_tiktoken()
-    message = "tiktoken knows patterns only: the rules have keep, which a regex cannot express"
-    assert str(refused.value) == f"{message}; remove them to get a pattern"
+    message = (
+        "tiktoken takes a regular expression only: the rules have keep, which a regex cannot "
+        "express; remove them to get a pattern"
+    )
+    assert str(refused.value) == message
     nanochat = zeton.nanochat.RustBPETokenizer(tok, "<|a|>")
     with pytest.raises(PatternError, match="tiktoken knows patterns only"):
         nanochat.save(str(tmp_path))
