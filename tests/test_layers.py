@@ -52,7 +52,7 @@ def modules(tree: ast.AST) -> Iterator[str]:
 def public_names() -> dict[str, str]:
     """Return the module that each name of `zeton` comes from, as `zeton/__init__.py` has it."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text())
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("zeton."):
             found |= {each.name: (node.module or "").split(".")[1] for each in node.names}

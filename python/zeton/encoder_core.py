@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from zeton.display.tokens import TokenView
     from zeton.pattern.engine_info import Info
     from zeton.text.explain import Explanation
-    from zeton.text.id_files import Dtype
     from zeton.text.offsets import Aligned, Located, Token, Unit
     from zeton.text_encoder import TextEncoder
+    from zeton.work.numpy_file import Dtype
 
 __all__ = ["FILE_NAME", "EncoderCore", "check_ranks", "check_specials", "target_of"]
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from zeton.display.tokens import TokenView
     from zeton.pattern.engine_info import Info
     from zeton.text.explain import Explanation
-    from zeton.text.id_files import Dtype
     from zeton.text.offsets import Aligned, Located, Token, Unit
+    from zeton.work.numpy_file import Dtype
 
 __all__ = ["Text", "TextEncoder"]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from zeton.display.style import card, escaped
 from zeton.display.tokens import ShownToken, token_spans, view
 from zeton.pattern.spec import is_function, is_rules
-from zeton.text.escape import counted, visible
+from zeton.plural import counted
+from zeton.text.escape import visible
 
 if TYPE_CHECKING:
     from zeton.evaluation import Row

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from zeton.display.style import COLORS, card, escaped
 from zeton.errors import ArgumentError, ArgumentTypeError
-from zeton.text.escape import counted, escape, visible
+from zeton.plural import counted
+from zeton.text.escape import escape, visible
 from zeton.text.fit import AllowedSpecial, readable
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def is_function(pattern: str) -> bool:
 def plain_pattern(pattern: str, whose: str) -> str:
     """Return the regex of a pattern or of rules, for a library that takes only a regex."""
     if not is_rules(pattern):
-        return None if pattern is None else _checked(pattern)
+        return pattern
     from zeton.rules import Rules  # noqa: PLC0415
 
     try:

@@ -112,8 +112,8 @@ class FinderMany(FinderValue[tuple[Needle, ...]]):
             found = f"new has {len(news)} items, but there are {len(self._needles)} needles"
             raise SearchError(f"{found}; give one replacement for each needle")
         at_most = min(count, END) if count >= 0 else END
-        found = self._engine.matches(text, 0, overlapping=False, limit=at_most)
-        return replace_ranges(text, ((start, end, news[needle]) for start, end, needle in found))
+        matches = self._engine.matches(text, 0, overlapping=False, limit=at_most)
+        return replace_ranges(text, ((start, end, news[needle]) for start, end, needle in matches))
 
     def _short_needles(self) -> str:
         shown = ", ".join(map(repr, self._needles[:SHOWN]))

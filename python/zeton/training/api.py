@@ -292,8 +292,8 @@ def _unit_dir(
     if checkpoint_dir is None:
         # A worker that is being ended may still write there.
         ours = TemporaryDirectory(prefix="zeton-", dir=counting.folder, ignore_cleanup_errors=True)
-        with ours as folder:
-            yield Path(folder)
+        with ours as name:
+            yield Path(name)
         return
     checkpoint = Checkpoint(given(checkpoint_dir))
     folder = checkpoint.folder

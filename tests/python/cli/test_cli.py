@@ -150,9 +150,7 @@ class TestTrain:
         corpus = folder / "corpus.txt"
         (tmp_path / "a.toml").write_text("\ndigit = 3\n")
         line = refusal("train", corpus, "--rules", "a.toml", folder=tmp_path)
-        assert (
-            line == "zeton: a.toml: line 2: digit is an unknown key; did you mean 'digits'?\n"
-        )
+        assert line == "zeton: a.toml: line 2: digit is an unknown key; did you mean 'digits'?\n"
         assert "there are no ready-made rules 'cod'; did you mean 'code'?" in refusal(
             "train", corpus, "--rules", "cod"
         )

@@ -315,9 +315,8 @@ def test_toml_is_refused_with_its_file_and_line(tmp_path: Path) -> None:
 
     assert f'{file}: line 6: keep_words[2] "BRCA1" is also keep[0];' in message(TOML)
     text = TOML.replace('keep = ["BRCA1"]', "")
-    assert (
-        f"{file}: line 14: isolate[1].nam is an unknown key; did you mean 'name'?"
-        in message(text)
+    assert f"{file}: line 14: isolate[1].nam is an unknown key; did you mean 'name'?" in message(
+        text
     )
     text = text.replace('nam = "x"\n', "")
     assert f'{file}: line 17: lexicon[0].words[1] "x" contains' in message(text)

@@ -219,7 +219,7 @@ def test_knobs_alone_go_to_tiktoken(tmp_path: Path) -> None:
     )
     assert str(refused.value) == message
     nanochat = zeton.nanochat.RustBPETokenizer(tok, "<|a|>")
-    with pytest.raises(PatternError, match="tiktoken knows patterns only"):
+    with pytest.raises(PatternError, match="tiktoken takes a regular expression only"):
         nanochat.save(str(tmp_path))
 
 
