@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import zeton
 from texts import SEPARATOR, data
 from zeton import accel
-from zeton.accel.transports.build import sources
+from zeton.accel.transports.build import list_sources
 
 if TYPE_CHECKING:
     from zeton.accel.transports.sim import SimTransport
@@ -246,7 +246,7 @@ def rtl_state() -> str:
     folder = Path(accel.__file__).parent
     made_by = [folder / f"{name}.py" for name in ("tables", "pairs", "bridges", "hashes", "words")]
     state = hashlib.sha256()
-    for path in sorted([*sources(), *made_by], key=lambda path: path.name):
+    for path in sorted([*list_sources(), *made_by], key=lambda path: path.name):
         state.update(path.read_bytes())
     return state.hexdigest()[:12]
 

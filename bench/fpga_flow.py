@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from zeton.accel.configuration import Configuration
-from zeton.accel.transports.build import sources
+from zeton.accel.transports.build import list_sources
 
 ROOT = Path(__file__).parent.parent
 FPGA = ROOT / "fpga"
@@ -103,7 +103,7 @@ def state(design: Design) -> str:
 
 
 def files_of(design: Design) -> list[Path]:
-    return [*sources(), *design.beside]
+    return [*list_sources(), *design.beside]
 
 
 def folder_of(design: Design) -> Path:
@@ -318,7 +318,7 @@ def run(folder: Path, command: Sequence[str]) -> None:
 def rtl_state() -> str:
     """Return a hash of the RTL."""
     found = hashlib.sha256()
-    for path in sorted(sources(), key=lambda path: path.name):
+    for path in sorted(list_sources(), key=lambda path: path.name):
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
 

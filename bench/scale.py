@@ -290,7 +290,7 @@ def host_table() -> Iterator[str]:
     host = json.loads(HOST.read_text())
     yield ""
     yield (
-        "*The host's share*, measured: what one core does of the driver alone (`deal` and "
+        "*The host's share*, measured: the rate of one core that runs only the driver (`deal` and "
         "`read_words`: frames, raw merges, checks, lists of ids), and of the software without a "
         f"card, warm, {host['date']}:"
     )
@@ -315,7 +315,7 @@ def terabyte_table(groups: dict[str, Record], options: argparse.Namespace) -> It
         "Hours: a million MB by the MB/s; kWh: hours times W. Without the host's share:"
     )
     yield ""
-    yield from head("what", "text", "MB/s", "from", "kWh", "$")
+    yield from head("encoder", "text", "MB/s", "from", "kWh", "$")
     for group, rate in software().items():
         yield terabyte(
             "software, a core",

@@ -22,7 +22,7 @@ from zeton.accel.errors import BuildError
 from zeton.accel.tables.image_cache import folder_for
 from zeton.work.cache_folder import SUFFIX, PrivateFolder
 
-__all__ = ["RTL", "library", "sources"]
+__all__ = ["RTL", "build_library", "list_sources"]
 
 RTL = Path(__file__).parents[1] / "rtl"
 """The folder of the RTL; in a checkout it is a link to `rtl/`."""
@@ -44,7 +44,7 @@ SLOW = "-O0"
 """For code that runs once or rarely."""
 
 
-def library(
+def build_library(
     parameters: Mapping[str, int],
     rtl: Iterable[Path] | None = None,
     *,
@@ -54,7 +54,7 @@ def library(
 
     A cached library needs no tools. Without a cache folder each process builds its own.
     """
-    files = list(sources() if rtl is None else rtl)
+    files = list(list_sources() if rtl is None else rtl)
     name = f"{_hash_inputs(files, parameters)}-sim{SUFFIX}"
     path = folder_for("models")
     folder = PrivateFolder.open(path, make=True)
@@ -71,7 +71,7 @@ def library(
     return path / name
 
 
-def sources() -> list[Path]:
+def list_sources() -> list[Path]:
     """List the files of the RTL, packages first."""
     files = [*sorted(RTL.glob("*.sv")), *sorted(RTL.glob("generated/*.sv"))]
     if not files:
@@ -189,7 +189,9 @@ def _run(command: list[str], **environment: str) -> subprocess.CompletedProcess[
             command, capture_output=True, text=True, check=False, env=os.environ | environment
         )
     except OSError as error:
-        raise BuildError(f"cannot run {command[0]}: {error.strerror or error}") from error
+        raise BuildError(
+            f"cannot run {command[0]}: {error.strerror or error}; install it, or set CXX"
+        ) from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).splitlines()
         first = next((line for line in said if "rror" in line), f"exit code {done.returncode}")

@@ -82,33 +82,53 @@ TRANSPORT_FAULTS = (
 """Faults of a `FaultyTransport`."""
 
 
-class FaultyTransport:
-    """A transport (`Transport`) that injects one fault after a number of calls."""
+PERMANENT_FAULTS = frozenset(
+    (
+        "single words",
+        "a stalled card",
+        "a card that is gone",
+        "short writes",
+        "short reads",
+        "odd reads",
+        "a node that is gone for good",
+    )
+)
+"""Faults that strike at every call from their first one on; the others strike once."""
 
-    def __init__(self, inner: "Transport") -> None:
-        """Wrap a transport, without a fault until `spoil`."""
-        self.inner = inner
+
+class _Injector:
+    """One fault that strikes after a number of calls."""
+
+    def __init__(self) -> None:
         self.heal()
 
     def heal(self) -> None:
         """Remove the fault."""
-        self._fault, self._after, self._draw = "", 0, random.Random(0)  # noqa: S311 - repeatable, no secret.
-        self.has_struck = False
+        self.spoil("", 0, 0)
 
     def spoil(self, fault: str, after: int, seed: int) -> None:
-        """Inject one of `TRANSPORT_FAULTS` after `after` calls."""
-        self._fault, self._after, self._draw = fault, after, random.Random(seed)  # noqa: S311
+        """Inject a fault after `after` calls that it applies to."""
+        self._fault, self._after = fault, after
+        self._draw = random.Random(seed)  # noqa: S311 - repeatable, no secret.
         self.has_struck = False
 
     def _is_due(self, *faults: str) -> bool:
-        """Return whether this call has one of these faults; a permanent fault strikes again."""
+        """Return whether this call has one of these faults."""
         if self._fault not in faults:
             return False
         self._after -= 1
-        lasts = self._fault in ("single words", "a stalled card", "a card that is gone")
-        now = self._after < 0 if lasts else self._after == -1
+        now = self._after < 0 if self._fault in PERMANENT_FAULTS else self._after == -1
         self.has_struck |= now
         return now
+
+
+class FaultyTransport(_Injector):
+    """A transport (`Transport`) that injects one of `TRANSPORT_FAULTS`."""
+
+    def __init__(self, inner: "Transport") -> None:
+        """Wrap a transport, without a fault until `spoil`."""
+        self.inner = inner
+        super().__init__()
 
     def _reach(self) -> None:
         if self._is_due("a card that is gone"):
@@ -175,38 +195,18 @@ NODE_FAULTS = (
 )
 """Faults of a `FaultySystem`."""
 
-NODE_LASTS = ("short writes", "short reads", "odd reads", "a node that is gone for good")
 
-
-class FaultySystem:
-    """A stand-in for `os` in `nodes`, with one faulty system call."""
+class FaultySystem(_Injector):
+    """A stand-in for `os` in `nodes` that injects one of `NODE_FAULTS`."""
 
     def __init__(self) -> None:
         """Behave like `os` until `spoil`."""
         self._rest = b""
-        self.heal()
+        super().__init__()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of `os`.
         """Return an attribute of `os`."""
         return getattr(os, name)
-
-    def heal(self) -> None:
-        """Remove the fault."""
-        self._fault, self._after = "", 0
-        self.has_struck = False
-
-    def spoil(self, fault: str, after: int, seed: int) -> None:
-        """Inject one of `NODE_FAULTS` after `after` calls."""
-        self._fault, self._after, self._draw = fault, after, random.Random(seed)  # noqa: S311
-        self.has_struck = False
-
-    def _is_due(self, *faults: str) -> bool:
-        if self._fault not in faults:
-            return False
-        self._after -= 1
-        now = self._after < 0 if self._fault in NODE_LASTS else self._after == -1
-        self.has_struck |= now
-        return now
 
     def _reach(self) -> None:
         if self._is_due("a node that disappears", "a node that is gone for good"):

@@ -14,7 +14,7 @@ import numpy as np
 
 from zeton.accel.configuration import Configuration
 from zeton.accel.errors import DeviceError
-from zeton.accel.transports.build import library
+from zeton.accel.transports.build import build_library
 from zeton.accel.wire.packets import Packet, Words
 
 __all__ = ["QUIET_CYCLES", "SimTransport"]
@@ -41,7 +41,7 @@ class SimTransport:
         quiet_cycles: int = QUIET_CYCLES,
     ) -> None:
         """Build the model unless it is cached, and power it on; `rtl` replaces its source files."""
-        self._functions = _load(library(configuration.parameters(), rtl, progress=progress))
+        self._functions = _load(build_library(configuration.parameters(), rtl, progress=progress))
         self._model: int | None = self._functions.model_new()
         self._quiet_cycles = quiet_cycles
 
