@@ -95,6 +95,18 @@ def test_says_which_cards_there_are_and_what_fits(folder: Path) -> None:
     assert lines[3].endswith("fits default, large, small")
     assert lines[4] == f"{'o200k_base':<15} fits large"
     assert "not default: its largest id is 199,997" in lines[5]
+    routed = [line for line in lines if line.startswith("ECP5-85")]
+    assert routed[1].endswith("gpt2: 119 MB/s of English at 124.4 MHz, routed, not run on a board")
+
+
+def test_info_says_that_a_compiler_is_missing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "sim             builds itself" in done("info", "-t", folder / "tok.zeton")[0]
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(folder))
+    said = done("info", "-t", folder / "tok.zeton")[0]
+    assert "needs a C++ compiler; install g++" in said
 
 
 def test_says_the_same_in_json(folder: Path) -> None:

