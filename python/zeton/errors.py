@@ -15,6 +15,7 @@
   + ChatError      a chat or its template cannot be rendered     (also a ValueError)
   + SearchError    a needle cannot be searched for               (also a ValueError)
   + ShardError     shards cannot be made or read as asked        (also a ValueError)
+    - ShardPlaceError    a text, row or token is not there       (also an IndexError)
   + FormatError    a file is damaged or of another format        (also a ValueError)
   + FileError      a file cannot be read or written              (also an OSError)
     - MissingFileError   the file is missing                     (also a FileNotFoundError)
@@ -43,6 +44,7 @@ __all__ = [
     "RulesError",
     "SearchError",
     "ShardError",
+    "ShardPlaceError",
     "SpecialError",
     "TextError",
     "TrainError",
@@ -115,6 +117,10 @@ class SearchError(Error, ValueError):
 
 class ShardError(Error, ValueError):
     """Shards cannot be written as asked, or do not match their manifest."""
+
+
+class ShardPlaceError(ShardError, IndexError):
+    """Shards have fewer texts, rows or tokens."""
 
 
 class FormatError(Error, ValueError):

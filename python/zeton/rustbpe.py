@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from zeton._compat import check_buffer_size, str_of, strs_of
 from zeton.errors import IdError
 from zeton.tokenizer import Tokenizer as _Tokenizer
-from zeton.tokenizer import require_tokenizer
-from zeton.training.api import count_and_learn
+from zeton.training.count import count_corpus
+from zeton.training.learn import learn
 
 __all__ = ["Tokenizer"]
 
@@ -43,9 +43,8 @@ class Tokenizer:
         """Learn merges from texts, read as they come, until there are `vocab_size` tokens."""
         check_buffer_size(buffer_size)
         chosen = _PATTERN if pattern is None else pattern
-        texts = strs_of(iterator)
-        tok = count_and_learn(texts, vocab_size, None, {"pattern": chosen}, needs_text=False)
-        self.tokenizer = require_tokenizer(tok, "rustbpe")
+        counts = count_corpus(strs_of(iterator), pattern=chosen)
+        self.tokenizer = learn(counts, vocab_size=vocab_size)
         self._pattern = chosen
 
     def encode(self, text: str) -> list[int]:

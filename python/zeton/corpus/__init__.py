@@ -1,10 +1,11 @@
-"""Files become texts: which files (`files`), how each is read (`formats`), in order (`reader`).
+"""A corpus: paths become files (`files`), and files become texts (`reader`).
 
-Text, JSON lines and Parquet; text and JSON lines also as `.gz`, `.zst` and `.xz`; folders and globs
-of them. Reading can stop after any text and go on from there; nothing is left out unless asked for,
-and then it is counted. For many readers at once, `units` are what each one reads.
+Text, JSON lines and Parquet, also compressed, are read by `formats`. Reading can stop after any
+text and resume from there. Records are skipped on demand only, and then counted. For many readers
+at once, `plan` cuts a corpus into units.
 """
 
+from zeton.corpus.encoding import warn_of_encodings
 from zeton.corpus.files import (
     AnyPath,
     are_plain,
@@ -33,5 +34,6 @@ __all__ = [
     "standard_library",
     "texts",
     "warn_of_doubles",
+    "warn_of_encodings",
     "weights_of",
 ]

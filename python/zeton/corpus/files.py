@@ -1,4 +1,4 @@
-"""Which files a corpus has: paths, folders and globs become files, with what is known of each."""
+"""Paths, folders and globs become the files of a corpus, with size, time and weight of each."""
 
 import glob
 import os
@@ -11,6 +11,7 @@ from typing import NoReturn, TypeAlias
 
 from zeton.corpus.formats import chunks, format_of, is_plain
 from zeton.errors import CorpusError, FileError, MissingFileError, file_error
+from zeton.plural import counted
 
 AnyPath: TypeAlias = str | PathLike[str]
 
@@ -26,7 +27,7 @@ def files(paths: Iterable[AnyPath]) -> list[Path]:
     """Return the files that paths stand for, in the order of the paths, each as often as given.
 
     A folder stands for the files in it, sorted, hidden and binary ones left out; a glob for the
-    files and folders that it matches, sorted, each file once. What exists is no glob.
+    files and folders that it matches, sorted, each file once. A path that exists is no glob.
     """
     found: list[Path] = []
     for given in [paths] if isinstance(paths, (str, PathLike)) else paths:
@@ -70,34 +71,45 @@ def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
             raise CorpusError(
                 f"the weight of {pattern!r} is {weight!r}; give an int from 1 to 2^32-1"
             )
-    unused = dict.fromkeys(weights)
+    used: set[str] = set()
+    known: set[str] = set()
     found = []
     for path in files:
         matching = [pattern for pattern in weights if _matches(path, pattern)]
         found.append(weights[matching[0]] if matching else 1)
-        for pattern in matching[:1]:
-            unused.pop(pattern, None)
-    for pattern in unused:
-        raise CorpusError(
-            f"the weight of {pattern!r} is for no file, or only for files of a weight before it"
-        )
+        used.update(matching[:1])
+        known.update(matching)
+    for pattern in weights:
+        if pattern not in known:
+            raise CorpusError(
+                f"no file matches {pattern!r}, which has a weight; give a path, a name, a folder "
+                "or a glob such as 'code/*'"
+            )
+        if pattern not in used:
+            raise CorpusError(
+                f"{pattern!r} has a weight, but an earlier one applies to all its files; put it "
+                "first, or leave it out"
+            )
     return found
 
 
 def warn_of_doubles(
     files: Sequence[Path], times: Sequence[int], on_warning: Callable[[str], object]
 ) -> None:
-    """Say which files are given several times, which may be meant or not."""
+    """Say which files are listed several times, which may be meant or not."""
     given_as: dict[str, list[int]] = {}
     for at, file in enumerate(files):
         given_as.setdefault(os.path.abspath(file), []).append(at)  # noqa: PTH100 - `..` goes too.
     if doubles := [places for places in given_as.values() if len(places) > 1]:
-        first, more = doubles[0], len(doubles) - 1
-        counts = sum(times[at] for at in first)
-        others = f"; doubled as well: {more}" if more else ""
-        on_warning(
-            f"{files[first[0]]} is given {len(first)} times and counts {counts} times{others}"
-        )
+        first = f"{files[doubles[0][0]]}"
+        counts = counted(sum(times[at] for at in doubles[0]), "time")
+        if len(doubles) == 1:
+            on_warning(f"1 file is listed more than once: {first} counts {counts}")
+        else:
+            on_warning(
+                f"{len(doubles):,} files are listed more than once; the first, {first}, counts "
+                f"{counts}"
+            )
 
 
 def _matches(path: Path, pattern: str) -> bool:
@@ -120,7 +132,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Find what is in a folder and not hidden; a folder that cannot be listed is refused."""
+    """Yield the entries of a folder that are not hidden, or raise an error."""
 
     def refuse(error: OSError) -> NoReturn:
         raise file_error(error.filename, "read", error) from None

@@ -1,4 +1,4 @@
-"""Files become texts, one after the other, each with the place from which reading can go on."""
+"""Files become texts, in order, each with the position from which reading can resume."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from zeton.plural import counted
 OnError: TypeAlias = Literal["raise", "skip"]
 
 EXAMPLES_MAX = 5
-"""How many of the things that were skipped are told with their reasons."""
+"""How many skipped records are kept with their reasons."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,14 +31,14 @@ class Part(NamedTuple):
     """A text, or a part of a long one that may stand alone."""
 
     text: Any
-    """A str or bytes; with `record`, what it made of a line."""
+    """A str or bytes; with `record`, its result for a line."""
     file: int
     end: Position
 
 
 @dataclass
 class Skipped:
-    """What was left out because it could not be read; `print` makes one line of it."""
+    """Files and records that could not be read; `print` shows one line."""
 
     files: list[tuple[str, str]] = field(default_factory=list)
     """Every file, by name, with the reason."""
@@ -52,7 +52,7 @@ class Skipped:
         return bool(self.files or self.lines)
 
     def __str__(self) -> str:
-        """Say in one line how much was left out, and what was the first."""
+        """Return the numbers of skipped records, and the first of them."""
         if not self:
             return "skipped nothing"
         counts = ((self.lines, "line"), (len(self.files), "file"))
@@ -70,7 +70,7 @@ class Skipped:
         self._add_example(place, reason)
 
     def add(self, others: "Skipped") -> None:
-        """Count what was left out of what comes after."""
+        """Add the skipped records of a later part of the corpus."""
         self.files += others.files
         self.lines += others.lines
         self.examples = [*self.examples, *others.examples][:EXAMPLES_MAX]
@@ -83,20 +83,18 @@ class Skipped:
 class Reader:
     """The texts of files: a plain file is one, JSON lines and Parquet hold one a row, in `field`.
 
-    A long plain text comes in parts, in bounded memory: `cut` is given the last bytes so far, and
-    returns how many of them may stand before a cut, or 0 if none. It is to tell by the
-    `OVERLAP_BYTES` around a place, and is not asked again about others. Where none is safe, the
-    text comes whole.
+    A long plain text comes in parts, in bounded memory. `cut` receives the last bytes so far and
+    returns how many of them may stand before a cut, or 0. It may depend on the `OVERLAP_BYTES`
+    around a position only, and is not called again for other positions. A text without any cut
+    comes whole.
 
-    A reader that starts at the `end` of a part reads what comes after that part. Plain files are
-    entered there, Parquet at the group of rows, and what is compressed is read over. One that is
-    given such an `end` reads what comes before it.
+    `start` and `end` are positions that earlier parts had as their `end`. Plain files are entered
+    there, Parquet at the row group, and compressed files are unpacked up to there.
 
-    What cannot be read is an error that names it, or with `on_error="skip"` is left out and counted
-    in `skipped`: a line or row without text, or a file from where it is damaged on. What was
-    read before the damage stays: whole lines and rows, and all bytes of a plain text. While a part
-    is in hand, `skipped` holds what was left out before its `end`: keep both, and give them to the
-    reader that goes on.
+    Damage is an error that names its place. With `on_error="skip"` a record without text, or the
+    rest of a damaged file, is left out and counted in `skipped`; the text before the damage stays.
+    At each part, `skipped` holds the records before its `end`. To resume, keep both and give them
+    to the next reader.
     """
 
     def __init__(
@@ -111,7 +109,7 @@ class Reader:
         skipped: Skipped | None = None,
         record: Callable[[bytes], Any] | None = None,
     ) -> None:
-        """Name what to read, from where, and what to do about what cannot be read."""
+        """Choose files, positions and the handling of damage."""
         if on_error not in get_args(OnError):
             raise CorpusError(f"on_error is {on_error!r}; it must be 'raise' or 'skip'")
         if not 0 <= start.file <= len(files) or start.at < 0:

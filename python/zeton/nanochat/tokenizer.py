@@ -13,8 +13,9 @@ from zeton.errors import ChatError, IdError, TextError
 from zeton.nanochat import folder
 from zeton.tiktoken.core import Encoding
 from zeton.tiktoken.registry import get_encoding
-from zeton.tokenizer import Tokenizer, require_tokenizer
-from zeton.training.api import count_and_learn
+from zeton.tokenizer import Tokenizer
+from zeton.training.count import count_corpus
+from zeton.training.learn import learn
 from zeton.work.files import given
 
 if TYPE_CHECKING:
@@ -44,14 +45,8 @@ class RustBPETokenizer:
     ) -> Self:
         """Train on texts; `vocab_size` counts the nine specials, whose ids are the last."""
         check_buffer_size(buffer_size)
-        made = count_and_learn(
-            text_iterator,
-            vocab_size,
-            None,
-            {"pattern": SPLIT_PATTERN, "specials": SPECIAL_TOKENS},
-            needs_text=False,
-        )
-        tok = require_tokenizer(made, "nanochat")
+        counts = count_corpus(text_iterator, pattern=SPLIT_PATTERN)
+        tok = learn(counts, vocab_size=vocab_size, specials=SPECIAL_TOKENS)
         return cls(Encoding._of(folder.ENCODING_NAME, tok), SPECIAL_TOKENS[0])
 
     @classmethod

@@ -14,7 +14,7 @@ from zeton.errors import FormatError, IdError, ShardError, file_error
 from zeton.search.needles import Needles
 from zeton.search.occurrences import Phrases
 from zeton.shards.formats.llmc import HEADER_INTS, MAGICS
-from zeton.shards.manifest import MANIFEST, is_manifest
+from zeton.shards.manifest import MANIFEST, TOKENIZER, is_manifest
 from zeton.shards.reader import Tokens
 from zeton.shards.writing import told_of
 from zeton.tokenizer import Tokenizer
@@ -23,7 +23,7 @@ from zeton.work.numpy_file import Dtype, dtype_of, read_header
 __all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]
 
 SUFFIXES = {".bin", ".npy"}
-"""What holds ids by its name, also without a manifest."""
+"""Suffixes of files of ids, also without a manifest."""
 
 CHARACTER_BYTES_MAX = 4
 
@@ -31,7 +31,7 @@ DECODED_IDS = 1 << 18
 """How many ids are decoded at a time, where that is needed."""
 
 BREAK = b"\xff"
-"""What no needle has whose case is ignored, as that is UTF-8, and no word."""
+"""A byte that is in no needle without case, which is UTF-8, and in no word."""
 
 
 class Place(NamedTuple):
@@ -43,7 +43,7 @@ class Place(NamedTuple):
     offset: int
     """The bytes of the first id's token that stand before it."""
     size: int
-    """Its bytes: those of the needle, unless the case is ignored."""
+    """Its bytes; without case they may differ in number from the needle's."""
     needle: int
     text: int | None
     """Which text of the split it is in, if the ids are of shards."""
@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Stored:
-    """The ids of one file, among those of all shards, as a needle may go on in the next."""
+    """The ids of one file, within those of all shards: a needle may cross into the next file."""
 
     path: Path
     tokenizer: Tokenizer
@@ -76,9 +76,9 @@ class Stored:
         return number, *self.reader.span(number)
 
     def shown(self, place: Place, beside: int) -> tuple[bytes, bytes, bytes]:
-        """Return what stands before a needle, the needle, and what stands after it.
+        """Return the text before a needle, the needle, and the text after it.
 
-        Specials are told by their names, and what is no id by nothing.
+        Specials appear by their names; an id outside the vocabulary is left out.
         """
         first, end, offset, size, *_ = place
         own = self.tokenizer.decode_bytes(self.ids[first:end])
@@ -121,9 +121,10 @@ def stored(path: Path, tokenizer: Tokenizer, dtype: Dtype | None = None) -> Iter
         ids = _array(path, tokenizer, dtype)
         yield Stored(path, tokenizer, ids, 0, len(ids))
         return
-    if told_of(tokenizer) != manifest.tokenizer:
-        raise ShardError(f"{path} was made with another tokenizer; give that one (-t)")
     folder = path if path.is_dir() else path.parent
+    if told_of(tokenizer) != manifest.tokenizer:
+        own = folder / TOKENIZER
+        raise ShardError(f"{path} was made with another tokenizer; give its own: -t {own}")
     for split, told in manifest.splits.items():
         reader = shards.Reader(folder, split)
         start = 0
@@ -207,7 +208,7 @@ class _View:
 def _by_phrases(
     source: Stored, needles: Needles, tell: Callable[[int], object]
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Find needles without decoding, and of whole words decode what is beside each."""
+    """Find needles without decoding, and decode the text beside each whole word."""
     view: Any = _View(source, needles.bytes_max, tell)
     phrases = Phrases(source.tokenizer, needles.texts)
     words = {}
@@ -286,7 +287,7 @@ def _segments(
 
 
 def _lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """Return the bytes of each id's token; 0 for specials and for what is no id."""
+    """Return the bytes of each id's token; 0 for specials and unknown ids."""
     lengths = np.zeros(tokenizer.vocab_size, np.int64)
     for token, number in tokenizer.ranks().items():
         lengths[number] = len(token)
@@ -294,7 +295,7 @@ def _lengths(tokenizer: Tokenizer) -> NDArray[np.int64]:
 
 
 def _token(tokenizer: Tokenizer, number: int) -> bytes | None:
-    """Return the bytes of a token; None for a special and for what is no id."""
+    """Return the bytes of a token; None for a special and an unknown id."""
     if number in tokenizer.specials.values() or not 0 <= number < tokenizer.vocab_size:
         return None
     try:

@@ -40,7 +40,7 @@ class Tokens:
         sources, targets = zip(*pairs, strict=True)
         specials = (BEGIN, END)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "the corpus is too small")
+            warnings.filterwarnings("ignore", "the vocabulary has")
             return cls(
                 train(sources, vocab_size=source_size, specials=specials),
                 train(targets, vocab_size=target_size, specials=specials),

@@ -17,7 +17,7 @@ from zeton.work.numpy_file import HEADER_BYTES
 __all__ = ["SPOOL", "Arrangement", "Piece"]
 
 SPOOL = "spool_"
-"""How the names of files begin that hold what is to be arranged."""
+"""The prefix of the files that hold texts before they are arranged."""
 
 PIECE_TOKENS = 1 << 21
 
@@ -89,7 +89,7 @@ class Arrangement:
         is_last = stop == self.tokens
         first = int(np.searchsorted(self._to, start))
         last = int(np.searchsorted(self._to, stop, side="right" if is_last else "left"))
-        if is_last and self.dropped:  # A text that begins in what is left over has no place.
+        if is_last and self.dropped:  # A text that begins in the dropped rest has no place.
             last = int(np.searchsorted(self._to, stop))
         texts = range(max(first - 1, 0), last)  # The one before may reach into the piece.
         ids = np.full(stop - start, self._pad or 0, self._ids.values.dtype)
@@ -106,7 +106,7 @@ class Arrangement:
 
 
 def _padded(lengths: NDArray[np.int64], row: int) -> tuple[NDArray[np.int64], int]:
-    """Place texts one after the other; one that does not fit into what is left begins a row.
+    """Place texts in order; a text that does not fit into the rest of a row begins the next row.
 
     >>> _padded(np.array([3, 3, 2, 9, 1]), 4)
     (array([ 0,  4,  8, 12, 21]), 24)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeton.errors import ShardError
+from zeton.plural import counted
 from zeton.shards.order import permutation
 from zeton.shards.reader import Reader, Tokens, place
 
@@ -24,13 +25,17 @@ class Windows:
         """Take the length of packed rows, unless one is given."""
         chosen = reader.row_length if length is None else length
         if chosen is None or chosen < 1 or extra < 0:
-            raise ShardError(f"the length is {chosen}; give one of at least 1, as tokens a window")
+            found = f"the length is {chosen}" if extra >= 0 else f"extra is {extra}"
+            raise ShardError(f"{found}; give a length of at least 1 token, and no negative extra")
         self.reader = reader
         self.length = chosen
         self.extra = extra
+        if not len(self) and len(reader.tokens):
+            wanted, there = counted(chosen + extra, "token"), counted(len(reader.tokens), "token")
+            raise ShardError(f"no window of {wanted} fits into {reader.folder}, which has {there}")
 
     def __len__(self) -> int:
-        """Return how many there are; what is left over is no window."""
+        """Return the number of windows; a shorter rest is no window."""
         return max(len(self.reader.tokens) - self.extra, 0) // self.length
 
     def __getitem__(self, number: int) -> NDArray[Any]:
@@ -44,7 +49,7 @@ class Windows:
         return self._of(self.reader.mask, number)
 
     def told(self) -> dict[str, Any]:
-        """Return what tells these windows from others."""
+        """Return the facts that identify these windows."""
         digest = self.reader.manifest.digest()
         shards = f"{self.reader.split} {digest}"
         return {"length": self.length, "extra": self.extra, "windows": len(self), "shards": shards}
@@ -56,11 +61,11 @@ class Windows:
 
 @dataclass
 class Batches:
-    """Batches of windows for one rank, in file order or shuffled anew every epoch.
+    """Batches of windows for one rank, in file order or shuffled every epoch.
 
-    Every window is in at most one batch of one rank; those left over, too few for a batch on every
-    rank, are in none. `position` counts the windows that all ranks together are done with, so it
-    may be gone on from with other numbers of ranks and workers.
+    Every window is in at most one batch of one rank. The last windows, too few for a batch on every
+    rank, are in none. `position` counts the windows that all ranks together have done, so another
+    number of ranks and workers can resume from it.
     """
 
     windows: Windows
@@ -73,10 +78,14 @@ class Batches:
     position: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be shared out."""
-        if self.batch_size < 1 or not 0 <= self.rank < self.ranks:
-            found = f"rank {self.rank} of {self.ranks} with batches of {self.batch_size}"
-            raise ShardError(f"{found} cannot be; ranks go from 0, and a batch has a window")
+        """Raise an error for a rank or a batch size that cannot be."""
+        if self.batch_size < 1:
+            raise ShardError(f"batch_size is {self.batch_size}; it must be at least 1")
+        if self.ranks < 1:
+            raise ShardError(f"ranks is {self.ranks}; it must be at least 1")
+        if not 0 <= self.rank < self.ranks:
+            ranks = counted(self.ranks, "rank")
+            raise ShardError(f"rank is {self.rank} of {ranks}; ranks go from 0 to {self.ranks - 1}")
 
     @property
     def step(self) -> int:
@@ -88,9 +97,9 @@ class Batches:
         return max(len(self.windows) - self.position, 0) // self.step
 
     def numbers(self, *, worker: int = 0, workers: int = 1) -> Iterator[NDArray[np.int64]]:
-        """Yield the windows of each batch that falls to a worker, who takes every `workers`-th.
+        """Yield the windows of every `workers`-th batch, from number `worker` on.
 
-        Taken from the workers in turn, as a data loader does, the batches are those of one worker.
+        A data loader that takes from its workers in turn gets the batches in one order.
         """
         count, first = len(self.windows), self.position + self.rank * self.batch_size
         order = None if self.seed is None else permutation(count, self.seed, stream=self.epoch)
@@ -120,21 +129,23 @@ class Batches:
         self.epoch, self.position = self.epoch + 1, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place to go on from, and what it is a place in."""
+        """Return the position to resume from, with the facts about its windows."""
         place = {"epoch": self.epoch, "position": self.position}
         return {**place, "seed": self.seed, **self.windows.told()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a place; one of other windows, another order or other shards is refused."""
+        """Resume from a position; other windows, another order or other shards are an error."""
         here = self.state_dict()
         if not isinstance(state, dict) or state.keys() != here.keys():
-            raise ShardError(f"a place has {', '.join(here)}; give what state_dict returned")
+            raise ShardError(f"a state has {', '.join(here)}; give the result of state_dict")
         for name in ("seed", "length", "extra", "windows"):
             if state[name] != here[name]:
                 raise ShardError(
-                    f"the place is of {name} {state[name]}, and here it is {here[name]}"
+                    f"{name} is {state[name]} in the state and {here[name]} here; use equal ones"
                 )
         if state["shards"] != here["shards"]:
             folder = self.windows.reader.folder
-            raise ShardError(f"the place is in other shards than {folder}; open those again")
+            raise ShardError(
+                f"the state is of other shards than {folder}; open the shards that it is of"
+            )
         self.epoch, self.position = int(state["epoch"]), int(state["position"])

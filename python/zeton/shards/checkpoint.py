@@ -129,7 +129,7 @@ class ShardCheckpoint:
 def _work(request: dict[str, Any], *more: str) -> dict[str, Any]:
     """Return the entries of a request, or of a manifest, that make it other work.
 
-    `on_error` is left out: work that goes on has met no error.
+    `on_error` is left out: until now, none was met.
     """
     options = {name: value for name, value in request["options"].items() if name != "on_error"}
     files = [

@@ -72,7 +72,7 @@ def plan(
 
 
 def fingerprint(path: Path, size: int) -> str:
-    """Hash a file's size, its end, and 64 KiB at each 8 MiB: what tells files apart, mostly."""
+    """Hash a file's size, its end, and 64 KiB at each 8 MiB, which tells most files apart."""
     digest = hashlib.blake2b(size.to_bytes(8, "little"), digest_size=16)
     try:
         with path.open("rb", buffering=0) as file:

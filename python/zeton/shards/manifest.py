@@ -1,4 +1,4 @@
-"""What shards are made of: a file of JSON that says all, the same for the same work."""
+"""The manifest: a file of JSON that describes shards, the same for the same work."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ class Manifest:
     splits: dict[str, dict[str, Any]]
     """`train` and `val`: texts, tokens, the index, and each shard with its files' checksums."""
     skipped: dict[str, Any]
-    """What could not be read, and was left out."""
+    """Files and records that could not be read, and were left out."""
     version: int = VERSION
 
     @property
@@ -93,15 +93,15 @@ class Manifest:
         except OSError as error:
             raise file_error(path, "read", error) from None
         except (ValueError, RecursionError):
-            raise ShardError(f"{path} is not JSON; make the shards anew") from None
+            raise ShardError(f"{path} is not JSON; write the shards again") from None
         names = {entry.name for entry in fields(cls)}
         if not isinstance(plain, dict) or plain.get("version") != VERSION:
-            raise ShardError(f"{path} is no manifest of version {VERSION}; make the shards anew")
+            raise ShardError(f"{path} is no manifest of version {VERSION}; write the shards again")
         plain.pop(CHECKSUM, None)
         found = cls(**plain) if plain.keys() == names else None
-        # What is written again has its checksum, so that not a space may differ.
+        # The content is written again and compared, so not a space may differ.
         if found is None or not _is(found, content):
-            raise ShardError(f"{path} is damaged: its checksum is another; make the shards anew")
+            raise ShardError(f"{path} is damaged: its checksum differs; write the shards again")
         return found
 
 

@@ -1,4 +1,4 @@
-"""What shards are to be like: checked once, kept in the manifest, carried to every worker."""
+"""Options of shards: checked once, kept in the manifest, sent to every worker."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,7 +7,9 @@ from zeton.chat import Template
 from zeton.chat.templates import TEMPLATES
 from zeton.corpus import OnError
 from zeton.errors import ShardError, SpecialError
+from zeton.plural import counted
 from zeton.shards.formats import FORMATS, Format
+from zeton.suggest import did_you_mean
 from zeton.tokenizer import Tokenizer
 
 __all__ = ["Options", "checked", "template_of"]
@@ -26,7 +28,7 @@ class Options:
     format: str = "bin"
     field: str = "text"
     texts_end_with: str = ""
-    """What ends a text in a plain file, each byte as one character; "" for the end of the file."""
+    """The end of a text in a plain file, a character a byte; "" for the end of the file."""
     allowed_special: str | tuple[str, ...] | None = None
     bos: int | None = None
     eos: int | None = None
@@ -67,7 +69,7 @@ class Options:
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> "Options":
-        """Read what `to_json` returned."""
+        """Return the options that `to_json` wrote."""
         specials = plain.get("allowed_special")
         if isinstance(specials, list):
             plain = plain | {"allowed_special": tuple(specials)}
@@ -87,7 +89,8 @@ def checked(tok: Tokenizer, given: dict[str, Any]) -> Options:
         given["allowed_special"] = tuple(sorted(specials)) or None
     options = Options(**given)
     if options.format not in FORMATS:
-        raise ShardError(f"the format is {options.format!r}; there are {', '.join(FORMATS)}")
+        hint = did_you_mean(options.format, FORMATS)
+        raise ShardError(f"the format is {options.format!r}{hint}")
     _check_counts(options)
     _check_end(options.end)
     options.layout.check(tok.vocab_size, options.shard_size)
@@ -112,8 +115,8 @@ def template_of(name: str | Template, tok: Tokenizer) -> Template:
             raise ShardError("the tokenizer's file holds no template; name one, or a file of JSON")
         return found
     if not Path(name).is_file():
-        known = ", ".join(TEMPLATES)
-        raise ShardError(f"{name!r} is no template; give {known}, 'tokenizer' or a file of JSON")
+        hint = did_you_mean(name, [*TEMPLATES, "tokenizer"])
+        raise ShardError(f"{name!r} is neither a template nor a file of JSON{hint}")
     return Template.from_json(Path(name).read_text())
 
 
@@ -124,8 +127,8 @@ def _id(tok: Tokenizer, option: str, given: int | str | None) -> int | None:
     if isinstance(given, str) and given in specials:
         return specials[given]
     if isinstance(given, str) and not (given.isascii() and given.isdigit()):
-        names = ", ".join(list(specials)[:5]) or "no specials"
-        raise SpecialError(f"{option} is {given!r}; the tokenizer has {names}, or give an id")
+        hint = did_you_mean(given, specials) or "; it has none, so give an id"
+        raise SpecialError(f"{option} is {given!r}, which is no special of the tokenizer{hint}")
     found = int(given)
     if not 0 <= found < tok.vocab_size:
         raise ShardError(f"{option} is {found}; ids go from 0 to {tok.vocab_size - 1}")
@@ -153,14 +156,16 @@ def _check_counts(options: Options) -> None:
     if options.pad is not None and options.pack is None:
         raise ShardError("pad fills rows that are packed; give pack= as well")
     if options.shard_size < SHARD_TOKENS_MIN:
-        least = f"the least is {SHARD_TOKENS_MIN}, and {SHARD_TOKENS} are usual"
-        raise ShardError(f"shard_size is {options.shard_size} tokens, too few for a file; {least}")
+        size = counted(options.shard_size, "token")
+        least = f"give at least {SHARD_TOKENS_MIN:,}; {SHARD_TOKENS:,} is usual"
+        raise ShardError(f"shard_size is {size}, too few for a file; {least}")
     if options.pack is not None and options.shard_size < options.pack:
-        raise ShardError(f"a shard of {options.shard_size} tokens holds no row of {options.pack}")
+        size = f"shard_size is {options.shard_size:,}"
+        raise ShardError(f"{size}, less than one row; pack is {options.pack:,}")
 
 
 def _check_end(end: bytes) -> None:
-    """Refuse an end that can overlap itself: where texts end would depend on what is far before."""
+    """Refuse an end that can overlap itself: the ends of texts would depend on text far before."""
     if any(end.startswith(end[at:]) for at in range(1, len(end))):
         raise ShardError(f"texts end with {end!r}, which can overlap itself; give another end")
 

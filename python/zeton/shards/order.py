@@ -1,4 +1,4 @@
-"""An order of texts by a seed: the same everywhere and always, whatever numpy's version."""
+"""An order of texts by a seed: the same everywhere and always, with any version of NumPy."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -3,6 +3,7 @@
 import builtins
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from zeton.errors import ShardError, file_error
+from zeton.errors import ShardError, ShardPlaceError, file_error
+from zeton.plural import counted
 from zeton.shards.formats import FORMATS
 from zeton.shards.formats.parquet import modules
-from zeton.shards.manifest import Manifest
+from zeton.shards.manifest import TOKENIZER, Manifest
+from zeton.suggest import did_you_mean
+from zeton.tokenizer import Tokenizer, load
 from zeton.work.files import given
 
 __all__ = ["Reader", "Tokens", "open", "place"]
@@ -25,7 +29,7 @@ def open(folder: str | PathLike[str], *, split: str = "train") -> "Reader":  # n
     return Reader(given(folder), split)
 
 
-def place(number: SupportsIndex, count: int, what: str) -> int:
+def place(number: SupportsIndex, count: int, noun: str) -> int:
     """Return which of so many a number means; a negative one counts from the end.
 
     >>> place(-1, 10, "row")
@@ -35,9 +39,10 @@ def place(number: SupportsIndex, count: int, what: str) -> int:
         at = index(number)
     except TypeError:
         found = type(number).__name__
-        raise TypeError(f"a {what} is named by an int, and {found} is none") from None
+        raise TypeError(f"a {noun} is named by an int, not {found}") from None
     if not -count <= at < count:
-        raise IndexError(f"{what} {at} is not there; there are {count}")
+        there = f"there is 1 {noun}" if count == 1 else f"there are {counted(count, noun)}"
+        raise ShardPlaceError(f"{noun} {at} is not there; {there}")
     return at % count
 
 
@@ -60,8 +65,8 @@ class Reader:
         self.split = split
         self.manifest = Manifest.read(folder)
         if split not in self.manifest.splits:
-            there = ", ".join(self.manifest.splits)
-            raise ShardError(f"{folder} has no split {split!r}; there is {there}")
+            hint = did_you_mean(split, self.manifest.splits)
+            raise ShardError(f"{folder} has no split {split!r}{hint}")
         self._told = self.manifest.splits[split]
         self.dtype = np.dtype(self.manifest.dtype)
         self.row_length: int | None = self.manifest.options["pack"]
@@ -76,6 +81,15 @@ class Reader:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as where it is."""
         return Reader, (self.folder, self.split)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that made the shards, from their folder, checked by its digest."""
+        path = self.folder / TOKENIZER
+        found = load(path)
+        if found.digest != self.manifest.tokenizer["sha256"]:
+            raise ShardError(f"{path} is not the tokenizer that made the shards; write them again")
+        return found
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -158,8 +172,8 @@ class Reader:
             raise file_error(path, "read", error) from None
 
     def __repr__(self) -> str:
-        """Say what tells shards apart at a glance."""
-        counts = f"{len(self)} texts, {len(self.tokens)} tokens"
+        """Return the split, the format, and the numbers of texts and tokens."""
+        counts = f"{counted(len(self), 'text')}, {counted(len(self.tokens), 'token')}"
         return f"<zeton.shards.Reader of {self.split}: {counts} as {self.manifest.format}>"
 
 
@@ -288,7 +302,7 @@ class _Table:
             held = self._held = group, values
         return held[1]
 
-    def _of_file(self, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what `read` returns.
+    def _of_file(self, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the result of `read`.
         pa, pq = modules()
         try:
             with builtins.open(self._path, "rb") as file, pq.ParquetFile(file) as table:  # noqa: PTH123 - ours has the name `open`.

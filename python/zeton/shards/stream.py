@@ -1,7 +1,7 @@
-"""Texts, one after the other, become shards that grow: in order, in bounded memory, to be gone on.
+"""A stream writes texts into shards, in order and in bounded memory, and can resume.
 
-What grows lies in the checkpoint's folder and moves to its place when it is full. A stream can be
-put back to any state that was kept, whatever was written since.
+The current shard grows in the checkpoint's folder and moves to its place when it is full. A stream
+can return to any state that was kept; later bytes are cut off.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class State:
     shard_texts: int = 0
     """How many texts begin before it."""
     shards: list[dict[str, Any]] = field(default_factory=list)
-    """Those that are full: tokens, texts, and each file with its bytes and checksum."""
+    """The full shards: tokens, texts, and each file with its bytes and checksum."""
 
 
 class Stream:
@@ -58,7 +58,7 @@ class Stream:
         row: int | None = None,
         state: State | None = None,
     ) -> None:
-        """Begin, or go on from a state: whatever was written after it goes.
+        """Start, or resume from a state: bytes that were written after it are cut off.
 
         With `row`, shards hold whole rows of so many tokens.
         """
@@ -99,7 +99,7 @@ class Stream:
         state.texts += len(starts)
 
     def _next_cut(self, starts: NDArray[np.int64], stop: int) -> int | None:
-        """Return where the shard that grows is full, if that is in what is being written."""
+        """Return the position at which the current shard is full, if that is before `stop`."""
         full = self.state.shard_start + self._size
         if self._ends_anywhere:
             return full if full <= stop else None
@@ -119,7 +119,7 @@ class Stream:
                 self._mask.write(mask[start + at : start + min(at + READ_BYTES, len(ids))])
 
     def _open(self) -> None:
-        """Begin the next shard, or go on with the one that grows."""
+        """Open the next shard, or resume the current one."""
         stem = self._stem()
         have = self.state.tokens - self.state.shard_start
         header = self._layout.header(self._size, self._dtype.str)
@@ -153,7 +153,7 @@ class Stream:
         files = self._layout.finish(shard)
         self._outgrown += [path for path in paths if path.exists()]
         told = [
-            # What was renamed is what was hashed as it grew.
+            # A renamed file is the one that was hashed as it grew.
             told_of(file, digests[at] if at < len(paths) and not paths[at].exists() else None)
             for at, file in enumerate(files)
         ]
@@ -174,26 +174,26 @@ class Stream:
         return np.append(starts, self.state.tokens) - self.state.shard_start
 
     def keep(self) -> dict[str, Any]:
-        """Put all that was written on the disk; return the state to go on from."""
+        """Sync all files to disk; return the state to resume from."""
         for file in (self._index, self._ids, self._mask):
             if file is not None:
                 file.sync()
         return asdict(self.state)
 
     def forget(self) -> None:
-        """Remove what nobody goes back to: a later state was kept."""
+        """Remove files that only an earlier state needs."""
         for path in self._outgrown:
             path.unlink(missing_ok=True)
         self._outgrown = []
 
     def close(self) -> None:
-        """Let go of the files, whatever is in them."""
+        """Close the files as they are."""
         for file in (self._index, self._ids, self._mask):
             if file is not None:
                 file.let_go()
 
     def finish(self) -> dict[str, Any]:
-        """End the last shard and the index; return what the manifest says of them."""
+        """Finish the last shard and the index; return their entry of the manifest."""
         state = self.state
         if state.tokens > state.shard_start or state.texts > state.shard_texts:
             self._close(state.texts)
@@ -246,7 +246,7 @@ class _Growing:
             raise file_error(self.path, "written", error) from None
 
     def head(self, header: bytes) -> None:
-        """Write the header anew, now that all is known."""
+        """Replace the header, once the count is known."""
         if header != self._header:
             self._file.seek(0)
             self._file.write(header)
@@ -254,7 +254,7 @@ class _Growing:
             self._digest = _digest(self.path, self.path.stat().st_size)
 
     def sync(self) -> None:
-        """Put what was written on the disk."""
+        """Sync the file to disk."""
         if self._since:
             getattr(os, "fdatasync", os.fsync)(self._file.fileno())
             self._since = 0
@@ -277,7 +277,7 @@ def index_name(split: str) -> str:
 
 
 def told_of(path: Path, digest: str | None = None) -> dict[str, Any]:
-    """Return what the manifest says of a file."""
+    """Return the manifest's entry of a file."""
     size = path.stat().st_size
     return {"file": path.name, "bytes": size, "sha256": digest or checksum(path)}
 

@@ -34,7 +34,7 @@ class Segment(NamedTuple):
 
 
 def cut_at_ends(cut: Callable[[bytes], int], end: bytes) -> Callable[[bytes], int]:
-    """Return a cut that prefers the ends of texts, and never falls inside such an end.
+    """Return a cut that prefers the ends of texts, and never falls inside one.
 
     >>> cut_at_ends(len, b"--")(b"a--bc"), cut_at_ends(len, b"--")(b"abc-")
     (3, 3)
@@ -58,11 +58,11 @@ class Reading:
 
     field: str
     end: bytes
-    """What ends a text in a plain file; nothing for the end of the file."""
+    """The end of a text in a plain file; b"" for the end of the file."""
     cut: Callable[[bytes], int]
     on_error: OnError
     render: Callable[[dict[str, object]], Rendered] | None
-    """For chats: what makes ids of them."""
+    """For chats: the function that makes their ids."""
     skipped: Skipped
 
     def segments(self, unit: Unit) -> Iterator[tuple[int, Segment]]:

@@ -14,7 +14,7 @@ from zeton.shards.batches import Batches, Windows
 try:
     import torch
     from torch.utils.data import Dataset, IterableDataset, get_worker_info
-except ImportError:  # An extra: whoever makes a dataset is told.
+except ImportError:  # An extra: making a dataset raises an error.
     torch, Dataset, IterableDataset = None, object, object
 
 __all__ = ["Rows", "Stream"]
@@ -48,8 +48,8 @@ class Rows(Dataset):  # type: ignore[misc] # torch need not be installed.
         return {name: torch.from_numpy(values.astype("int64")) for name, values in found.items()}
 
 
-class Stream(IterableDataset):  # type: ignore[misc] # As above.
-    """The batches of one rank, in one order whatever the number of workers; epochs follow.
+class Stream(IterableDataset):  # type: ignore[misc] # torch need not be installed.
+    """The batches of one rank, in one order for any number of workers; epochs follow.
 
     Workers read copies of the stream, so each counts the epochs that it began in memory that all
     of them share. Every iteration of a loader is the next epoch: the first begins at the position
@@ -99,7 +99,7 @@ class Stream(IterableDataset):  # type: ignore[misc] # As above.
         )
 
     def state_dict(self, *, done: int = 0) -> dict[str, Any]:
-        """Return the place to go on from; with workers, `done` batches of the epoch are done.
+        """Return the position to resume from; with workers, `done` batches of the epoch are done.
 
         They read ahead, so that only the trainer knows.
         """
@@ -108,12 +108,12 @@ class Stream(IterableDataset):  # type: ignore[misc] # As above.
         return replace(self.batches, epoch=self.epoch, position=position).state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a place."""
+        """Resume from a position."""
         self.batches.load_state_dict(state)
         self._tell()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Share what a copy counts with the copy's workers; in a worker it is shared already."""
+        """Share the counters of a copy with its workers; in a worker they are shared already."""
         self.__dict__.update(state)
         self._share()
 
@@ -129,7 +129,7 @@ class Stream(IterableDataset):  # type: ignore[misc] # As above.
         return torch.tensor([self.batches.epoch, self.batches.position, int(self._told[2])])
 
     def _count(self) -> int:
-        """Return how many epochs workers began from the base, whatever their number."""
+        """Return how many epochs the workers began from the base, for any number of workers."""
         return sum(self._counts())
 
     def _counts(self) -> list[int]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from zeton.corpus import AnyPath
-from zeton.errors import Error, ShardError
+from zeton.errors import Error
 from zeton.shards.checkpoint import FOLDER, OURS
-from zeton.shards.manifest import MANIFEST, Manifest
+from zeton.shards.manifest import MANIFEST, TOKENIZER, Manifest
 from zeton.shards.options import Options
 from zeton.shards.reader import Reader
 from zeton.shards.stream import checksum
@@ -31,10 +31,11 @@ def verify(
     tokenizer: Tokenizer | None = None,
     paths: Iterable[AnyPath] | None = None,
 ) -> list[str]:
-    """Check every byte of shards; return what is wrong, a line each, or nothing.
+    """Check every byte of shards; return the problems, a line each.
 
-    That is checksums, counts, ids and the index. With a tokenizer it must be the one that made
-    them; with the corpus as well, all is encoded again, beside the folder, and compared.
+    Checksums, counts, ids, the index and the tokenizer are compared with the manifest. With a
+    `tokenizer`, that one must have made the shards. With `paths`, the corpus is encoded again,
+    beside the folder, and compared.
     """
     found = given(folder)
     manifest = Manifest.read(found)
@@ -44,15 +45,19 @@ def verify(
             wrong += _wrong_split(Reader(found, split))
     if tokenizer is not None and told_of(tokenizer) != manifest.tokenizer:
         wrong.append("the tokenizer is not the one that made the shards")
-    elif tokenizer is not None and paths is not None:
-        wrong += _wrong_ids(found, manifest, tokenizer, paths)
-    elif paths is not None:
-        raise ShardError("a corpus is compared by encoding it; give the tokenizer as well")
+    elif paths is not None and not wrong:
+        made_by = tokenizer or Reader(found, next(iter(manifest.splits))).tokenizer
+        wrong += _wrong_ids(found, manifest, made_by, paths)
     return wrong
 
 
 def _wrong_files(folder: Path, manifest: Manifest) -> Iterator[str]:
-    known = {MANIFEST}
+    known = {MANIFEST, TOKENIZER}
+    path = folder / TOKENIZER
+    if not path.is_file():
+        yield f"{path} is missing"
+    elif checksum(path) != manifest.tokenizer["sha256"]:
+        yield f"{path} is not the tokenizer that made the shards"
     for told in manifest.files():
         path = folder / told["file"]
         known.add(path.name)
@@ -94,7 +99,7 @@ def _wrong_split(reader: Reader) -> Iterator[str]:
 def _wrong_ids(
     folder: Path, manifest: Manifest, tokenizer: Tokenizer, paths: Iterable[AnyPath]
 ) -> Iterator[str]:
-    """Make the shards once more and compare what the manifests say."""
+    """Write the shards again, elsewhere, and compare the manifests."""
     options = dict(Options.from_json(manifest.options).to_json())
     again = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
     quiet: Callable[[str], Any] = str

@@ -29,7 +29,7 @@ ALONE_BYTES = 1 << 20
 """From where on a text has all threads for itself."""
 
 HELD_TOKENS = 1 << 23
-"""How many ids of a unit are held in memory; what is packed may have more, in a file."""
+"""How many ids of a unit are held in memory; more go to a file, as of compressed files."""
 
 Ids: TypeAlias = NDArray[Any]
 
@@ -38,14 +38,14 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass
 class Tally:
-    """What came of a file, or of a stretch of it."""
+    """Numbers of a file, or of a range of it."""
 
     texts: int = 0
     tokens: int = 0
     bytes: int = 0
 
     def add(self, other: "Tally") -> None:
-        """Count what another has."""
+        """Add the numbers of another range."""
         self.texts += other.texts
         self.tokens += other.tokens
         self.bytes += other.bytes
@@ -62,7 +62,7 @@ class Encoded:
     continues: bool
     """Whether the first is the rest of a text that began in the unit before."""
     held_out: NDArray[np.bool_] | None
-    """Which texts go to validation; what continues goes where it began."""
+    """Which texts go to validation; the rest of a text goes where it began."""
     tallies: dict[int, Tally]
     """By the number of the file."""
     skipped: Skipped
@@ -82,7 +82,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Job:
-    """What all units have in common; calling it does one of them."""
+    """The function that encodes a unit, with all that units have in common."""
 
     tok: Tokenizer
     options: Options
@@ -149,7 +149,7 @@ class Job:
         return lambda chat: renderer.render(chat, max_tokens=self.options.max_tokens)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without what is made when it is needed."""
+        """Pickle without the cached properties."""
         return Job, (self.tok, self.options, self.dtype, self.threads, self.folder)
 
     def _is_held_out(self, segment: Segment) -> bool:
@@ -206,7 +206,7 @@ def _without(values: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
 
 
 def cutter(tok: Tokenizer, options: Options) -> Callable[[bytes], int]:
-    """Return what says where a text may be cut; with specials in it, nowhere."""
+    """Return the function that finds a cut in a text; with specials there is none."""
     if options.allowed_special is not None:
         return cut_at_ends(lambda _: 0, options.end)
     counter = Counter(tok.pattern, 1, None, tempfile.gettempdir(), 0.0)
@@ -299,7 +299,7 @@ class _Gathered:
         self._arrays, self._masks, self._held = [], [], 0
 
     def finish(self) -> tuple[Ids, NDArray[np.uint8] | None]:
-        """Return all ids and their mask; those in a file are mapped."""
+        """Return all ids and their mask, mapped if they are in a file."""
         if self.spilled:
             self._spill()
             mapped = [np.memmap(path, mode="r") for path in self.spilled]

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from zeton._engine import to_file
 from zeton.chat import Template
-from zeton.corpus import AnyPath, Skipped, warn_of_doubles
+from zeton.corpus import AnyPath, Skipped, warn_of_doubles, warn_of_encodings
 from zeton.errors import ShardError
 from zeton.plural import counted
 from zeton.shards import stream
@@ -19,7 +20,7 @@ from zeton.shards.arrange import SPOOL, Arrangement
 from zeton.shards.checkpoint import ShardCheckpoint
 from zeton.shards.formats import FORMATS
 from zeton.shards.inputs import Plan, plan
-from zeton.shards.manifest import Manifest
+from zeton.shards.manifest import TOKENIZER, Manifest
 from zeton.shards.options import SHARD_TOKENS, checked, template_of
 from zeton.shards.stream import State, Stream
 from zeton.shards.work import Encoded, Job, Tally, cutter
@@ -73,11 +74,11 @@ def write(
 ) -> Manifest:
     """Encode files, folders and globs into shards in the folder `out`; return the manifest.
 
-    Stopped at any moment, the same call goes on and ends with the same bytes, which depend neither
-    on threads nor on the executor and its workers. What is all there already is not made again.
+    Stopped at any moment, the same call resumes and ends with the same bytes, for any number of
+    threads and workers and any executor. Finished shards are not written again.
 
-    A folder that holds anything else is refused, and one with the work of another call too, unless
-    `restart`. The page on shards says what the options mean.
+    A folder with other files is an error, and so is the work of another call, unless `restart`. The
+    page on shards explains the options.
     """
     named = {
         "format": format,
@@ -103,6 +104,7 @@ def write(
     planned = plan(paths, cut, folder, are_chats=options.chat is not None)
     files = [Path(entry.path) for entry in planned.inputs]
     warn_of_doubles(files, [1] * len(files), on_warning)
+    warn_of_encodings(files, on_warning)
     dtype = options.layout.dtype(tokenizer.vocab_size)
     request = {
         "tokenizer": told_of(tokenizer),
@@ -131,17 +133,17 @@ def write(
 
 
 def told_of(tok: Tokenizer) -> dict[str, Any]:
-    """Return what tells a tokenizer from others."""
+    """Return the identity of a tokenizer in a manifest."""
     return {"sha256": tok.digest, "vocab_size": tok.vocab_size}
 
 
 class _Writing:
-    """Shards in the making: what was encoded is written to streams, and kept now and then."""
+    """The writing of shards: encoded units go to streams, and checkpoints are kept."""
 
     def __init__(
         self, checkpoint: ShardCheckpoint, planned: Plan, job: Job, part_bytes: int, tell: Listener
     ) -> None:
-        """Begin, or go on from what the checkpoint kept."""
+        """Start, or resume from the state of the checkpoint."""
         kept = checkpoint.state
         self.checkpoint = checkpoint
         self.plan = planned
@@ -155,7 +157,7 @@ class _Writing:
         self._tallies = self._tallies or [Tally() for _ in planned.inputs]
         self._skipped = _skipped(kept.get("skipped"))
         self._last: int = kept.get("last", 0)
-        """The split of the last text, which may go on."""
+        """The split of the last text, whose rest may follow."""
         self._part_bytes = part_bytes
         self._tell = tell
         self._clock = Clock()
@@ -170,7 +172,7 @@ class _Writing:
     def run(
         self, executor: str, workers: int | None, on_warning: Callable[[str], object]
     ) -> Manifest:
-        """Do what is left to do."""
+        """Write the rest of the shards."""
         if not self.checkpoint.state:
             self._keep()  # From here on the folder is known to be of this work.
         names = [SPOOL + name if self.options.is_arranged else name for name in self._splits]
@@ -193,12 +195,13 @@ class _Writing:
                 on_warning(
                     f"{found} of {self.options.pack}, and are dropped; give a pad or shorter rows"
                 )
+        write_whole(self.checkpoint.out / TOKENIZER, to_file(self.job.tok))
         manifest = self._manifest(splits)
         self.checkpoint.finish(manifest)
         return manifest
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         for each in self._streams.values():
             each.close()
 
@@ -257,7 +260,7 @@ class _Writing:
     ) -> None:
         """Write each text to its split; the rest of one goes where its beginning went."""
         if continues:
-            held_out = held_out.copy()  # What came from another process may be read only.
+            held_out = held_out.copy()  # An array from another process may be read-only.
             held_out[0] = bool(self._last)
         of_token = np.repeat(held_out, encoded.lengths)
         for number, stream_ in enumerate(streams):
@@ -273,7 +276,7 @@ class _Writing:
             self._last = int(held_out[-1])
 
     def _arrange(self) -> dict[str, dict[str, Any]]:
-        """Put texts in their places; return what the manifest says of it, by split."""
+        """Put texts in their places; return entries of the manifest, by split."""
         told: dict[str, dict[str, Any]] = {}
         self._open(list(self._splits))
         before = 0
@@ -361,7 +364,7 @@ def _skipped(kept: dict[str, Any] | None) -> Skipped:
 
 
 def _add_skipped(all_of_them: Skipped, more: Skipped) -> None:
-    """Add what another unit left out; a file that several units read is named once."""
+    """Add the skipped records of another unit; a file that several units read is named once."""
     for name, reason in more.files:
         if all(name != known for known, _ in all_of_them.files):
             all_of_them.add_file(name, reason)

@@ -84,28 +84,13 @@ def train(
 
     `vocab_size` includes the 256 bytes and the specials, whose ids are the last. Several rising
     sizes give several tokenizers. `train` is `count_corpus` and then `learn`; the options are
-    those of both, and `zeton.training.options` says what each means.
+    those of both; `zeton.training.options` explains each.
 
     >>> tok = train(["low lower lowest"] * 2, vocab_size=259, specials=["<|end|>"])
     >>> tok.encode("lowest", append="<|end|>")
     [257, 101, 115, 116, 258]
     """
     check_names("train", options, TrainOptions.__annotations__)
-    return count_and_learn(texts, vocab_size, split, options, needs_text=True)
-
-
-def count_and_learn(
-    texts: Iterable[str | bytes],
-    vocab_size: int | Sequence[int],
-    split: Split | None,
-    options: TrainOptions,
-    *,
-    needs_text: bool,
-) -> AnyTokenizer | Sequence[AnyTokenizer]:
-    """Train on texts; `needs_text` refuses a corpus without any text.
-
-    rustbpe and nanochat accept an empty corpus, so that their surfaces do.
-    """
     text = pattern_text(options.get("pattern"), options.get("rules"))
     learning = Learning(vocab_size, only(LearnOptions, options))
     with shown(options.get("progress", False)) as tell:
@@ -116,7 +101,7 @@ def count_and_learn(
             "progress": tell,
         }
         counts = count_corpus(texts, **counting)
-        if needs_text and not _has_text(counts):
+        if not _has_text(counts):
             number = counted(counts.texts, "text")
             raise CorpusError(
                 f"there is no text in the corpus of {number}; give texts to learn from"
@@ -166,7 +151,7 @@ def train_files(
     """Train a tokenizer on files and folders: text, JSON lines, `.gz`, `.zst`, `.xz`, Parquet.
 
     `train_files` is `count_files` and then `learn`; the options are those of both, and
-    `zeton.training.options` says what each means.
+    `zeton.training.options` explains each.
     """
     check_names("train_files", options, TrainFilesOptions.__annotations__)
     text = pattern_text(options.get("pattern"), options.get("rules"))
@@ -182,7 +167,7 @@ def train_files(
 
 
 def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOptions]) -> Counts:
-    """Count the pieces of files and folders, as `count_corpus` counts those of texts.
+    """Count the pieces of files and folders.
 
     A plain file is one text, of any size. JSON lines and Parquet hold a text a row, in `field`.
 
@@ -201,10 +186,10 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
     executor, workers = chosen["executor"], chosen["workers"]
     field, on_error, on_warning = chosen["field"], chosen["on_error"], chosen["on_warning"]
     if split is not None and (executor is not None or checkpoint_dir is not None):
-        what = "an executor" if executor is not None else "a checkpoint"
+        store = "an executor" if executor is not None else "a checkpoint"
         raise TrainError(
-            f"the split {name_of(split)} is a Python function, which {what} cannot store; "
-            f"count without {what}, or give a pattern or rules"
+            f"the split {name_of(split)} is a Python function, which {store} cannot store; "
+            f"count without {store}, or give a pattern or rules"
         )
     if executor is not None:
         check_executor(executor, workers)
@@ -235,6 +220,7 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
     reader = corpus.Reader(files, field, cut=counting.last_safe_cut, on_error=on_error)
     part_bytes = parse(chosen["checkpoint_every"], "checkpoint_every")
     corpus.warn_of_doubles(files, times, on_warning)
+    corpus.warn_of_encodings(files, on_warning)
     progress, restart = chosen["progress"], chosen["restart"]
     if executor is not None:
         sizes, changed = [size for _, size, _ in known], [when for _, _, when in known]
@@ -296,16 +282,16 @@ def _unit_dir(
             yield Path(name)
         return
     checkpoint = Checkpoint(given(checkpoint_dir))
-    folder = checkpoint.folder
+    kept = checkpoint.folder
     try:
         checkpoint.resume(lambda _: work, restart=restart)
         checkpoint.remove(keep=lambda name: is_of_unit(name) and not restart)
-        if units := sum(file.suffix == ".json" for file in folder.iterdir()):
-            on_warning(f"resuming from {folder}, which holds {counted(units, 'unit')}")
+        if units := sum(file.suffix == ".json" for file in kept.iterdir()):
+            on_warning(f"resuming from {kept}, which holds {counted(units, 'unit')}")
         checkpoint.keep(work, {"done": 0})
-        yield folder
+        yield kept
     finally:
-        checkpoint.close(discard=not holds_results(folder))
+        checkpoint.close(discard=not holds_results(kept))
 
 
 def _checked(
@@ -314,7 +300,7 @@ def _checked(
     files: Sequence[Path],
     on_warning: Callable[[str], object],
 ) -> Counts:
-    """Say what was skipped; refuse counts of nothing."""
+    """Warn of skipped files and lines; raise an error if there is no text."""
     if skipped:
         counts.skipped = str(skipped)
         on_warning(counts.skipped)
@@ -327,8 +313,7 @@ def _checked(
 
 
 def _has_text(counts: Counts) -> bool:
-    validation = counts.validation
-    return bool(counts.corpus_bytes or (validation and validation.corpus_bytes))
+    return bool(counts.corpus_bytes or (counts.validation and counts.validation.corpus_bytes))
 
 
 @dataclass
@@ -345,7 +330,7 @@ class _Files:
     on_warning: Callable[[str], object]
 
     def count(self, tell: Listener) -> Counts:
-        """Count what is left to count; return the counts of all."""
+        """Count the rest of the files; return the counts of all."""
         if self.checkpoint is not None:
             self._resume(self.checkpoint)
         since, texts = 0, weighted_texts(self.reader, self.weights)
@@ -371,7 +356,7 @@ class _Files:
             self.on_warning(f"{checkpoint.folder} is damaged; starting over")
 
     def _total(self) -> Callable[[Any], int | None]:
-        """Return what says how much text there is to count.
+        """Return a function that estimates how much text there is to count.
 
         Where only reading tells, as in packed files, it is taken from the files that are done.
         """

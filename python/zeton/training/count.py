@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, TypeAlias, Unpack
@@ -45,12 +44,12 @@ class Counts:
     """
 
     def __init__(self, raw: RawCounts, validation: "Counts | None" = None) -> None:
-        """Take what the engine counted; `count_corpus` makes it."""
+        """Take the counts of the engine; `count_corpus` makes them."""
         self.raw = raw
         self.validation = validation
         """The counts of the share that was held out, if one was."""
         self.skipped = ""
-        """What could not be read, in a line, if anything was skipped."""
+        """The skipped files and lines, in one line, or ""."""
         self.split: Split | None = None
         """The function that made the pieces, if one did."""
 
@@ -86,7 +85,7 @@ class Counts:
         return target
 
     def write(self, path: Path) -> None:
-        """Write a counts file without what is held out."""
+        """Write a counts file, without the validation share."""
         write_whole_by(path, lambda name: self.raw.write(os.fspath(name)))
 
     @property
@@ -118,7 +117,7 @@ class Counts:
         return self.raw.most_common(max(count, 0))
 
     def __repr__(self) -> str:
-        """Say what tells counts apart at a glance."""
+        """Return the numbers of pieces, bytes and texts."""
         return (
             f"<zeton.Counts of {len(self)} pieces, {self.corpus_bytes} bytes, {self.texts} texts>"
         )
@@ -140,7 +139,7 @@ def count_corpus(texts: Iterable[Text], **options: Unpack[CountOptions]) -> Coun
     An iterator that only its own thread may use, for example a cursor of sqlite3, needs a list.
 
     `memory` bounds the memory of counting; counts that do not fit go to temporary files in
-    `temp_dir`. `zeton.training.options` says what every option means.
+    `temp_dir`. `zeton.training.options` explains every option.
     """
     check_names("count_corpus", options, CountOptions.__annotations__)
     chosen = COUNT_DEFAULTS | options
@@ -169,7 +168,7 @@ class Weighted:
     is_new: bool = True
     """Whether a text begins here."""
     end: Any = None
-    """Where the corpus goes on, for whoever wants to stop and go on."""
+    """The position after the text, from which reading can resume."""
 
 
 def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[Weighted]:
@@ -178,8 +177,8 @@ def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[
         return
     none = object()
     left = iter(weights)
-    for text, weight in zip(texts, chain(left, repeat(none)), strict=False):
-        if weight is none:
+    for text in texts:
+        if (weight := next(left, none)) is none:
             raise TrainError("there are fewer weights than texts; give one for each text")
         yield Weighted(text, check_weight(weight))
     if next(left, none) is not none:
@@ -187,9 +186,9 @@ def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[
 
 
 def weighted_texts(reader: corpus.Reader, weights: Sequence[int]) -> Iterator[Weighted]:
-    """Read the texts of files; each ends with where to go on, and what was skipped before.
+    """Yield the texts of files; each `end` is its position and a copy of `skipped` up to there.
 
-    `weights` are those of the files.
+    `weights` has one entry a file.
     """
     start, seen, skipped = reader.start, (-1, -1), corpus.Skipped()
     last = start.file if start.at else -1
@@ -204,7 +203,7 @@ def weighted_texts(reader: corpus.Reader, weights: Sequence[int]) -> Iterator[We
 
 
 def check_weight(weight: object) -> int:
-    """Return a weight, or refuse what is none."""
+    """Return a weight, or raise an error."""
     if not isinstance(weight, int) or isinstance(weight, bool):
         raise TypeError(f"a weight is an int, not {type(weight).__name__}")
     if not 1 <= weight <= WEIGHT_MAX:
@@ -250,13 +249,13 @@ class Counting:
         self._counter = self._new_counter()
 
     def _new_counter(self) -> Counter:
-        # The other half is for texts that are read ahead, and for what counting leaves behind.
+        # The other half is for prefetched texts, and for memory that the allocator keeps.
         half = max(self.memory // 2, 1)
         by_function = self.split is not None
         return Counter(self.pattern, self.threads, half, self.folder, self.validation, by_function)
 
     def last_safe_cut(self, text: bytes) -> int:
-        """Return how much of a text may be counted on its own, whatever follows it."""
+        """Return how much of a text may be counted on its own, for any text behind it."""
         return self._counter.last_safe_cut(text)
 
     def add(
@@ -266,7 +265,7 @@ class Counting:
         total: Callable[[Any], int | None] = lambda _: None,
         bytes_max: int = 2**63,
     ) -> Iterator["_Batch"]:
-        """Count texts; yield what was counted after each batch.
+        """Count texts, a batch at a time; yield each batch.
 
         `total` says how much there is, about, as far as it is known where a batch ends.
         """
@@ -302,7 +301,7 @@ class Counting:
             self._counter.add_pieces(list(zip(map(b"".join, split), lengths, strict=True)), weight)
 
     def take(self) -> Counts:
-        """Return what was counted since the last time, and begin anew."""
+        """Return the counts since the last call, and start from zero."""
         counts = self.finish()
         self._counter = self._new_counter()
         self._texts_before += self.texts

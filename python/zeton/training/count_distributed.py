@@ -1,8 +1,8 @@
-"""Files are counted unit by unit, on an executor; what each unit counts is a file in one folder.
+"""Counting in units, on an executor: each unit writes its counts to a file in one folder.
 
-A unit's files are named by all that they depend on, appear whole or not at all, and are the same
-whoever writes them. So a unit may be done twice, by workers that know nothing of each other, and
-what is done is never done again.
+The name of a unit's file is a digest of its inputs: files, sizes, weights, options, version. Files
+appear whole or not at all, and any worker writes the same bytes. So two workers may do one unit
+without harm, and a finished unit is never repeated.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ UNIT_BYTES = 1 << 26
 """About how much of the files a unit is, unless less is asked for."""
 
 UNIT_MEMORY = 1 << 28
-"""The most memory that counting a unit takes; what does not fit goes to temporary files."""
+"""The memory of a unit, at most; larger counts go to temporary files."""
 
 MERGE_MAX = 64
 """How many counts files are open at once."""
@@ -42,7 +42,7 @@ MERGE_HERE = 512
 
 @dataclass(frozen=True)
 class Files:
-    """Files to count: what is known of each, and what is read of them."""
+    """Files to count, with the facts about each."""
 
     paths: Sequence[Path]
     sizes: Sequence[int]
@@ -64,7 +64,7 @@ class _Work:
 
 @dataclass
 class _Done:
-    """What a worker says of a unit that is done; its counts are in files."""
+    """The result of a unit; its counts are in files."""
 
     bytes: int
     texts: int
@@ -82,9 +82,9 @@ def count_units(
     executor: str,
     workers: int | None,
 ) -> tuple[Counts, corpus.Skipped]:
-    """Count files unit by unit; return the counts of all, and what was skipped.
+    """Count files unit by unit; return the counts of all, and the skipped records.
 
-    Units that are done, in the folder, are not done again.
+    Finished units in the folder are not repeated.
     """
     threads = counting.threads_given or (counting.threads if executor == "local" else 1)
     count = _Count(
@@ -144,18 +144,18 @@ def count_units(
 def _named(unit: corpus.Unit, files: Files, count: "_Count") -> _Work:
     """Name a unit by all that its counts depend on."""
     weights = files.weights[unit.files]
-    what = [
+    inputs = [
         *(VERSION, count.pattern, count.field, count.on_error, count.validation),
         *(list(map(str, unit.paths)), unit.sizes, list(files.times[unit.files]), list(weights)),
         *(unit.start.at, unit.end.at),
     ]
-    name = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
+    name = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:32]
     return _Work(name, unit, tuple(weights))
 
 
 @dataclass(frozen=True)
 class _Count:
-    """What counts a unit, wherever that is."""
+    """The function that counts a unit, on any machine."""
 
     pattern: str
     field: str
@@ -165,7 +165,7 @@ class _Count:
     memory: int
     folder: Path
     base: Path | None
-    """What paths are relative to, if any is."""
+    """The folder of relative paths, if there are any."""
 
     def __call__(self, work: _Work) -> _Done:
         """Count a unit and write its files, if they are not there; the last one says so."""
@@ -197,7 +197,7 @@ class _Count:
         return done
 
     def _done(self, work: _Work) -> _Done | None:
-        """Return what was said of a unit, if it is done and its files are there."""
+        """Return the result of a finished unit, if its files are whole."""
         try:
             said: dict[str, Any] = json.loads(self._note(work).read_bytes())
             done = _Done(**said | {"skipped": corpus.Skipped(**said["skipped"])})

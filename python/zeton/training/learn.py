@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack, overload
 from zeton._engine import DEFAULT_PATTERN, VERSION, RawMerges, from_merges, from_ranks
 from zeton.encoder_core import EncoderCore
 from zeton.errors import ArgumentTypeError, FileError, TrainError
+from zeton.plural import counted
 from zeton.split_tokenizer import SplitTokenizer
 from zeton.splitting import Split, checked
 from zeton.tokenizer import Tokenizer
@@ -48,7 +49,7 @@ def learn(
     `vocab_size` includes the 256 bytes and the specials, whose ids are the last. With `initial`, a
     tokenizer to extend, all its ids stay and new ones follow. If the corpus has too few pairs, the
     vocabulary is smaller and a warning says so, or with `exact_size` an error.
-    `zeton.training.options` says what every option means.
+    `zeton.training.options` explains every option.
     """
     check_names("learn", options, LearnOptions.__annotations__)
     learning = Learning(vocab_size, options)
@@ -107,8 +108,8 @@ class Learning:
             if not isinstance(size, int) or isinstance(size, bool):
                 raise TypeError(f"vocab_size is an int, not {type(size).__name__}")
             if size < least:
-                what = "256 bytes" if self.initial is None else f"{self.base} initial tokens"
-                parts = f"{what} and {len(self.specials)} specials"
+                base = "256 bytes" if self.initial is None else f"{self.base} initial tokens"
+                parts = f"{base} and {len(self.specials)} specials"
                 raise TrainError(f"vocab_size is {size}; it must be at least {least}: {parts}")
             if size > VOCAB_SIZE_MAX:
                 raise TrainError(f"vocab_size is {size}; it must be at most {VOCAB_SIZE_MAX}")
@@ -116,7 +117,7 @@ class Learning:
             raise TrainError(f"vocab_size is {self.sizes}; several sizes must rise")
 
     def pattern(self, pattern: str | None) -> str | None:
-        """Return the pattern to count with: to go on from a tokenizer, no other than its own."""
+        """Return the pattern to count with; `initial` allows its own pattern only."""
         if self.initial is None or pattern == self.initial.pattern:
             return pattern
         if pattern is None:
@@ -155,7 +156,7 @@ class Learning:
             notes["training.validation_bytes_per_token"] = f"{bytes_per_token:.4f}"
         pattern, split = counts.pattern, counts.split
         measured = counts if self.report is not None else None
-        del counts  # If nobody else has them, their memory is free for the tokenizers.
+        del counts  # Unless the caller holds them, their memory is free for the tokenizers.
         made = [
             self._tokenizer(
                 learned.merges, size, pattern, notes | {"training.vocab_size": str(size)}, split
@@ -200,17 +201,23 @@ class Learning:
         )
         if left_out:
             warnings.warn(
-                f"left out {left_out:,} pieces that occur less than {self.min_count} times, "
-                f"{occurrences:,} occurrences in all",
+                f"left out {counted(left_out, 'piece')} with fewer than {self.min_count} "
+                f"occurrences: {counted(occurrences, 'occurrence')} in all",
                 stacklevel=_frames_of_ours(),
             )
         if len(merges) < wanted:
             reached = self.base + len(merges) + len(self.specials)
             size = self.sizes[-1]
-            message = f"the corpus is too small for {size} tokens: it has pairs for {reached}"
             if self.exact_size:
-                raise TrainError(f"{message}; give more text or a smaller size")
-            warnings.warn(f"{message}, which is the size reached", stacklevel=_frames_of_ours())
+                raise TrainError(
+                    f"the corpus has pairs for {reached} tokens, not for {size}; give more text, "
+                    "or a smaller vocab_size"
+                )
+            warnings.warn(
+                f"the vocabulary has {reached} tokens, not {size}: no pair occurs any more; give "
+                "more text for a larger one",
+                stacklevel=_frames_of_ours(),
+            )
         return _Learned(merges, ties, (left_out, occurrences), clock.seconds(), validation)
 
     def _steps(self, merges: int) -> list[int]:
@@ -247,7 +254,7 @@ class Learning:
         return Tokenizer._of(engine) if split is None else SplitTokenizer._by(engine, split)  # noqa: SLF001
 
     def tokens(self, merges: Iterable[tuple[int, int, int]]) -> dict[int, bytes]:
-        """Return the bytes of all ids, those that merges make included."""
+        """Return the bytes of all ids, merges included."""
         tokens = {byte: bytes([byte]) for byte in range(256)}
         if self.initial is not None:
             tokens = {rank: token for token, rank in self.initial.ranks().items()}
@@ -269,7 +276,7 @@ class Learning:
     def _made(
         self, curve: Sequence[tuple[int, float, float | None]], made: Sequence[AnyTokenizer]
     ) -> list[tuple[int, float, float | None]]:
-        """Return what the curve says of each tokenizer, by its size."""
+        """Return the point of the curve for each tokenizer."""
         rows, last = (
             {size: (corpus, validation) for size, corpus, validation in curve},
             curve[-1][0],
@@ -309,20 +316,20 @@ class Learning:
         )
         try:
             write_whole(path, html(facts).encode())
-        except FileError as error:  # What was learned must not be lost by it.
+        except FileError as error:  # The vocabulary must not be lost by it.
             warnings.warn(f"there is no report: {error}", stacklevel=_frames_of_ours())
 
 
 @dataclass(frozen=True)
 class _Learned:
-    """What the engine says of learning."""
+    """The merges, and the facts about learning them."""
 
     merges: RawMerges
     ties: int
     left_out: tuple[int, int]
     seconds: float
     validation: dict[int, float]
-    """The bytes of a token on what was held out, by the size without the new specials."""
+    """The bytes per token on the validation share, by the size without the new specials."""
 
 
 def _report_file(path: str | PathLike[str]) -> Path:

@@ -63,7 +63,7 @@ class _FileOptions(_SplitOptions, total=False):
     on_error: "OnError"
     """ "raise", or "skip": leave out unreadable files and lines, and name them in a warning."""
     checkpoint_dir: str | PathLike[str] | None
-    """Save progress there. The same call resumes from it, after whatever ended the process."""
+    """Save progress there. The same call resumes from it, after any end of the process."""
     checkpoint_every: int | str
     """Bytes of text from one checkpoint to the next, as in "1GB", which is the default."""
     restart: bool

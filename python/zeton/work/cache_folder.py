@@ -1,8 +1,8 @@
-"""Images of tokenizers in the user's cache folder: what one load has made, the next one maps.
+"""Images of tokenizers in the user's cache folder: one load makes an image, the next one maps it.
 
 An image is derived from a `.zeton` file and holds the tables that the engine makes of its tokens.
-It is kept under the file's checksum and the engine's name, so it never is out of date. Where it is
-missing, damaged, or not the user's own, it is made again; where that cannot be, nobody is told.
+Its name is the file's checksum and the engine's name, so it is never out of date. A missing or
+damaged image, or another user's, is made again. If none can be written, loading is silent.
 """
 
 import os
@@ -38,7 +38,7 @@ LEFT_OVER_SECONDS = 3600
 SUFFIX = ".image"
 _DAY = 24 * 3600
 
-# Nothing else is ever removed, whatever folder somebody names.
+# Files with other names are never removed, in any folder.
 _IMAGE = re.compile(r"[0-9a-f]{64}-.+\.image")
 _IN_THE_MAKING = re.compile(r"\.[0-9a-f]{64}-.+\.image\.[0-9a-f]{16}\.tmp")
 _POSIX = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
@@ -50,7 +50,7 @@ def cache_folder() -> Path | None:
     if named in ("", "0", "off") or not _POSIX:
         return None
     if named is not None:
-        return Path(os.path.expanduser(named))  # noqa: PTH111 - what has no home stays.
+        return Path(os.path.expanduser(named))  # noqa: PTH111 - a user without a home stays.
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):  # noqa: PTH117 - a str; others are to be ignored.
         return Path(base, "zeton")
@@ -159,7 +159,7 @@ class PrivateFolder:
         self._tidy(name)
 
     def _tidy(self, new: str) -> None:
-        """Remove what was left over, old images of other engines, and the oldest beyond the limits.
+        """Remove remains of killed processes, images of other engines, and the oldest of too many.
 
         A process that has an image mapped keeps it.
         """
@@ -172,7 +172,7 @@ class PrivateFolder:
                 continue
             age = now - status.st_mtime
             if _IMAGE.fullmatch(name):
-                # The new one first, whatever the clocks say.
+                # The new one first, for any state of the clocks.
                 images.append((name != new, age, status.st_size, name))
             elif _IN_THE_MAKING.fullmatch(name) and age > LEFT_OVER_SECONDS:
                 self._remove(name)

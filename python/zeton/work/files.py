@@ -10,7 +10,7 @@ from zeton.errors import Error, FileError, file_error
 
 try:
     import fcntl
-except ImportError:  # There is none on Windows; there, what a kill leaves behind stays.
+except ImportError:  # There is none on Windows; there, remains of a killed process stay.
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["given", "hold", "read_whole", "write_whole", "write_whole_by"]
@@ -31,8 +31,8 @@ def read_whole(path: Path, bytes_max: int) -> bytes:
     """Read a file, and refuse one with more than so many bytes before it fills the memory."""
     try:
         with path.open("rb") as file:
-            # Room is made for all that is asked for: as much as the file says it has, then what a
-            # pipe has, or a file that has grown.
+            # `read` allocates its argument: first the size of the file, then the rest of
+            # a pipe, or of a file that has grown.
             parts = [file.read(min(os.fstat(file.fileno()).st_size, bytes_max) + 1)]
             room = bytes_max + 1 - len(parts[0])
             while room and (more := file.read(min(room, AT_ONCE))):
@@ -61,8 +61,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_whole_by(path: Path, write: Callable[[Path], None]) -> None:
     """Let a file appear whole or not at all: `write` writes it under another name, and to the disk.
 
-    A link stays, and the file that it leads to is written. What an earlier writer of the same file
-    left behind when it was killed is removed.
+    A link stays, and its target is written. Temporary files of killed writers are removed.
     """
     try:
         path = path.resolve()
@@ -78,7 +77,7 @@ def write_whole_by(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def hold(handle: int) -> bool:
-    """Take a file until it is closed, or the process ends; return whether nobody else has it."""
+    """Lock a file until it is closed or the process ends; return False if another one has it."""
     if fcntl is None:
         return True
     try:
@@ -94,7 +93,7 @@ def _temporary(path: Path) -> Iterator[Path]:
     name = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     if fcntl is None:
-        os.close(handle)  # What is open cannot be renamed.
+        os.close(handle)  # An open file cannot be renamed.
     else:
         hold(handle)  # Where the system has no locks, nothing is taken for stale either.
     try:
@@ -106,11 +105,11 @@ def _temporary(path: Path) -> Iterator[Path]:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove temporaries of this very file that nobody holds: their writers were killed."""
+    """Remove unlocked temporary files of this very file: their writers were killed."""
     ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}\.tmp")
     if fcntl is None:
         return
-    with suppress(OSError):  # What cannot be looked for, or removed, does no harm.
+    with suppress(OSError):  # A file that stays does no harm.
         for file in [file for file in path.parent.iterdir() if ours.fullmatch(file.name)]:
             handle = os.open(file, os.O_RDWR)
             try:

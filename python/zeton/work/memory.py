@@ -15,14 +15,17 @@ for _power, _letter in enumerate("kmgt", 1):
 CGROUP = "/sys/fs/cgroup"
 
 LEAST = 64 * 10**6
-"""What is used at least, unless less is given."""
+"""The default is never less."""
+
+GIVEN_LEAST = 10**6
+"""A smaller amount is a typing error."""
 
 FREE_UNKNOWN = 1 << 31
-"""What is taken for free where the system does not say."""
+"""The free memory where the system reports none."""
 
 
 def parse(amount: int | str, name: str = "memory") -> int:
-    """Return a number of bytes, given as one or with a unit; `name` is what it is for.
+    """Return a number of bytes, given as an integer or with a unit; `name` is for messages.
 
     >>> parse("256MB"), parse("1.5 GiB"), parse(1000)
     (256000000, 1610612736, 1000)
@@ -44,8 +47,14 @@ def parse(amount: int | str, name: str = "memory") -> int:
 
 
 def given_or_free(amount: int | str | None) -> int:
-    """Return the bytes to use: those given, or half of what is free."""
-    return max(free() // 2, LEAST) if amount is None else parse(amount)
+    """Return the bytes to use: a given amount, or half of the free memory."""
+    if amount is None:
+        return max(free() // 2, LEAST)
+    count = parse(amount)
+    if count < GIVEN_LEAST:
+        hint = f"; did you mean '{count}GB'?" if str(amount).strip() == str(count) else ""
+        raise TrainError(f"memory is {amount}, which is {count:,} bytes; give at least 1MB{hint}")
+    return count
 
 
 def free() -> int:
@@ -56,7 +65,7 @@ def free() -> int:
         found.append(int(line[1]) * 1024)
     most, used = _content(f"{CGROUP}/memory.max"), _content(f"{CGROUP}/memory.current")
     if most.strip().isdigit() and used.strip().isdigit():
-        # What was read of files counts as used, and goes when somebody needs the room.
+        # The file cache counts as used, and is freed on demand.
         files = re.search(r"^inactive_file (\d+)", _content(f"{CGROUP}/memory.stat"), re.MULTILINE)
         found.append(max(int(most) - int(used) + int(files[1] if files else 0), 0))
     return min(found, default=FREE_UNKNOWN)

@@ -13,7 +13,7 @@ __all__ = ["HEADER_BYTES", "Dtype", "dtype_of", "header", "read_header"]
 Dtype: TypeAlias = Literal["uint16", "uint32"]
 
 HEADER_BYTES = 128
-"""The length of every header that is written, whatever the count."""
+"""The length of every header that is written, for any count."""
 
 
 def dtype_of(vocab_size: int) -> Dtype:

@@ -1,4 +1,4 @@
-"""What comes next is made while what came before is used."""
+"""Prefetching: a thread makes the next items while the caller uses the current one."""
 
 import queue
 import threading
@@ -49,6 +49,6 @@ def ahead(items: Iterator[Item], count: int) -> Iterator[Item]:
 
 
 def _end(items: Iterator[Item]) -> None:
-    """End a generator here, with what it began, and not when it is collected."""
+    """Close a generator here, with its files, and not when it is collected."""
     if isinstance(items, Generator):
         items.close()

@@ -1,4 +1,4 @@
-"""What long work says of itself while it runs: to a program, or as a bar."""
+"""Progress of long work: reported to a function, or shown as a bar."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ __all__ = ["Clock", "Listener", "Progress", "Shown", "measured", "shown"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far long work is. What does not belong to the stage is 0, empty or None."""
+    """How far long work is. Fields of other stages are 0, empty or None."""
 
     stage: Literal["count", "learn", "measure", "shard"]
     seconds: float
@@ -22,7 +22,7 @@ class Progress:
     """Of text counted so far; where texts are `str`, their characters, which is near enough."""
     text_bytes_total: int | None = None
     pieces: int = 0
-    """Distinct ones in memory; those of several threads may be the same."""
+    """Distinct pieces in memory; two threads may hold the same piece."""
     memory: int = 0
     """Bytes that the process has."""
     merges: int = 0
@@ -31,7 +31,7 @@ class Progress:
     """The latest one that was learned."""
     vocab_size: int = 0
     bytes_per_token: float = 0.0
-    """On what was held out, with the first `vocab_size` tokens: the latest that was measured."""
+    """The latest measurement on the validation share, with the first `vocab_size` tokens."""
 
     @property
     def left(self) -> float | None:
@@ -44,12 +44,12 @@ class Progress:
 
 Listener: TypeAlias = Callable[[Progress], object]
 Shown: TypeAlias = bool | Listener
-"""Whether to show a bar, or whom to tell."""
+"""Whether to show a bar, or the function to call."""
 
 
 @contextmanager
 def shown(progress: Shown) -> Iterator[Listener]:
-    """Yield whom to tell: nobody, the function given, or a bar on the terminal."""
+    """Yield the listener: a function that does nothing, the given one, or a bar."""
     if not progress:
         yield lambda _: None
     elif callable(progress):
@@ -60,7 +60,7 @@ def shown(progress: Shown) -> Iterator[Listener]:
 
 
 def measured(now: Progress) -> str:
-    """Say how a vocabulary does on what was held out."""
+    """Return the measurement of a vocabulary on the validation share, in words."""
     return f"held out: {now.bytes_per_token:.3f} bytes a token with {now.vocab_size:,} tokens"
 
 

@@ -210,7 +210,7 @@ class TestTrain:
         assert run.returncode == 0
         said = run.stderr.decode()
         assert "skipped 2000 lines; first: a.jsonl, line 2 is not JSON" in said
-        assert re.search("left out \\d+ pieces that occur less than 500 times", said)
+        assert re.search("left out [\\d,]+ pieces with fewer than 500 occurrences", said)
         assert "held out: 1.000 bytes a token with 256 tokens" in said
 
     def test_a_report_that_cannot_be_written_is_refused_before_the_work(

@@ -22,7 +22,7 @@ from zeton.training.count import Counting
 
 SPECIALS = {"<|end|>": 300}
 
-pytestmark = pytest.mark.filterwarnings("ignore:the corpus is too small")
+pytestmark = pytest.mark.filterwarnings("ignore:the vocabulary has")
 
 
 def expected(text: str | bytes, rules: Rules) -> list[bytes]:

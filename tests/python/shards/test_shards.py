@@ -525,7 +525,7 @@ def test_files_that_are_given_twice_and_rows_that_stay_empty_are_remarked(
     path.write_text("low")
     said: list[str] = []
     shards.write([path, tmp_path], tokenizer=tok, out=tmp_path / "out", on_warning=said.append)
-    assert said == [f"{path} is given 2 times and counts 2 times"]
+    assert said == [f"1 file is listed more than once: {path} counts 2 times"]
     said.clear()
     count = len(tok.encode("low"))
     shards.write([path], tokenizer=tok, out=tmp_path / "packed", on_warning=said.append, pack=100)
@@ -584,6 +584,7 @@ def test_a_unit_that_is_too_large_for_memory_goes_through_a_file(
     shards.write([path], tokenizer=tok, out=tmp_path / "out")
     assert sorted(contents(tmp_path / "out")) == [
         "manifest.json",
+        "tokenizer.zeton",
         "train_000000.bin",
         "train_index.npy",
     ]
@@ -624,17 +625,26 @@ def test_a_unit_is_work_that_another_process_can_do(tok: zeton.Tokenizer, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "csv"}, "the format is 'csv'; there are npy, bin"),
-        ({"bos": "<|no|>"}, "bos is '<|no|>'; the tokenizer has <|end|>"),
+        ({"format": "csv"}, "the format is 'csv'; known are 'npy', 'bin'"),
+        (
+            {"bos": "<|no|>"},
+            "bos is '<|no|>', which is no special of the tokenizer; did you mean '<|end|>'?",
+        ),
         ({"eos": 320}, "eos is 320; ids go from 0 to 319"),
-        ({"shard_size": 1023}, "shard_size is 1023 tokens, too few for a file; the least is 1024"),
+        (
+            {"shard_size": 1023},
+            "shard_size is 1,023 tokens, too few for a file; give at least 1,024",
+        ),
         ({"shard_size": 0}, "shard_size is 0; it must be at least 1 token"),
         ({"validation": 1.0}, "validation is 1.0; it is a share"),
         ({"pad": 1}, "pad fills rows that are packed"),
-        ({"pack": 1025, "shard_size": 1024}, "a shard of 1024 tokens holds no row of 1025"),
+        (
+            {"pack": 1025, "shard_size": 1024},
+            "shard_size is 1,024, less than one row; pack is 1,025",
+        ),
         ({"shuffle": -1}, "the seed shuffle is -1"),
         ({"max_tokens": 5}, "max_tokens is for chats"),
-        ({"chat": "cats"}, "'cats' is no template"),
+        ({"chat": "cats"}, "'cats' is neither a template nor a file of JSON"),
         ({"on_error": "cry"}, "on_error is 'cry'"),
         ({"format": "llmc", "shard_size": 2**31}, "too large for llm.c"),
     ],
@@ -658,7 +668,7 @@ def test_a_corpus_without_text_is_refused_and_leaves_nothing(
     tok: zeton.Tokenizer, tmp_path: Path
 ) -> None:
     (tmp_path / "a.jsonl").write_text("\n")
-    with pytest.raises(ShardError, match="there is no text in 1 files"):
+    with pytest.raises(ShardError, match="there is no text in 1 file;"):
         shards.write([tmp_path / "a.jsonl"], tokenizer=tok, out=tmp_path / "out")
     (tmp_path / "a.txt").write_text("low")
     shards.write([tmp_path / "a.txt"], tokenizer=tok, out=tmp_path / "out")

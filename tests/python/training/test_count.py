@@ -35,7 +35,10 @@ def test_counts_are_the_references(texts: list[str], threads: int) -> None:
     assert counts.corpus_bytes == sum(len(piece) * n for piece, n in pieces(counts).items())
 
 
-def test_counts_that_do_not_fit_go_to_files_and_are_the_same(tmp_path: Path) -> None:
+def test_counts_that_do_not_fit_go_to_files_and_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zeton.work.memory.GIVEN_LEAST", 1)
     texts = [many_words(seed) for seed in range(4)]
     expected = zeton.count_corpus(texts, memory="4GB").save(tmp_path / "all.counts").read_bytes()
     for memory in ("1MB", "8MB", 1):
@@ -72,6 +75,8 @@ def test_refuses_weights_that_are_no_numbers_or_too_few() -> None:
         zeton.count_corpus(["a"], weights=[0.5])  # type: ignore[list-item]
     with pytest.raises(zeton.errors.TrainError, match="fewer weights than texts"):
         zeton.count_corpus(["a", "b"], weights=[1])
+    with pytest.raises(zeton.errors.TrainError, match="more weights than texts"):
+        zeton.count_corpus(["a", "b"], weights=[1, 2, 3])
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, 7.0])
@@ -200,7 +205,13 @@ def test_a_file_that_is_given_twice_is_remarked_once(tmp_path: Path) -> None:
     assert said == []
     a = tmp_path / "a.txt"
     twice = zeton.count_files([tmp_path, a], weights={"a.txt": 3}, on_warning=said.append)
-    assert said == [f"{a} is given 2 times and counts 6 times"]
+    assert said == [f"1 file is listed more than once: {a} counts 6 times"]
     assert twice.corpus_bytes == once.corpus_bytes + 5 * 9
     zeton.count_files([tmp_path, tmp_path, tmp_path / "." / "a.txt"], on_warning=said.append)
-    assert said[1:] == [f"{a} is given 3 times and counts 3 times; doubled as well: 2"]
+    assert said[1:] == [f"3 files are listed more than once; the first, {a}, counts 3 times"]
+
+
+@pytest.mark.parametrize("memory", [1, 2, "2", "999KB"])
+def test_memory_below_a_megabyte_is_a_typing_error(memory: int | str) -> None:
+    with pytest.raises(zeton.errors.TrainError, match="at least 1MB"):
+        zeton.count_corpus(["a"], memory=memory)

@@ -118,7 +118,7 @@ def test_going_on_refuses_another_pattern_and_takes_new_specials() -> None:
 
 def test_rare_pieces_are_left_out_only_when_asked_for_and_it_is_said() -> None:
     counts = zeton.count_corpus(["ab ab ab cd"])
-    with pytest.warns(UserWarning, match="left out 2 pieces that occur less than 2 times, 2 occ"):
+    with pytest.warns(UserWarning, match="left out 2 pieces with fewer than 2 occurrences: 2 occ"):
         tok = zeton.learn(counts, vocab_size=258, min_count=2)
     assert list(tok.ranks())[256:] == [b" a", b" ab"] or tok.vocab_size == 258
     assert b"cd" not in tok.ranks()

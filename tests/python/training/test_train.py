@@ -7,11 +7,12 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Unpack
 
 import pytest
 import rustbpe
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import zeton
@@ -40,18 +41,21 @@ corpora = st.lists(st.one_of(st.text("ab ", max_size=60), odd_text), max_size=8)
 
 @given(texts=corpora, size=st.integers(256, 300), pattern=family_patterns())
 def test_merges_are_rustbpes_and_the_references(texts: list[str], size: int, pattern: str) -> None:
+    assume(any(texts))
     tok = quiet_train(texts, size, pattern=pattern)
     assert tok.ranks() == by_rustbpe(texts, size, pattern) == reference.train(texts, size, pattern)
 
 
 @given(texts=st.lists(odd_bytes, max_size=6).filter(any), size=st.integers(256, 280))
 def test_bytes_train_as_in_the_reference(texts: list[bytes], size: int) -> None:
+    assume(any(texts))
     assert quiet_train(texts, size).ranks() == reference.train(texts, size)
 
 
 @given(texts=corpora, seed=st.integers(0, 99), threads=st.integers(1, 4))
 @settings(max_examples=50)
 def test_order_and_threads_do_not_matter(texts: list[str], seed: int, threads: int) -> None:
+    assume(any(texts))
     shuffled = random.Random(seed).sample(texts, len(texts))
     one, other = quiet_train(texts, 300, threads=1), quiet_train(shuffled, 300, threads=threads)
     assert one == other
@@ -83,15 +87,16 @@ def test_specials_take_the_last_ids_and_count() -> None:
 
 
 def test_says_the_size_reached_when_the_corpus_is_too_small() -> None:
-    message = "the corpus is too small for 300 tokens: it has pairs for 258"
+    message = "has 258 tokens, not 300: no pair occurs any more"
     with pytest.warns(UserWarning, match=message):
         tok = zeton.train(["abc"], vocab_size=300)
     assert tok.vocab_size == 258
+    message = "has pairs for 258 tokens, not for 300; give more text"
     with pytest.raises(zeton.errors.TrainError, match=message):
         zeton.train(["abc"], vocab_size=300, exact_size=True)
-    with pytest.warns(UserWarning, match="it has pairs for 256"):
-        tok = zeton.learn(zeton.count_corpus([]), vocab_size=300)
-    assert tok.encode("abc") == [97, 98, 99]
+    counts = zeton.count_corpus([])
+    with pytest.warns(UserWarning, match="has 256 tokens, not 300"):
+        assert zeton.learn(counts, vocab_size=300).encode("abc") == [97, 98, 99]
 
 
 def test_refuses_a_corpus_without_text() -> None:
@@ -151,7 +156,8 @@ def test_an_iterators_own_error_comes_through() -> None:
         zeton.train(broken(), vocab_size=300)
 
 
-def test_memory_does_not_matter() -> None:
+def test_memory_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zeton.work.memory.GIVEN_LEAST", 1)
     texts = [" ".join("xyz"[:n] * (n % 50) for n in range(20_000)), "some other text " * 100]
     expected = quiet_train(texts, 300)
     for memory in (1, 100_000, "1MB", "1GB"):
@@ -204,3 +210,23 @@ def test_merges_are_rustbpes_on_real_texts(folder: str) -> None:
         pattern = patterns()[name]
         tok = zeton.train(texts, vocab_size=4000, pattern=pattern)
         assert tok.ranks() == by_rustbpe(texts, 4000, pattern)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", b""]])
+def test_no_text_is_an_error_for_texts_as_for_files(
+    texts: list[str | bytes], tmp_path: Path
+) -> None:
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(zeton.errors.CorpusError, match="there is no text"):
+        zeton.train(texts, vocab_size=300)
+    with pytest.raises(zeton.errors.CorpusError, match="there is no text"):
+        zeton.train_files(sorted(tmp_path.iterdir()), vocab_size=300)
+
+
+def test_a_weight_that_no_file_takes_says_why(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low")
+    with pytest.raises(zeton.errors.CorpusError, match="no file matches 'b', which has a weight"):
+        zeton.count_files([tmp_path], weights={"b": 3})
+    with pytest.raises(zeton.errors.CorpusError, match=r"'a\.txt' has a weight, but an earlier"):
+        zeton.count_files([tmp_path], weights={"*.txt": 2, "a.txt": 3})

@@ -117,6 +117,6 @@ def refuse_others(path: Path, beginning: bytes) -> None:
     for each in FORMATS:
         if each.magic:
             others[each.magic] = f"{each.name}; name it *{each.suffixes[0]}"
-    for magic, what in others.items():
+    for magic, kind in others.items():
         if beginning.startswith(magic):
-            raise CorpusError(f"{path} is not text but {what}")
+            raise CorpusError(f"{path} is not text but {kind}")

@@ -63,7 +63,7 @@ def _plain(path: Path, at: int, step: int) -> Iterator[bytes]:
 
 def _gzip(path: Path) -> Iterator[bytes]:
     with gzip.open(path) as stream:
-        while chunk := stream.read1(STEP_BYTES):  # Not `read`, which loses what is before damage.
+        while chunk := stream.read1(STEP_BYTES):  # `read` would lose the bytes before damage.
             yield chunk
 
 

@@ -42,7 +42,7 @@ class Format:
     magic: bytes = b""
     """The bytes that every file of the format begins with, if there are any."""
     unit: str = "bytes"
-    """What positions in a file count."""
+    """The unit of positions in a file."""
     holds_many: bool = True
     """Whether a file holds many texts, in records. A file that does not is one text."""
 

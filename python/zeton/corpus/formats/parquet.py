@@ -29,16 +29,16 @@ class Parquet(Format):
         """Raise an error if pyarrow is missing: that is no damage, and is told before the work."""
         self.modules(f"{path} is Parquet, which")
 
-    def modules(self, what: str) -> tuple[Any, Any]:
-        """Return pyarrow and its module for Parquet, which `what` needs.
+    def modules(self, purpose: str) -> tuple[Any, Any]:
+        """Return pyarrow and its module for Parquet.
 
-        For example, `what` is "a.parquet is Parquet, which".
+        `purpose` begins the error, for example "a.parquet is Parquet, which".
         """
         try:
             import pyarrow as pa  # noqa: PLC0415 - an extra.
             import pyarrow.parquet as pq  # noqa: PLC0415
         except ImportError:
-            raise CorpusError(f"{what} {needed('pyarrow')}") from None
+            raise CorpusError(f"{purpose} {needed('pyarrow')}") from None
         return pa, pq
 
     def texts(self, path: Path, at: int, stop: int, taking: Taking) -> Iterator[tuple[Any, int]]:

@@ -1,4 +1,4 @@
-"""What every format has: ids in a file that grows, and what is done to it when it is full."""
+"""The base of all shard formats: ids in a file that grows, and its end when it is full."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,14 +42,14 @@ class Format:
     """Whether a shard may end inside a text; if not, it ends after the text that fills it."""
 
     def check(self, vocab_size: int, shard_size: int) -> None:
-        """Refuse what the format cannot hold."""
+        """Raise an error for ids or a size that the format cannot hold."""
 
     def dtype(self, vocab_size: int) -> str:
         """Return how an id is stored: in the smallest type that holds all of them."""
         return CODES[dtype_of(vocab_size)]
 
     def header(self, count: int, dtype: str) -> bytes:  # noqa: ARG002 - others need them.
-        """Return what stands before so many ids."""
+        """Return the header before a number of ids."""
         return b""
 
     def finish(self, shard: Shard) -> list[Path]:

@@ -22,7 +22,7 @@ class Megatron(Format):
     ends_anywhere = False
 
     def dtype(self, vocab_size: int) -> str:
-        """Return what Megatron would take."""
+        """Return the type that Megatron takes."""
         return "<u2" if vocab_size < UINT16_VOCAB_BELOW else "<i4"
 
     def finish(self, shard: Shard) -> list[Path]:

@@ -13,7 +13,7 @@ class Npy(Format):
     header_bytes = HEADER_BYTES
 
     def header(self, count: int, dtype: str) -> bytes:
-        """Return the header, of one length whatever the count: it is known when all is written."""
+        """Return the header, of one length for any count, because the count is known last."""
         return header(count, dtype)
 
 

@@ -13,7 +13,7 @@ from zeton.work.files import write_whole_by
 __all__ = ["PARQUET", "modules"]
 
 GROUP_TOKENS = 1 << 20
-"""A group of rows ends after the text that fills it: what a reader holds at once."""
+"""A row group ends after the text that fills it; a reader holds one group at once."""
 
 
 class Parquet(Format):
@@ -27,7 +27,7 @@ class Parquet(Format):
         modules()
 
     def finish(self, shard: Shard) -> list[Path]:
-        """Write the table; the bare ids go when nobody goes back to them."""
+        """Write the table; the bare ids go once no state needs them."""
         target = shard.target.with_suffix(self.suffix)
         write_whole_by(target, lambda name: _write_table(name, shard))
         return [target]
