@@ -9,6 +9,7 @@ import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,9 @@ from support.paths import SHARED, needs_shared
 from support.strategies import BYTES, family_patterns, odd_bytes, odd_text, vocabs
 from zeton import reference
 from zeton.reference import Vocab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMES = zeton.pretrained_names()
 ENCODINGS = {name: zeton.pretrained(name).as_tiktoken() for name in NAMES}
@@ -216,6 +220,63 @@ def test_refuses_what_is_not_text() -> None:
         tok.encode(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a list of texts, not one text"):
         tok.encode_batch("abc")
+    with pytest.raises(TypeError, match="a list of texts, not int"):
+        tok.encode_batch(5)  # type: ignore[arg-type]
+    for call in (tok.encode, tok.encode_array, tok.count):
+        with pytest.raises(TypeError, match="not list; encode_batch takes many texts"):
+            call(["a", "b"])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("text", ["", "abc", "x" * 300_000])
+def test_refuses_a_number_of_threads_below_one(text: str) -> None:
+    tok = zeton.pretrained("gpt2")
+    ids = [tok.encode(text)]
+    encoder = tok.encoder()
+    calls: list[Callable[[Any], object]] = [
+        lambda threads: tok.encode_array(text, threads=threads),
+        lambda threads: tok.encode_batch([text], threads=threads),
+        lambda threads: tok.encode_batch_array([text], threads=threads),
+        lambda threads: tok.count(text, threads=threads),
+        lambda threads: tok.count_batch([text], threads=threads),
+        lambda threads: tok.decode_batch(ids, threads=threads),
+        lambda threads: tok.decode_batch_bytes(ids, threads=threads),
+        lambda threads: encoder.push_array(text, threads),
+        lambda threads: encoder.push_count(text, threads),
+    ]
+    for call in calls:
+        for threads in (0, -1, -(2**200)):
+            with pytest.raises(zeton.errors.TextError) as refusal:
+                call(threads)
+            assert str(refusal.value) == (
+                f"threads is {threads}; it must be at least 1, or None for one thread for each core"
+            )
+        for no_number in ("2", 2.0, True):
+            with pytest.raises(TypeError, match="threads is an int or None, not"):
+                call(no_number)
+        for threads in (10**9, 2**200):
+            call(threads)
+
+
+def test_an_unknown_special_gets_the_nearest_one() -> None:
+    tok = zeton.pretrained("cl100k_base")
+    for call in (
+        lambda: tok.encode("a", allowed_special=["<|endoftxt|>"]),
+        lambda: tok.encode("a", append="<|endoftxt|>"),
+    ):
+        with pytest.raises(zeton.errors.SpecialError) as refusal:
+            call()
+        assert str(refusal.value) == (
+            "\"<|endoftxt|>\" is not a special of this tokenizer; did you mean '<|endoftext|>'?"
+        )
+    with pytest.raises(zeton.errors.SpecialError, match=r"known are '<\|endoftext\|>', "):
+        tok.encode("a", allowed_special=["\ud800"])
+    bare = zeton.Tokenizer(tok.ranks())
+    with pytest.raises(zeton.errors.SpecialError, match="this tokenizer; there are none"):
+        bare.encode("a", allowed_special="<|endoftext|>")
+    with pytest.raises(TypeError, match='allowed_special is "all" or a list of names, not int'):
+        tok.encode("a", allowed_special=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the name of a special is str, not int"):
+        tok.encode("a", allowed_special=[5])  # type: ignore[list-item]
 
 
 def test_threads_share_a_tokenizer() -> None:

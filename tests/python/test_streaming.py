@@ -1,5 +1,6 @@
 """Text and ids as they come: the same as all at once, and nothing that later ones can change."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,36 @@ def test_pushed_text_has_the_ids_of_the_whole(
                 assert whole[: len(ids)] == ids
             assert ids + encoder.finish() == whole
             assert encoder.pending == b""
+
+
+units = st.text(st.characters() | st.characters(min_codepoint=0xD7F0, max_codepoint=0xE010))
+
+
+@given(text=units, cuts=st.lists(st.integers(0, 20), max_size=5))
+def test_any_split_of_any_str_has_the_ids_of_the_whole(text: str, cuts: list[int]) -> None:
+    whole = TOK.encode(text)
+    places = [0, *sorted(cuts), len(text)]
+    encoder = TOK.encoder()
+    for _ in range(2):
+        ids: list[int] = []
+        for start, end in pairwise(places):
+            ids += encoder.push(text[start:end])
+            assert whole[: len(ids)] == ids
+        assert ids + encoder.finish() == whole
+        assert encoder.pending == b""
+
+
+def test_a_surrogate_waits_for_its_other_half() -> None:
+    encoder = TOK.encoder()
+    ids = encoder.push("a \ud83d")
+    assert encoder.pending == b" \xed\xa0\xbd"
+    ids += encoder.push("")
+    ids += encoder.push("\ude00")
+    assert ids + encoder.finish() == TOK.encode("a \ud83d\ude00") == TOK.encode("a 😀")
+    assert encoder.push("\ud83d") == []
+    assert encoder.push(b"b") + encoder.finish() == TOK.encode("\ufffdb")
+    assert encoder.push("\ud83d") + encoder.finish() == TOK.encode("\ufffd")
+    assert encoder.finish() == []
 
 
 def test_a_refused_text_leaves_a_stream_that_begins_anew() -> None:
@@ -154,11 +185,15 @@ def test_refuses_broken_text_if_it_is_to_be_strict() -> None:
 def test_refuses_what_cannot_be() -> None:
     decoder = TOK.decoder(rewind_max=2)
     decoder.push([64, 65, 66])
-    with pytest.raises(zeton.errors.IdError, match="2 are remembered"):
+    with pytest.raises(zeton.errors.IdError, match="because the decoder remembers 2"):
         decoder.rewind(3)
     with pytest.raises(zeton.errors.IdError, match="200000"):
         decoder.push([64, 200000])
-    with pytest.raises(ValueError, match="errors="):
+    with pytest.raises(zeton.errors.TextError, match='errors="loud" is not an error handler'):
         TOK.decoder(errors="loud")
     with pytest.raises(ValueError, match="a stop string is empty"):
         TOK.decoder(stop=["", "a"])
+    with pytest.raises(zeton.errors.TextError, match=r"the stop 'a\\ud800' has a lone surrogate"):
+        TOK.decoder(stop="a\ud800")
+    with pytest.raises(zeton.errors.TextError, match="the stops have 20000 bytes in all"):
+        TOK.decoder(stop="a" * 20_000)

@@ -13,6 +13,7 @@ use zeton::{Error, Id, Splitter, Tokenizer, Vocab};
 use crate::counts::Merges;
 use crate::errors::raise;
 use crate::progress::trim_memory;
+use crate::text::PatternText;
 use crate::tokenizer_core::TokenizerCore;
 
 /// Compiles a pattern. With `by_function`, `pattern` is the name of a Python function that splits.
@@ -33,7 +34,7 @@ pub(crate) fn compile_splitter(pattern: &str, by_function: bool) -> Result<Split
 pub(crate) fn from_ranks(
     py: Python<'_>,
     ranks: &Bound<'_, PyDict>,
-    pattern: &str,
+    pattern: PatternText,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
     by_function: bool,
@@ -48,7 +49,7 @@ pub(crate) fn from_ranks(
     let build = || {
         Tokenizer::try_from_vocab(
             Vocab::try_from_tokens(tokens)?,
-            compile_splitter(pattern, by_function)?,
+            compile_splitter(&pattern.0, by_function)?,
             specials,
         )
     };
@@ -64,7 +65,7 @@ pub(crate) fn from_merges(
     py: Python<'_>,
     merges: &Bound<'_, Merges>,
     count: usize,
-    pattern: &str,
+    pattern: PatternText,
     specials: Vec<(String, Bound<'_, PyAny>)>,
     notes: Notes,
     by_function: bool,
@@ -76,7 +77,7 @@ pub(crate) fn from_merges(
     let build = || {
         Tokenizer::try_from_vocab(
             Vocab::try_from_merges(&merges)?,
-            compile_splitter(pattern, by_function)?,
+            compile_splitter(&pattern.0, by_function)?,
             specials,
         )
     };
@@ -129,8 +130,8 @@ pub(crate) fn with_specials(
 /// None means that no pattern alone splits as the rules do. Rules that are refused raise an
 /// exception.
 #[pyfunction]
-pub(crate) fn check_rules(py: Python<'_>, spelled: &str) -> PyResult<Option<String>> {
-    let splitter = py.detach(|| Splitter::parse(spelled)).map_err(|error| raise(py, &error))?;
+pub(crate) fn check_rules(py: Python<'_>, spelled: PatternText) -> PyResult<Option<String>> {
+    let splitter = py.detach(|| Splitter::parse(&spelled.0)).map_err(|error| raise(py, &error))?;
     Ok(splitter.is_plain().then(|| splitter.grammar_pattern().to_owned()))
 }
 

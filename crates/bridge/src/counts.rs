@@ -16,17 +16,18 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use zeton::train::count::{CorpusTotals, MemoryBudget, TempFileFactory, hold_out, is_counted};
 use zeton::train::learn::{LearnOptions, LearnedMerge, ValidationSet, learn};
-use zeton::{Id, Splitter};
+use zeton::{Error, Id, Splitter};
 
 use crate::construct::compile_splitter;
+use crate::encode::Threads;
 use crate::errors::raise;
 use crate::progress::{run_with_progress, trim_memory};
-use crate::text::OwnedText;
+use crate::text::{OwnedText, PatternText};
 use crate::tokenizer_core::TokenizerCore;
 
 /// Texts to count, as bytes; a thread that reads a corpus makes them while others are counted.
@@ -58,14 +59,15 @@ impl Counter {
     #[pyo3(signature = (pattern, threads, memory, folder, validation, by_function=false))]
     fn new(
         py: Python<'_>,
-        pattern: &str,
-        threads: usize,
+        pattern: PatternText,
+        threads: Threads,
         memory: Option<usize>,
         folder: PathBuf,
         validation: f64,
         by_function: bool,
     ) -> PyResult<Self> {
-        let splitter = compile_splitter(pattern, by_function).map_err(|error| raise(py, &error))?;
+        let splitter =
+            compile_splitter(&pattern.0, by_function).map_err(|error| raise(py, &error))?;
         let make = |threads, share: f64| {
             let budget = memory.map(|memory| MemoryBudget {
                 memory_max: (memory as f64 * share) as usize,
@@ -73,7 +75,8 @@ impl Counter {
             });
             zeton::Counter::new(splitter.clone(), threads, budget)
         };
-        let counters = Mutex::new(Some([make(threads, 1.0 - validation), make(1, validation)]));
+        let counters =
+            Mutex::new(Some([make(threads.count(), 1.0 - validation), make(1, validation)]));
         Ok(Self { splitter, validation, counters })
     }
 
@@ -96,7 +99,7 @@ impl Counter {
 
     /// Count more texts that Python has split, given with the lengths of their pieces.
     ///
-    /// Lengths are in bytes. If they do not add up to a text's length, `ValueError` is raised and
+    /// Lengths are in bytes. If they do not add up to a text's length, `TrainError` is raised and
     /// nothing is counted.
     fn add_pieces(
         &self,
@@ -108,7 +111,7 @@ impl Counter {
             piece_ends(&lengths, text.len()).map(|ends| (text, ends))
         };
         let texts: Option<Vec<_>> = texts.into_iter().map(with_ends).collect();
-        let texts = texts.ok_or_else(|| PyValueError::new_err("the pieces are not the text"))?;
+        let texts = texts.ok_or_else(|| raise(py, &Error::PiecesNotText))?;
         let mut counters = self.take_counters()?;
         let counters = run_with_progress(py, None, |progress| {
             for (text, ends) in &texts {

@@ -16,13 +16,14 @@
 //! Cost: 2.36 million ids of English take 16 to 18.6 ms from a list and 9 to 10.5 ms from an array
 //! (`docs/notes/python-boundary.md`).
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
-use zeton::Id;
+use pyo3::types::{PyBytes, PyInt, PyString};
+use zeton::{Error, Id};
 
-use crate::encode::thread_count;
-use crate::errors::raise;
+use crate::encode::{Threads, thread_count};
+use crate::errors::{detach, raise};
 use crate::ids;
 use crate::str_layout::{StrLayout, WIDENED_MIN};
 use crate::tokenizer_core::TokenizerCore;
@@ -45,7 +46,7 @@ impl TokenizerCore {
             return Ok(bytes);
         }
         let ids = ids::read(ids, self.tokenizer.vocab_size())?;
-        py.detach(|| self.tokenizer.decode(&ids)).map_err(|error| raise(py, &error))
+        detach(py, || self.tokenizer.decode(&ids))
     }
 
     /// Returns the bytes of each list of ids of a batch, for the methods that decode many lists.
@@ -55,24 +56,54 @@ impl TokenizerCore {
         &self,
         py: Python<'_>,
         batch: &Bound<'_, PyAny>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<Vec<Vec<u8>>> {
         let vocab_size = self.tokenizer.vocab_size();
-        let batch: Vec<Vec<Id>> =
-            batch.try_iter()?.map(|ids| ids::read(&ids?, vocab_size)).collect::<PyResult<_>>()?;
+        let is_text = batch.is_instance_of::<PyString>() || batch.is_instance_of::<PyBytes>();
+        let Some(lists) = batch.try_iter().ok().filter(|_| !is_text) else {
+            let class = batch.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "a batch is a list of lists of ids, not {class}"
+            )));
+        };
+        let read = |ids: PyResult<Bound<'_, PyAny>>| {
+            let ids = ids?;
+            if ids.is_instance_of::<PyInt>() {
+                let message = "a batch is a list of lists of ids, not one list of ids";
+                return Err(PyTypeError::new_err(message));
+            }
+            ids::read(&ids, vocab_size)
+        };
+        let batch: Vec<Vec<Id>> = lists.map(read).collect::<PyResult<_>>()?;
         let bytes = batch.iter().map(Vec::len).sum::<usize>() * BYTES_RESERVED_PER_ID;
         let threads = thread_count(threads, bytes);
-        let texts = py.detach(|| self.tokenizer.decode_batch(&batch, threads));
-        texts.map_err(|error| raise(py, &error))
+        detach(py, || self.tokenizer.decode_batch(&batch, threads))
     }
 }
 
-/// Makes a `str` of bytes, as `bytes.decode` does. A handler `errors` that is unknown is refused
-/// only if the bytes have errors.
+/// A handler of bytes that are not UTF-8, which Python knows.
+#[derive(Clone, Copy)]
+pub(crate) struct ErrorHandler<'n>(&'n str);
+
+impl<'n> ErrorHandler<'n> {
+    /// Checks the argument `errors`. A name that is no handler raises `TextError`, whether or not
+    /// the bytes need a handler.
+    pub(crate) fn try_from_name(py: Python<'_>, name: &'n str) -> PyResult<Self> {
+        if !matches!(name, "replace" | "strict" | "ignore") {
+            let handler = py.import("codecs")?.call_method1("lookup_error", (name,));
+            if handler.is_err() {
+                return Err(raise(py, &Error::UnknownHandler { name: name.to_owned() }));
+            }
+        }
+        Ok(Self(name))
+    }
+}
+
+/// Makes a `str` of bytes, as `bytes.decode` does.
 pub(crate) fn make_str<'py>(
     py: Python<'py>,
     bytes: &[u8],
-    errors: &str,
+    ErrorHandler(errors): ErrorHandler<'_>,
 ) -> PyResult<Bound<'py, PyString>> {
     if bytes.len() >= WIDENED_MIN
         && let Some(layout) = StrLayout::detect(py)

@@ -15,10 +15,10 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 use zeton::{AllowedSpecials, EncodedBatch, Error, Id, Tokenizer};
 
-use crate::errors::raise;
+use crate::errors::{detach, raise};
 use crate::ids;
 use crate::text::{EncodeSource, Text};
 use crate::tokenizer_core::TokenizerCore;
@@ -33,12 +33,57 @@ pub(crate) const DETACH_BYTES: usize = 1 << 12;
 /// to an array took 16.1 µs and takes 1.05 (`docs/notes/latency.md`).
 const THREADS_BYTES: usize = 1 << 17;
 
-/// Returns the number of threads for `bytes` bytes: `threads`, or one for each core, at least one.
-pub(crate) fn thread_count(threads: Option<i128>, bytes: usize) -> usize {
+/// The argument `threads` of a call: a number from 1 on. The engine uses 256 at most, so a larger
+/// number means 256.
+#[derive(Clone, Copy)]
+pub(crate) struct Threads(usize);
+
+impl Threads {
+    /// Returns the number, at least 1. The caller or the engine bounds it.
+    pub(crate) fn count(self) -> usize {
+        self.0
+    }
+}
+
+impl FromPyObject<'_, '_> for Threads {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let number = object.cast::<PyInt>().ok().filter(|_| !object.is_instance_of::<PyBool>());
+        let Some(number) = number else {
+            let class = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("threads is an int or None, not {class}")));
+        };
+        if number.lt(1)? {
+            let error = Error::TooFewThreads { threads: number.to_string() };
+            return Err(raise(object.py(), &error));
+        }
+        Ok(Self(number.extract().unwrap_or(usize::MAX)))
+    }
+}
+
+/// Returns the number of threads for `bytes` bytes: `threads`, or one for each core.
+pub(crate) fn thread_count(threads: Option<Threads>, bytes: usize) -> usize {
     match threads {
         _ if bytes < THREADS_BYTES => 1,
-        Some(threads) => usize::try_from(threads).unwrap_or(1).max(1),
+        Some(Threads(threads)) => threads,
         None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+/// Reads a name, also one with a lone surrogate, which no special has; U+FFFD stands for it.
+fn read_name(name: &Bound<'_, PyString>) -> String {
+    name.to_string_lossy().into_owned()
+}
+
+/// Reads the name of a special from a list of names.
+fn read_special_name(name: &Bound<'_, PyAny>) -> PyResult<String> {
+    match name.cast::<PyString>() {
+        Ok(name) => Ok(read_name(name)),
+        Err(_) => {
+            let class = name.get_type().name()?;
+            Err(PyTypeError::new_err(format!("the name of a special is str, not {class}")))
+        }
     }
 }
 
@@ -65,8 +110,16 @@ impl TokenizerCore {
         let specials = self.tokenizer.specials();
         let names: Vec<String> = match names.cast::<PyString>() {
             Ok(all) if all == "all" => return Ok(specials.allow_all()),
-            Ok(name) => vec![name.extract()?],
-            Err(_) => names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>()?,
+            Ok(name) => vec![read_name(name)],
+            Err(_) => {
+                let Ok(names) = names.try_iter() else {
+                    let class = names.get_type().name()?;
+                    return Err(PyTypeError::new_err(format!(
+                        "allowed_special is \"all\" or a list of names, not {class}"
+                    )));
+                };
+                names.map(|name| read_special_name(&name?)).collect::<PyResult<_>>()?
+            }
         };
         specials.allow(names.iter().map(String::as_str)).map_err(|error| raise(py, &error))
     }
@@ -83,7 +136,7 @@ impl TokenizerCore {
 
     fn read_id_or_name(&self, end: &Bound<'_, PyAny>) -> PyResult<Id> {
         let id = match end.cast::<PyString>() {
-            Ok(name) => self.tokenizer.specials().id(name.to_str()?),
+            Ok(name) => self.tokenizer.specials().id(&read_name(name)),
             Err(_) => {
                 let id = ids::read_one(end, self.tokenizer.vocab_size())?;
                 self.tokenizer.token(id).map(|_| id)
@@ -106,9 +159,11 @@ impl TokenizerCore {
         let (py, before) = (text.py(), ids.len());
         let encoded = match source {
             EncodeSource::Text(text) => return self.encode_bytes(py, text.bytes(), allowed, ids),
-            EncodeSource::Units(units) => py.detach(|| units.encode(&self.tokenizer, allowed, ids)),
+            EncodeSource::Units(units) => {
+                detach(py, || units.encode(&self.tokenizer, allowed, ids))
+            }
         };
-        if !encoded.map_err(|error| raise(py, &error))? {
+        if !encoded? {
             // The text has a lone surrogate, so it is encoded as Python's UTF-8 of it.
             ids.truncate(before);
             self.encode_bytes(py, text.extract::<Text<'_>>()?.bytes(), allowed, ids)?;
@@ -124,11 +179,10 @@ impl TokenizerCore {
         allowed: &AllowedSpecials,
         ids: &mut Vec<Id>,
     ) -> PyResult<()> {
-        let encoded = match text.len() < DETACH_BYTES {
-            true => self.tokenizer.encode(text, allowed, ids),
-            false => py.detach(|| self.tokenizer.encode(text, allowed, ids)),
-        };
-        encoded.map_err(|error| raise(py, &error))
+        match text.len() < DETACH_BYTES {
+            true => self.tokenizer.encode(text, allowed, ids).map_err(|error| raise(py, &error)),
+            false => detach(py, || self.tokenizer.encode(text, allowed, ids)),
+        }
     }
 
     /// Encodes a batch of Python texts on threads without the GIL, and returns the ids of all texts
@@ -137,7 +191,7 @@ impl TokenizerCore {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
         allowed_special: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<EncodedBatch> {
         self.with_texts(
@@ -155,7 +209,7 @@ impl TokenizerCore {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
         allowed_special: Option<&Bound<'_, PyAny>>,
         work: impl Fn(
             &Tokenizer,
@@ -169,11 +223,14 @@ impl TokenizerCore {
             return Err(PyTypeError::new_err("a batch is a list of texts, not one text"));
         }
         let allowed = self.allow_specials(py, allowed_special)?;
-        let texts: Vec<Bound<'_, PyAny>> = texts.try_iter()?.collect::<PyResult<_>>()?;
+        let Ok(texts) = texts.try_iter() else {
+            let class = texts.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("a batch is a list of texts, not {class}")));
+        };
+        let texts: Vec<Bound<'_, PyAny>> = texts.collect::<PyResult<_>>()?;
         let call = |sources: Vec<EncodeSource<'_>>| {
             let threads = thread_count(threads, sources.iter().map(EncodeSource::bytes_max).sum());
-            let done = py.detach(|| work(&self.tokenizer, &sources, &allowed, threads));
-            done.map_err(|error| raise(py, &error))
+            detach(py, || work(&self.tokenizer, &sources, &allowed, threads))
         };
         let sources = texts.iter().map(|text| EncodeSource::try_from_batch(text.as_borrowed()));
         if let Some(done) = call(sources.collect::<PyResult<_>>()?)? {

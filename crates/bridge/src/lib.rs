@@ -86,6 +86,7 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        zeton::sys::interrupt::set_check(super::errors::has_signal);
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
         module.add("DEFAULT_PATTERN", zeton::pattern::NANOCHAT)?;
         module.add("FILE_BYTES_MAX", zeton::storage::tokenizer_file::FILE_BYTES_MAX)?;

@@ -16,7 +16,7 @@ use pyo3::types::{PyInt, PyString};
 use zeton::limits::{Border, Fit};
 use zeton::{AllowedSpecials, Error};
 
-use crate::errors::raise;
+use crate::errors::{detach, raise};
 use crate::text::{CharCounter, StrictText, Text, copy_part, count_chars};
 use crate::tokenizer_core::TokenizerCore;
 
@@ -75,8 +75,7 @@ pub(crate) fn fit_end(
     let arguments = FitArguments::try_from_python(engine, n, at, allowed_special)?;
     let is_str = text.is_instance_of::<PyString>();
     try_growing_parts(text, arguments.ids_max, false, |part, is_partial| {
-        let end = py.detach(|| arguments.fit().find_end(part, is_partial));
-        let end = end.map_err(|error| raise(py, &error))?;
+        let end = detach(py, || arguments.fit().find_end(part, is_partial))?;
         Ok(end.map(|end| if is_str { count_chars(&part[..end]) } else { end }))
     })
 }
@@ -96,8 +95,7 @@ pub(crate) fn fit_start(
     let arguments = FitArguments::try_from_python(engine, n, at, allowed_special)?;
     let (is_str, before) = (text.is_instance_of::<PyString>(), before.bytes());
     try_growing_parts(text, arguments.ids_max, true, |part, is_partial| {
-        let start = py.detach(|| arguments.fit().find_start(before, part, is_partial));
-        let start = start.map_err(|error| raise(py, &error))?;
+        let start = detach(py, || arguments.fit().find_start(before, part, is_partial))?;
         let length = |start| if is_str { count_chars(&part[start..]) } else { part.len() - start };
         Ok(start.map(length))
     })
@@ -115,15 +113,18 @@ pub(crate) fn find_chunks(
     allowed_special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(usize, usize, usize)>> {
     let arguments = FitArguments::try_from_python(engine, n, at, allowed_special)?;
+    if arguments.ids_max == 0 {
+        return Err(raise(py, &Error::EmptyChunks));
+    }
     let overlap = ids_max(overlap)?;
-    if overlap >= arguments.ids_max && arguments.ids_max > 0 {
+    if overlap >= arguments.ids_max {
         let error = Error::OverlapTooLong { overlap, ids_max: arguments.ids_max };
         return Err(raise(py, &error));
     }
     let is_str = text.is_instance_of::<PyString>();
     let text: StrictText<'_> = text.extract()?;
     let text = text.0.bytes();
-    let found = py.detach(|| -> Result<_, Error> {
+    detach(py, || {
         let chunks = arguments.fit().find_chunks(text, overlap)?;
         // Starts and ends overlap, but each of them rises steadily.
         let mut starts = CharCounter::new(text, !is_str);
@@ -133,8 +134,7 @@ pub(crate) fn find_chunks(
             (start, ends.position_at(chunk.range.end), chunk.ids)
         };
         Ok(chunks.iter().map(to_positions).collect())
-    });
-    found.map_err(|error| raise(py, &error))
+    })
 }
 
 /// The arguments of the functions in this file, converted.

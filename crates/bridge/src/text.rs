@@ -23,10 +23,11 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PySlice, PyString};
+use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
 use pyo3::{ffi, intern};
 use zeton::TextSource;
 
+use crate::errors::raise;
 use crate::str_layout::{StrLayout, StrUnits};
 
 /// The bytes of a `str` or of bytes.
@@ -36,6 +37,24 @@ pub(crate) enum Text<'a> {
     Str(PyBackedStr),
     Bytes(PyBackedBytes),
     Copied(Vec<u8>),
+}
+
+/// The text of a pattern. A lone surrogate in it raises `PatternError`.
+pub(crate) struct PatternText(pub(crate) String);
+
+impl FromPyObject<'_, '_> for PatternText {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let Ok(pattern) = object.cast::<PyString>() else {
+            let class = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("a pattern is str, not {class}")));
+        };
+        pattern.extract().map(Self).map_err(|_: PyErr| {
+            let pattern = pattern.repr().map_or_else(|_| String::new(), |repr| repr.to_string());
+            raise(object.py(), &zeton::Error::PatternSurrogate { pattern })
+        })
+    }
 }
 
 /// A text that holds a reference to its object.
@@ -204,7 +223,9 @@ fn convert<'a>(object: Borrowed<'a, '_, PyAny>, replaces_surrogates: bool) -> Py
         Ok(buffer) => Ok(Text::Copied(buffer.to_vec(object.py())?)),
         Err(_) => {
             let class = object.get_type().name()?;
-            Err(PyTypeError::new_err(format!("a text is str or bytes, not {class}")))
+            let many = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+            let hint = if many { "; encode_batch takes many texts" } else { "" };
+            Err(PyTypeError::new_err(format!("a text is str or bytes, not {class}{hint}")))
         }
     }
 }
@@ -234,6 +255,13 @@ fn str_units<'a>(text: Borrowed<'a, '_, PyString>) -> Option<StrUnits<'a>> {
 fn is_ascii(text: &Bound<'_, PyString>) -> bool {
     let answer = text.call_method0(intern!(text.py(), "isascii"));
     answer.and_then(|answer| answer.is_truthy()).unwrap_or(false)
+}
+
+/// Returns whether a `str` of one character is the first half of a surrogate pair: U+D800 to U+DBFF,
+/// whose three bytes are ED A0 80 to ED AF BF.
+pub(crate) fn is_high_surrogate(character: &Bound<'_, PyString>) -> PyResult<bool> {
+    let bytes = encode_surrogates(character)?;
+    Ok(matches!(bytes.bytes(), [0xED, 0xA0..=0xAF, _]))
 }
 
 /// Makes a new `str` without lone surrogates, as tiktoken does: pairs become their character,

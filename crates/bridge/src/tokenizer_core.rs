@@ -23,9 +23,9 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use zeton::storage::tokenizer_file::Notes;
 use zeton::{Error, Id, Tokenizer};
 
-use crate::decode::make_str;
-use crate::encode::{DETACH_BYTES, thread_count};
-use crate::errors::raise;
+use crate::decode::{ErrorHandler, make_str};
+use crate::encode::{DETACH_BYTES, Threads, thread_count};
+use crate::errors::{detach, raise};
 use crate::ids::{self, Array, ListMaker};
 use crate::limits;
 use crate::text::{EncodeSource, Text};
@@ -84,7 +84,7 @@ impl TokenizerCore {
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         allowed_special: Option<&Bound<'py, PyAny>>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<Array<'py, Id>> {
         let source: EncodeSource<'_> = text.extract()?;
         let allowed = self.allow_specials(py, allowed_special)?;
@@ -92,8 +92,8 @@ impl TokenizerCore {
         if threads > 1 {
             let text: Text<'_> = text.extract()?;
             let bytes = text.bytes();
-            let ids = py.detach(|| self.tokenizer.encode_parallel(bytes, &allowed, threads));
-            return ids::make_array(py, &mut ids.map_err(|error| raise(py, &error))?);
+            let mut ids = detach(py, || self.tokenizer.encode_parallel(bytes, &allowed, threads))?;
+            return ids::make_array(py, &mut ids);
         }
         ids::with_spare_buffer(source.bytes_max(), |ids| {
             self.encode_into(text, &source, &allowed, ids)?;
@@ -112,7 +112,7 @@ impl TokenizerCore {
         allowed_special: Option<&Bound<'py, PyAny>>,
         prepend: Option<&Bound<'py, PyAny>>,
         append: Option<&Bound<'py, PyAny>>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (prepend, append) = (self.read_end_id(prepend)?, self.read_end_id(append)?);
         let batch = self.encode_texts(py, texts, threads, allowed_special)?;
@@ -135,7 +135,7 @@ impl TokenizerCore {
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         allowed_special: Option<&Bound<'py, PyAny>>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<(Array<'py, Id>, Array<'py, u64>)> {
         let mut batch = self.encode_texts(py, texts, threads, allowed_special)?;
         let ends = batch.ends.iter().map(|&end| end as u64);
@@ -154,14 +154,13 @@ impl TokenizerCore {
         text: &Bound<'_, PyAny>,
         limit: Option<&Bound<'_, PyAny>>,
         allowed_special: Option<&Bound<'_, PyAny>>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<usize> {
         let allowed = self.allow_specials(py, allowed_special)?;
         if let Some(limit) = limit {
             let limit = limits::ids_max(limit)?;
             let count = |part: &[u8], is_partial| {
-                let count = || self.tokenizer.count_until(part, &allowed, is_partial, limit);
-                py.detach(count).map_err(|error| raise(py, &error))
+                detach(py, || self.tokenizer.count_until(part, &allowed, is_partial, limit))
             };
             return match limits::try_growing_parts(text, limit, false, count) {
                 Err(error) if error.is_instance_of::<PyUnicodeEncodeError>(py) => {
@@ -174,11 +173,10 @@ impl TokenizerCore {
         let text: Text<'_> = text.extract()?;
         let text = text.bytes();
         let threads = thread_count(threads, text.len());
-        let counted = match text.len() < DETACH_BYTES {
-            true => self.tokenizer.count(text, &allowed),
-            false => py.detach(|| self.tokenizer.count_parallel(text, &allowed, threads)),
-        };
-        counted.map_err(|error| raise(py, &error))
+        match text.len() < DETACH_BYTES {
+            true => self.tokenizer.count(text, &allowed).map_err(|error| raise(py, &error)),
+            false => detach(py, || self.tokenizer.count_parallel(text, &allowed, threads)),
+        }
     }
 
     /// Return the number of ids of each of many texts, on `threads` threads (None: one for each
@@ -189,7 +187,7 @@ impl TokenizerCore {
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         allowed_special: Option<&Bound<'_, PyAny>>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<Vec<usize>> {
         self.with_texts(
             py,
@@ -218,9 +216,14 @@ impl TokenizerCore {
     fn split<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
         let mut pieces = Vec::new();
         let splitter = self.tokenizer.splitter();
-        let split = py.detach(|| splitter.split(text.bytes(), |piece| pieces.push(piece)));
-        split.map_err(|error| raise(py, &error))?;
-        PyList::new(py, pieces.into_iter().map(|piece| PyBytes::new(py, piece)))
+        detach(py, || {
+            for part in splitter.interruptible_parts(text.bytes()) {
+                zeton::sys::interrupt::poll()?;
+                splitter.split(part, |piece| pieces.push(piece))?;
+            }
+            Ok(())
+        })?;
+        PyList::new(py, pieces.into_iter().enumerate().map(Piece))
     }
 
     /// Return the bytes of ids, a list or an array; the last character may be incomplete.
@@ -241,6 +244,7 @@ impl TokenizerCore {
         ids: &Bound<'py, PyAny>,
         errors: &str,
     ) -> PyResult<Bound<'py, PyString>> {
+        let errors = ErrorHandler::try_from_name(py, errors)?;
         make_str(py, &self.decode_one(py, ids)?, errors)
     }
 
@@ -251,8 +255,9 @@ impl TokenizerCore {
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
         errors: &str,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let errors = ErrorHandler::try_from_name(py, errors)?;
         let texts = self.decode_lists(py, batch, threads)?;
         let texts = texts.iter().map(|bytes| make_str(py, bytes, errors));
         PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)
@@ -264,7 +269,7 @@ impl TokenizerCore {
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
-        threads: Option<i128>,
+        threads: Option<Threads>,
     ) -> PyResult<Bound<'py, PyList>> {
         let texts = self.decode_lists(py, batch, threads)?;
         PyList::new(py, texts.iter().map(|bytes| PyBytes::new(py, bytes)))
@@ -324,6 +329,26 @@ impl TokenizerCore {
             merges.set_item(pair, id)?;
         }
         Ok(merges)
+    }
+}
+
+/// Pieces that become Python objects between two checks for signals: some milliseconds.
+const PIECES_PER_CHECK: usize = 1 << 16;
+
+/// A piece and its number, on its way to a list of bytes.
+struct Piece<'t>((usize, &'t [u8]));
+
+impl<'py> IntoPyObject<'py> for Piece<'_> {
+    type Target = PyBytes;
+    type Output = Bound<'py, PyBytes>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let (number, bytes) = self.0;
+        if number % PIECES_PER_CHECK == 0 {
+            py.check_signals()?;
+        }
+        Ok(PyBytes::new(py, bytes))
     }
 }
 

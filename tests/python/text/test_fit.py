@@ -231,7 +231,7 @@ CALLS: list[tuple[Callable[[Any], object], str]] = [
     ),
     (lambda tok: tok.chunk("a", n=2, overlap=2), "leaves no room"),
     (lambda tok: tok.chunk("🏴\u200d☠", n=1), "a character takes"),
-    (lambda tok: tok.count("a", limit=-1), "-1 tokens"),
+    (lambda tok: tok.count("a", limit=-1), "a number of tokens is -1; it must be at least 0"),
 ]
 
 

@@ -92,14 +92,31 @@ impl<'t> DecodeTable<'t> {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownId`].
+    /// [`Error::UnknownId`] or [`Error::GapId`].
     #[inline]
     pub(crate) fn token(self, id: Id) -> Result<&'t [u8], Error> {
         let special = || self.specials.name(id).map(str::as_bytes);
-        self.vocab
-            .token(id)
-            .or_else(special)
-            .ok_or_else(|| Error::UnknownId { id: id.into(), vocab_size: self.vocab_size() })
+        self.vocab.token(id).or_else(special).ok_or_else(|| self.refuse_id(id))
+    }
+
+    /// Makes the error for an id that neither a token nor a special has: an id beyond the last one,
+    /// or an id in a gap. Errors are rare, so all ids may be read.
+    #[cold]
+    fn refuse_id(self, id: Id) -> Error {
+        let vocab_size = self.vocab_size();
+        if id as usize >= vocab_size {
+            return Error::UnknownId { id: id.into(), vocab_size };
+        }
+        let tokens = self.vocab.iter().map(|(id, _)| id);
+        let specials = self.specials.entries().iter().map(|(id, _)| *id);
+        let (mut before, mut after) = (None, Id::MAX);
+        for known in tokens.chain(specials) {
+            match known < id {
+                true => before = before.max(Some(known)),
+                false => after = after.min(known),
+            }
+        }
+        Error::GapId { id, before, after }
     }
 
     /// Appends the bytes of `ids` to `bytes`.
@@ -207,9 +224,13 @@ mod tests {
     fn refuses_an_unknown_id_with_and_without_rows() {
         let tokenizer = sparse_tokenizer();
         for _ in 0..2 {
-            for id in [257, 298, 401, 4999, 1 << 29, Id::MAX] {
-                let refusal = tokenizer.decode(&[97, id]).unwrap_err();
-                assert_eq!(refusal, Error::UnknownId { id: id.into(), vocab_size: (1 << 30) + 1 });
+            let refusal = |id| tokenizer.decode(&[97, id]).unwrap_err();
+            for (id, before, after) in [(257, 256, 299), (298, 256, 299), (401, 400, 5000)] {
+                assert_eq!(refusal(id), Error::GapId { id, before: Some(before), after });
+            }
+            for id in [(1 << 30) + 1, Id::MAX] {
+                let vocab_size = (1 << 30) + 1;
+                assert_eq!(refusal(id), Error::UnknownId { id: id.into(), vocab_size });
             }
             tokenizer.decode(&[97; IDS_BEFORE_TABLE]).unwrap();
         }

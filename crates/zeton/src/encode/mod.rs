@@ -31,8 +31,9 @@ use std::sync::OnceLock;
 use crate::decode::{DecodeTable, PaddedTokenTable};
 use crate::merge::BpeModel;
 use crate::piece_cache::{BatchEncoder, IdSink, ScratchGuard, ScratchPool};
-use crate::split::Splitter;
+use crate::split::{INTERRUPTIBLE_BYTES, Splitter};
 use crate::sys::error::Error;
+use crate::sys::interrupt;
 use crate::sys::threads::map_in_parallel;
 use crate::vocab::specials::{AllowedSpecials, Specials};
 use crate::vocab::{Id, Vocab};
@@ -199,6 +200,25 @@ impl Tokenizer {
                 }),
             });
         }
+        if text.len() > INTERRUPTIBLE_BYTES {
+            for part in self.splitter.interruptible_parts(text) {
+                interrupt::poll()?;
+                self.encode_part(part, scratch, sink)?;
+            }
+            return Ok(());
+        }
+        self.encode_part(text, scratch, sink)
+    }
+
+    /// Emits the ids of ordinary text that is encoded without a poll for signals, except in the
+    /// backtracking engine.
+    #[inline]
+    fn encode_part(
+        &self,
+        text: &[u8],
+        scratch: &mut ScratchGuard<'_>,
+        sink: &mut impl IdSink,
+    ) -> Result<(), Error> {
         let mut batches = BatchEncoder::new(&self.model, text, scratch.get(), sink);
         self.splitter.split_ends(text, &mut batches)?;
         batches.finish();

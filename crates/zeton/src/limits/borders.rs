@@ -72,7 +72,7 @@ impl FromStr for Border {
         let found = NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, border)| *border).ok_or_else(|| Error::UnknownBorder {
             name: name.to_owned(),
-            known: NAMES.map(|(known, _)| known).join(", "),
+            known: NAMES.map(|(known, _)| known.to_owned()).to_vec(),
         })
     }
 }

@@ -43,6 +43,7 @@ pub use chunks::Chunk;
 use crate::encode::Tokenizer;
 use crate::encode::segments::Segment;
 use crate::sys::error::Error;
+use crate::sys::interrupt;
 use crate::vocab::specials::AllowedSpecials;
 
 /// Bytes of a range without any safe cut in which every border is tried: 2 KiB.
@@ -138,6 +139,7 @@ impl Tokenizer {
         let (mut scratch, mut ids) = (self.borrow_scratch(), 0);
         if limit > 0 {
             for segment in self.segments(text, allowed, is_partial)? {
+                interrupt::poll()?;
                 match segment {
                     Segment::Ordinary(range) => {
                         self.encode_ordinary(&text[range], &mut scratch, &mut ids)?;

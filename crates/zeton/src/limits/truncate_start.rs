@@ -24,6 +24,7 @@ use super::run_counter::RunCounter;
 use super::{BYTES_PER_ID, Border, CountedCut, FULL_SEARCH_BYTES, Fit, LONG_TEXT_BYTES};
 use crate::encode::refuse_too_long;
 use crate::sys::error::Error;
+use crate::sys::interrupt;
 use crate::vocab::Id;
 
 /// Bytes of the first window that is searched for a safe cut: 4 KiB. Not measured; the window
@@ -96,6 +97,7 @@ impl SuffixSearch<'_> {
             let Some(at) = self.find_cut_before(next.at, &mut specials, is_partial) else {
                 break;
             };
+            interrupt::poll()?;
             let ids = next.ids + self.fit.count(&self.text[at..next.at])?;
             if ids > self.fit.ids_max {
                 return self.find_border_after(at, cuts).map(Some);

@@ -5,11 +5,14 @@
 //! the oracle of the tests: every faster engine is compared with it.
 //!
 //! Cost: one regex search a piece. A match may take [`BACKTRACKS_MAX`] steps, and a split that
-//! would take more fails with an error.
+//! would take more fails with an error. A step may read all the text that is left, so a split can
+//! take the square of the text's length: `(a*)*b|(?s:.)` looks for a `b` behind each `a`. A signal
+//! ends it, also within a match ([`PolledText`]).
 
 use std::collections::HashSet;
 
 use super::VisitControl;
+use super::polled_text::PolledText;
 use super::regex_input::RegexInput;
 use crate::sys::error::Error;
 
@@ -70,21 +73,24 @@ impl Regex {
         let mut replaced = input.replaced();
         // Offsets in the regex's text and in the text.
         let (mut read, mut start) = (0, 0);
-        for found in self.regex.find_iter(input.as_str()) {
+        let polled = PolledText::new(input.as_str());
+        let mut matches = self.regex.find_iter(&polled);
+        while let Some(found) = polled.catch_interrupt(|| matches.next())? {
             let found = found.map_err(|error| Error::PatternBound {
                 pattern: self.pattern.clone(),
+                at: start,
                 reason: error.to_string(),
             })?;
-            if found.start() == found.end() && found.start() == read {
+            if found.is_empty() && found.start == read {
                 continue;
             }
-            if found.start() != read {
+            if found.start != read {
                 break;
             }
-            read = found.end();
+            read = found.end;
             let passed = replaced.iter().take_while(|&&at| at < read).count();
             replaced = &replaced[passed..];
-            let end = start + RegexInput::text_bytes(found.as_str().len(), passed);
+            let end = start + RegexInput::text_bytes(found.len(), passed);
             if !visit(&text[start..end]).is_continue() {
                 return Ok(());
             }

@@ -25,6 +25,14 @@ const FIRST_WINDOW_BYTES: usize = 64;
 /// Factor by which the window grows after a search without result. Not measured.
 const WINDOW_GROWTH: usize = 4;
 
+/// Bytes of a part between two polls for a signal: 4 MiB, which take some 40 ms to encode when all
+/// of them are new to the piece cache.
+pub(crate) const INTERRUPTIBLE_BYTES: usize = 1 << 22;
+
+/// Bytes before the end of such a part that are searched for a safe cut. Not measured; texts of
+/// words have a cut every few bytes.
+const CUT_WINDOW_BYTES: usize = 1 << 16;
+
 impl Splitter {
     /// Returns the last position in `text` where it may be divided for any text behind it: the
     /// pieces of both parts are the pieces of the whole. It reads backwards from the end, and stops
@@ -92,6 +100,29 @@ impl Splitter {
     pub fn parts<'t>(&self, text: &'t [u8], bytes: usize) -> Vec<&'t [u8]> {
         let Ok(parts) = self.try_parts(text, bytes, || Ok::<(), Infallible>(()));
         parts
+    }
+
+    /// Divides a text at safe cuts into parts of some megabytes, one after the other, so that the
+    /// caller can poll for a signal between two of them. A long range without a safe cut stays in
+    /// one part. It reads 64 KiB for each part, to find the cut.
+    pub fn interruptible_parts<'t>(&self, text: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let mut end = INTERRUPTIBLE_BYTES;
+            while end < rest.len() {
+                let window = end - CUT_WINDOW_BYTES;
+                if let Some(cut) = self.last_safe_cut(&rest[window..end]) {
+                    let (part, after) = rest.split_at(window + cut);
+                    rest = after;
+                    return Some(part);
+                }
+                end += INTERRUPTIBLE_BYTES;
+            }
+            Some(std::mem::take(&mut rest))
+        })
     }
 
     /// Divides a text at safe cuts into parts of about `bytes`, and calls `check` once every

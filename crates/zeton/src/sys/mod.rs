@@ -7,6 +7,7 @@
 //! | [`bounds`] | limits on input that error messages quote |
 //! | [`error`] | [`error::Error`], the one error type of the crate |
 //! | [`huge_buffer`] | arrays in huge pages or in a mapped file, and `prefetch` |
+//! | [`interrupt`] | signals that end long work |
 //! | [`progress`] | progress of long work, and cancellation |
 //! | `sections` | tables as arrays of plain values, for the mapped image |
 //! | `simd_level` | run-time detection of vector instructions |
@@ -15,7 +16,9 @@
 
 pub mod bounds;
 pub mod error;
+mod error_message;
 pub mod huge_buffer;
+pub mod interrupt;
 pub mod progress;
 pub(crate) mod sections;
 pub(crate) mod simd_level;

@@ -3,10 +3,11 @@
 //! No thread pool outlives a call, so a `fork` between two calls loses no worker. Each call pays
 //! for starting its threads, which is why a thread needs at least [`BYTES_PER_THREAD`] of input.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::thread;
 
 use super::error::Error;
+use super::interrupt::{POLL_EVERY, StopGroup, poll};
 
 /// The most threads of one call. A larger request is clamped, because it is more likely a mistake
 /// than a machine of that size.
@@ -19,13 +20,32 @@ pub(crate) const BYTES_PER_THREAD: usize = 1 << 16;
 /// Runs `run` on up to `threads` threads at once, the calling one included; returns all results.
 ///
 /// Where the system refuses to start a thread, the running ones do all the work, because they
-/// take it from a common counter.
+/// take it from a common counter. A signal stops all of them ([`super::interrupt`]): the calling
+/// thread polls while it works, and while it waits for the others.
 pub(crate) fn run_on_threads<R: Send>(threads: usize, run: impl Fn() -> R + Sync) -> Vec<R> {
+    if threads < 2 {
+        return vec![run()];
+    }
+    let (group, finished, caller) = (StopGroup::new(), AtomicUsize::new(0), thread::current());
+    let run_as_worker = || {
+        let result = group.run(true, &run);
+        finished.fetch_add(1, Release);
+        caller.unpark();
+        result
+    };
     thread::scope(|scope| {
-        let others =
-            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &run).ok());
+        let others = (1..threads)
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, run_as_worker).ok());
         let others: Vec<_> = others.collect();
-        let own = run();
+        let own = group.run(false, || {
+            let own = run();
+            while finished.load(Acquire) < others.len() {
+                thread::park_timeout(POLL_EVERY);
+                // The poll stops the group; the workers' results tell it.
+                let _ = poll();
+            }
+            own
+        });
         let join = |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
         others.into_iter().map(join).chain([own]).collect()
     })

@@ -70,7 +70,10 @@ impl Specials {
     ///
     /// If there is no special of this name.
     pub fn id(&self, name: &str) -> Result<Id, Error> {
-        let unknown = || Error::UnknownSpecial { name: name.to_owned() };
+        let unknown = || Error::UnknownSpecial {
+            name: name.to_owned(),
+            known: self.entries.iter().map(|(_, name)| name.clone()).collect(),
+        };
         self.ids.get(name).copied().ok_or_else(unknown)
     }
 

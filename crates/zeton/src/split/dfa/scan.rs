@@ -80,8 +80,8 @@ fn split_by_windows(
             let split = split_memoized(dfa, text, start, MEMO_BYTES_MAX, sink);
             return split.ok_or_else(|| Error::PatternBound {
                 pattern: pattern.to_owned(),
-                reason: "remembering its failed scans needs more than 256 MiB; cut the text"
-                    .to_owned(),
+                at: start,
+                reason: "remembering its failed scans needs more than 256 MiB".to_owned(),
             });
         }
     }
