@@ -1,10 +1,10 @@
-"""How rules split a text, in the order they are applied. This file is the specification of rules.
+"""The specification of rules: how they split a text, in order of application.
 
     text --matches--> kept pieces and gaps --runs--> words, groups and gaps
          --grammar--> pieces --refine--> finer pieces
 
-Rules are given as `Rules.spelled` has them, read as JSON. As in `zeton.reference`, everything is
-slow on purpose, a character is one of a str, and a byte that is not UTF-8 is a lone surrogate.
+Rules are the JSON object of `Rules.spelled`. Like `zeton.reference`, this file is slow on purpose:
+a text is a str, and each byte that is not UTF-8 is a lone surrogate in it.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any, TypeAlias
 
 import regex
-from regex._regex_core import PROPERTIES  # The one place that lists all scripts.
+from regex._regex_core import PROPERTIES  # The list of all scripts.
 
 from zeton.reference import PATTERN, Vocab, cut_specials, merge, read, split
 
@@ -52,17 +52,21 @@ def split_by_rules(text: str, rules: Rules) -> list[bytes]:
 # ---- matches of keep, keep_words and isolate ----
 
 MATCH_BYTES_MAX = 4096
-"""The match of a regex has at most so many bytes: what is longer is not seen."""
+"""The longest match of a regex in bytes; longer matches are ignored."""
 
 
 def matches(text: str, rules: Rules) -> Iterator[Span]:
-    """Yield where text is kept whole: leftmost, then longest, then first listed.
+    """Yield the ranges that are one piece: leftmost, then longest, then first listed.
 
-    An `isolate` is the regex crate's. The package here finds the same, but for `$` before a last
-    newline, where a part that can match nothing repeats, as in `(?:a??)+`, and where a match is as
-    long as may be and depends on what follows it.
+    The engine runs an `isolate` on the Rust crate `regex`. The Python package `regex` finds the
+    same matches, with three exceptions: `$` before a final newline; a repeated part that can match
+    the empty string, such as `(?:a??)+`; a match of the greatest length whose end depends on the
+    text behind it.
+
+    >>> list(matches("in New York", {"rules": 1, "keep": ["New", "New York"]}))
+    [(3, 11)]
     """
-    shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)  # What a regex sees; a literal does not.
+    shown = regex.sub("[\udc80-\udcff]", "\ufffd", text)  # For regexes, such a byte is U+FFFD.
     finders = [(regex.escape(literal), text) for literal in rules.get("keep", [])]
     finders += [(whole_word(regex.escape(word)), text) for word in rules.get("keep_words", [])]
     for isolate in rules.get("isolate", []):
@@ -82,7 +86,7 @@ def matches(text: str, rules: Rules) -> Iterator[Span]:
 
 
 def find(pattern: str, text: str, start: int) -> "regex.Match[str] | None":
-    """Return the first match that has at most so many bytes, from a place on."""
+    """Return the first match from `start` on that has at most `MATCH_BYTES_MAX` bytes."""
     found = regex.search(pattern, text, pos=start)
     while found and len(found.group().encode("utf-8", "surrogateescape")) > MATCH_BYTES_MAX:
         seen = text[found.start() :].encode("utf-8", "surrogateescape")[:MATCH_BYTES_MAX]
@@ -93,7 +97,7 @@ def find(pattern: str, text: str, start: int) -> "regex.Match[str] | None":
 
 
 def whole_word(pattern: str) -> str:
-    r"""Let a regex match only where the characters beside the match are no word characters.
+    r"""Restrict a regex to matches without a word character directly before or after them.
 
     >>> [match.start() for match in regex.finditer(whole_word("ab"), "ab cab ab_ (ab)")]
     [0, 12]
@@ -105,7 +109,7 @@ def whole_word(pattern: str) -> str:
 
 
 def split_gap(text: str, rules: Rules) -> list[str]:
-    """Split what no match took: runs by their own rules, and what is between by the grammar."""
+    """Split the text between two matches: runs by their own rules, the rest by the grammar."""
     pieces: list[str] = []
     for owner, characters in groupby(text, lambda character: owner_of(character, rules)):
         run = "".join(characters)
@@ -121,7 +125,7 @@ def split_gap(text: str, rules: Rules) -> list[str]:
 
 
 def owner_of(character: str, rules: Rules) -> tuple[str, int]:
-    """Return the lexicon or group that a character belongs to; it never belongs to two."""
+    """Return the one lexicon or group of a character, or the grammar."""
     for at, lexicon in enumerate(rules.get("lexicon", [])):
         if regex.match(rf"\p{{Script={lexicon['script']}}}", character):
             return "lexicon", at
@@ -132,7 +136,7 @@ def owner_of(character: str, rules: Rules) -> tuple[str, int]:
 
 
 def cut_into_words(run: str, script: str, words: list[str], path: str = "longest") -> list[str]:
-    """Cut a run into words; unknown characters beside each other are one piece.
+    """Cut a run into words; neighbouring characters without a word are one piece.
 
     >>> cut_into_words("研究生命起源", "Han", ["研究", "研究生", "生命", "起源"])
     ['研究生', '命', '起源']
@@ -149,7 +153,7 @@ def cut_into_words(run: str, script: str, words: list[str], path: str = "longest
 
 
 def longest_parts(run: str, words: list[str]) -> list[str]:
-    """From the left, take the longest word that begins here, or else one unknown character."""
+    """Cut a run from the left: always the longest word, or one unknown character."""
     parts, at = [], 0
     while at < len(run):
         here = (word for word in words if run.startswith(word, at))
@@ -159,12 +163,12 @@ def longest_parts(run: str, words: list[str]) -> list[str]:
 
 
 def fewest_parts(run: str, words: list[str]) -> list[str]:
-    """Take the way with the fewest parts, then the fewest unknown, then the longer part first."""
+    """Cut a run into the fewest parts, then the fewest unknown, then the longer part first."""
 
     def cost(parts: list[str]) -> tuple[int, int, list[int]]:
         return len(parts), sum(part not in words for part in parts), [-len(part) for part in parts]
 
-    best: list[list[str]] = [[]]  # Of what follows each place, the last place first.
+    best: list[list[str]] = [[]]  # The best cuts of all suffixes, the longest first.
     for at in reversed(range(len(run))):
         here = {run[at], *(word for word in words if run.startswith(word, at))}
         best.insert(0, min(([part, *best[len(part) - 1]] for part in here), key=cost))
@@ -174,7 +178,7 @@ def fewest_parts(run: str, words: list[str]) -> list[str]:
 def cut_into_groups(
     run: str, characters: str, size: int, start: int = 0, name: str | None = None
 ) -> list[str]:
-    """Cut a run every `size` characters, at first after `start` of them.
+    """Cut a run after `start` characters, then every `size` characters.
 
     >>> cut_into_groups("ATGGCCA", "ACGT", 3, start=1)
     ['A', 'TGG', 'CCA']
@@ -204,7 +208,7 @@ PUBLISHED = {
 
 KNOBS = ("digits", "contractions", "leading_space", "newlines", "marks", "case", "underscores")
 
-OWN = {  # What each published pattern says, by the knobs.
+OWN = {  # The values of the knobs in each published pattern.
     "nanochat": (2, "apart", "sign", "run", False, "ignore", "sign"),
     "gpt2": ("any", "apart", True, "space", False, "ignore", "sign"),
     "cl100k": (3, "apart", "sign", "run", False, "ignore", "sign"),
@@ -213,13 +217,13 @@ OWN = {  # What each published pattern says, by the knobs.
 
 
 def split_by_grammar(text: str, rules: Rules) -> list[str]:
-    """Split by the pattern of rules; without one, the text is one piece."""
+    """Split by the pattern of the rules; without a pattern, the text is one piece."""
     pattern = compose(rules)
     return [text] if pattern is None else [read(piece) for piece in split(text, pattern)]
 
 
 def compose(rules: Rules) -> str | None:
-    r"""Write the base and the knobs as one pattern; without a knob it is the published one.
+    r"""Write the base and its knobs as one pattern; without knobs it is the published pattern.
 
     >>> compose({"rules": 1, "base": "gpt2", "digits": 3, "contractions": "none"})
     ' ?\\p{L}+| ?\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++|\\s++$|\\s+(?!\\S)|\\s+'
@@ -229,7 +233,7 @@ def compose(rules: Rules) -> str | None:
         return rules.get("pattern")
     own = dict(zip(KNOBS, OWN[base], strict=True))
     knobs = own | {knob: rules[knob] for knob in KNOBS if knob in rules}
-    if rules.get("digits_from") == "right":  # These three are refined later.
+    if rules.get("digits_from") == "right":  # `refine` applies the next three.
         knobs["digits"] = "any"
     if knobs["case"] == "words":
         knobs["case"] = "ignore"
@@ -243,16 +247,16 @@ def compose(rules: Rules) -> str | None:
 
 
 def contraction_rule(base: str, knobs: Rules) -> str:
-    """Contractions that are pieces of their own; GPT-2's have small letters only."""
+    """Return the regex of contractions; GPT-2's has small letters only."""
     case = "?:" if base == "gpt2" else "?i:"
     return f"'({case}[sdmt]|ll|ve|re)" if knobs["contractions"] == "apart" else ""
 
 
 def word_rules(knobs: Rules) -> list[str]:
-    """Words: what may stand before them, their letters, and contractions that are part of them."""
+    """Return the regexes of words: a prefix, letters, and joined contractions."""
     underscore = "_" if knobs["underscores"] == "letter" else ""
     more = (r"\p{M}" if knobs["marks"] else "") + underscore
-    possessive = "" if knobs["marks"] else "+"  # A mark may be given back: the word can need it.
+    possessive = "" if knobs["marks"] else "+"  # The prefix may match a mark that the word needs.
     sign = rf"[^\r\n\p{{L}}\p{{N}}{underscore}]?{possessive}"
     prefix = {False: "", True: " ?", "sign": sign}[knobs["leading_space"]]
     suffix = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?" if knobs["contractions"] == "joined" else ""
@@ -265,14 +269,14 @@ def word_rules(knobs: Rules) -> list[str]:
 
 
 def number_rule(base: str, knobs: Rules) -> str:
-    """Numbers; GPT-2's take a space before them."""
+    """Return the regex of numbers; GPT-2's includes a space before the number."""
     blank = " ?" if base == "gpt2" and knobs["leading_space"] is not False else ""
     most = "+" if knobs["digits"] == "any" else f"{{1,{knobs['digits']}}}"
     return rf"{blank}\p{{N}}{most}"
 
 
 def punctuation_rule(base: str, knobs: Rules) -> str:
-    """Signs, and the newlines behind them."""
+    """Return the regex of signs, with the newlines behind them."""
     blank = "" if knobs["leading_space"] is False else " ?"
     underscore = "_" if knobs["underscores"] == "letter" else ""
     tail = {"o200k": r"[\r\n/]*"}.get(base, r"[\r\n]*") if knobs["newlines"] == "run" else ""
@@ -280,7 +284,7 @@ def punctuation_rule(base: str, knobs: Rules) -> str:
 
 
 def space_rule(base: str, own: Rules, knobs: Rules) -> str:
-    """White space; in GPT-2 and cl100k that at the end of a text is one piece, newlines or not."""
+    """Return the regex of white space; GPT-2 and cl100k have one piece at the end of a text."""
     is_own = (own["newlines"] == "space") == (knobs["newlines"] == "space")
     at_end = r"\s++$|" if base in {"gpt2", "cl100k"} and is_own else ""
     to_newline = "" if knobs["newlines"] == "space" else r"\s*[\r\n]+|"
@@ -289,13 +293,13 @@ def space_rule(base: str, own: Rules, knobs: Rules) -> str:
 
 # ---- finer cuts inside a piece of the grammar ----
 
-CASE_CHANGES = (  # Between the two: marks of the first letter.
+CASE_CHANGES = (  # `\p{M}*` skips the marks of the first letter.
     r"(?<=\p{Ll}\p{M}*)(?=[\p{Lu}\p{Lt}])|(?<=[\p{Lu}\p{Lt}]\p{M}*)(?=[\p{Lu}\p{Lt}]\p{M}*\p{Ll})"
 )
 
 
 def refine(piece: str, rules: Rules) -> list[str]:
-    """Cut a piece wherever one of the finer rules says so; each looks at the whole piece.
+    """Cut a piece at the cuts of all refinements; each refinement reads the whole piece.
 
     >>> refine(" parseHTTPRequest", {"case": "words"})
     [' parse', 'HTTP', 'Request']
@@ -316,7 +320,7 @@ def refine(piece: str, rules: Rules) -> list[str]:
 
 
 def script_changes(piece: str) -> Iterator[int]:
-    """Yield where a letter is not of the script of the last letter that had one.
+    """Yield the positions of letters whose script differs from that of the previous letter.
 
     >>> list(script_changes("GPT-4แมว"))
     [5]
@@ -335,7 +339,7 @@ def script_changes(piece: str) -> Iterator[int]:
 
 @cache
 def script_of(character: str) -> str:
-    """Name the script of a character, in capitals.
+    """Return the name of a character's script, in capitals.
 
     >>> script_of("ก")
     'THAI'

@@ -13,12 +13,14 @@ from zeton.suggest import did_you_mean
 
 __all__ = [
     "CHATML",
+    "EFFORTS",
     "GEMMA",
     "LLAMA3",
     "MISTRAL",
     "MISTRAL_NEMO",
     "NANOCHAT",
     "QWEN",
+    "TEMPLATES",
     "get_template",
     "harmony",
     "llama3_1",
@@ -232,7 +234,7 @@ def harmony(
 EFFORTS = ("low", "medium", "high")
 """The levels of reasoning that harmony names."""
 
-TEMPLATES = {
+TEMPLATES: dict[str, Template] = {
     template.name: template
     for template in (
         NANOCHAT,
@@ -246,6 +248,7 @@ TEMPLATES = {
         harmony(),
     )
 }
+"""The published templates by name."""
 
 
 def get_template(name: str) -> Template:

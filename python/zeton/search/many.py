@@ -18,7 +18,7 @@ from zeton.search.needle import (
     resolve_index,
 )
 from zeton.search.value import FinderValue
-from zeton.suggest import did_you_mean
+from zeton.suggest import nearest
 
 __all__ = ["FinderMany", "Match"]
 
@@ -100,17 +100,17 @@ class FinderMany(FinderValue[tuple[Needle, ...]]):
             named = {freeze(needle): other for needle, other in new.items()}
             for needle in named.keys() - set(self._needles):
                 first = self._needles[:SUGGESTED_FROM]
-                hint = did_you_mean(needle, [each for each in first if isinstance(each, str)])
-                found = f"new has the key {needle!r:.60}, which is not a needle"
-                raise SearchError(f"{found}{hint}")
+                near = nearest(needle, [each for each in first if isinstance(each, str)])
+                fix = "remove it" if near is None else f"did you mean {near!r:.60}?"
+                raise SearchError(f"new has the key {needle!r:.60}, which is not a needle; {fix}")
             news = [named.get(needle, needle) for needle in self._needles]
         elif isinstance(new, Sequence) and not isinstance(new, (str, bytes)):
             news = new
         else:
             raise TypeError(f"new must be a list or a mapping, not {_kind(new)}")
         if len(news) != len(self._needles):
-            found = f"new has {len(news)} items, but there are {len(self._needles)} needles"
-            raise SearchError(f"{found}; give one replacement for each needle")
+            problem = f"new has {len(news)} items, but there are {len(self._needles)} needles"
+            raise SearchError(f"{problem}; give one replacement for each needle")
         at_most = min(count, END) if count >= 0 else END
         matches = self._engine.matches(text, 0, overlapping=False, limit=at_most)
         return replace_ranges(text, ((start, end, news[needle]) for start, end, needle in matches))

@@ -3,7 +3,8 @@
 //! For example, `{"rules":1,"keep":["a"],"keep_words":["a"]}` is refused with `keep_words[0]: "a"
 //! is also keep[0], which is wherever it stands`, because the first rule leaves the second nothing
 //! to match. `Rules::recognise` calls [`Rules::check`], so that the rest of the engine handles
-//! consistent rules only. `python/zeton/rules/check.py` repeats the checks on construction.
+//! consistent rules only. `python/zeton/rules/contradictions.py` repeats the checks on
+//! construction.
 
 use std::collections::HashMap;
 

@@ -42,7 +42,7 @@ const JSON_START: &str = r#"{"rules":"#;
 pub const RULES_BYTES_MAX: usize = 1 << 25;
 
 /// Maximum number of literals and words of rules in all, which bounds their automaton;
-/// `python/zeton/rules/check.py` has it too.
+/// `python/zeton/rules/contradictions.py` has it too.
 pub const LITERALS_MAX: usize = 1 << 20;
 
 /// Maximum length in bytes of a literal or a word, as for a special; `python/zeton/rules/parts.py`
@@ -50,7 +50,7 @@ pub const LITERALS_MAX: usize = 1 << 20;
 pub const LITERAL_BYTES_MAX: usize = 1 << 10;
 
 /// Maximum number of regexes of rules, because all of them are compiled into one regex;
-/// `python/zeton/rules/check.py` has it too.
+/// `python/zeton/rules/contradictions.py` has it too.
 pub const ISOLATES_MAX: usize = 256;
 
 /// Maximum number of lexicons and groups of rules in all. Each has a class number in one table of
