@@ -94,6 +94,9 @@ def _parse_message(template: Template, entry: object, at: int) -> Message:
     if role is None:
         found = f"{where} has the role {quote(name)}, which {quote(template.name)} does not have"
         raise ChatError(f"{found}{did_you_mean(name, template.roles)}")
+    if isinstance(entry, Mapping) and entry.get("tool_calls"):
+        found = f"{where} has tool_calls, which no template of zeton renders"
+        raise ChatError(f"{found}; write the calls into its content, as the model expects them")
     content = get(entry, "content", where)
     if isinstance(content, str):
         return Message(at, name, [(role.text_type, _finish(role, content) + (role.joins or ""))])

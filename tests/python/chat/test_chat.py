@@ -538,6 +538,13 @@ ASKED = asked("a")
             [ASKED, answered(None)],
             "the content of message 1 is of type NoneType; it must be a str or a list of parts",
         ),
+        (
+            [ASKED, answered(None) | {"tool_calls": [{"name": "add"}]}],
+            (
+                "message 1 has tool_calls, which no template of zeton renders; "
+                "write the calls into its content, as the model expects them"
+            ),
+        ),
         ([ASKED, answered(["a"])], "part 0 of message 1 is 'a'; it must be a mapping with 'type'"),
         ([ASKED, answered([{}])], "part 0 of message 1 has no 'type'; add one"),
         ([ASKED, answered([{"type": "text"}])], "part 0 of message 1 has no 'text'; add one"),
