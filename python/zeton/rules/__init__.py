@@ -1,7 +1,7 @@
 """Rules that split text, in place of a pattern; ready-made rules for some kinds of text."""
 
 from zeton.rules.parts import Group, Isolate, Lexicon
-from zeton.rules.ready import chat, chemistry, chinese, code, dna, logs, thai
+from zeton.rules.presets import chat, chemistry, chinese, code, dna, get_rules, logs, thai
 from zeton.rules.value import Rules
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "chinese",
     "code",
     "dna",
+    "get_rules",
     "logs",
     "thai",
 ]

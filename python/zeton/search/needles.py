@@ -5,7 +5,7 @@ from functools import cached_property
 
 from zeton.errors import SearchError
 from zeton.search.finder import Finder
-from zeton.search.many import FinderMany
+from zeton.search.finder_many import FinderMany
 from zeton.text.escape import visible
 
 __all__ = ["Needles"]

@@ -16,7 +16,7 @@ from zeton import corpus
 from zeton.cli.options import learning
 from zeton.cli.options.learning import say
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
-from zeton.rules import Rules, ready
+from zeton.rules import Rules, get_rules
 from zeton.text.escape import visible
 from zeton.work import checkpoint
 from zeton.work.checkpoint import OtherWorkError
@@ -38,7 +38,7 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 
 def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rules | None:
     """Read the rules that `--rules` names."""
-    return None if given is None else ready.get_rules(given)
+    return None if given is None else get_rules(given)
 
 
 @click.command()

@@ -11,7 +11,6 @@ from support.paths import SHARED, needs_shared
 from zeton import Rules, reference, rules
 from zeton.errors import RulesError
 from zeton.reference_rules import split_by_rules
-from zeton.rules import ready
 
 Shown = Callable[[Rules, str], str]
 
@@ -137,24 +136,24 @@ def test_refuses_columns_and_comments_among_words(tmp_path: Path, content: str, 
     path = tmp_path / "words.txt"
     path.write_text(content, newline="")
     with pytest.raises(RulesError, match=f"words.txt: {told}"):
-        ready.get_rules(f"chinese={path}")
+        rules.get_rules(f"chinese={path}")
 
 
 def test_names_of_the_command_line(tmp_path: Path) -> None:
-    assert ready.get_rules("code") == rules.code()
-    assert ready.get_rules("smiles") == rules.chemistry(smiles=True)
+    assert rules.get_rules("code") == rules.code()
+    assert rules.get_rules("smiles") == rules.chemistry(smiles=True)
     (tmp_path / "words.txt").write_text("\ufeffคน\nรถ\n\n")
-    assert ready.get_rules(f"thai={tmp_path / 'words.txt'}") == rules.thai(["คน", "รถ"])
+    assert rules.get_rules(f"thai={tmp_path / 'words.txt'}") == rules.thai(["คน", "รถ"])
     rules.logs().save(tmp_path / "a.toml")
-    assert ready.get_rules(str(tmp_path / "a.toml")) == rules.logs()
+    assert rules.get_rules(str(tmp_path / "a.toml")) == rules.logs()
     with pytest.raises(RulesError, match="thai needs a list of words; give thai=FILE, one word on"):
-        ready.get_rules("thai")
+        rules.get_rules("thai")
     with pytest.raises(RulesError, match=r"no ready-made rules 'cod'; did you mean 'code'\?"):
-        ready.get_rules("cod")
+        rules.get_rules("cod")
     with pytest.raises(RulesError, match=r"'Tahi=x'; did you mean 'thai=FILE'\?"):
-        ready.get_rules("Tahi=x")
+        rules.get_rules("Tahi=x")
     with pytest.raises(RulesError, match=r"no ready-made rules 'music'; give a \.toml or \.json"):
-        ready.get_rules("music")
+        rules.get_rules("music")
 
 
 @needs_shared
