@@ -323,7 +323,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     """
     target = given(path)
     if target.suffix != SUFFIX:
-        if target.suffix[1:2].isalpha() and not target.is_dir():
+        if target.suffix[1:2].isalpha() and not target.exists():
             raise FileError(
                 f"{target} cannot be written: a tokenizer is saved as a {SUFFIX} file, not as "
                 f"{target.suffix}; give {target.with_suffix(SUFFIX)}, or a folder without a suffix"

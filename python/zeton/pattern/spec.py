@@ -24,7 +24,8 @@ def pattern_text(pattern: "str | Rules | None", rules: "Rules | None" = None) ->
 
     if pattern is not None and rules is not None:
         raise PatternError(
-            "pattern and rules are both given; give one, or both in one as Rules(pattern=…)"
+            "both pattern and rules are given; give one of them, or Rules(pattern=…), which has "
+            "both"
         )
     given = pattern if rules is None else rules
     if not isinstance(given, Rules):

@@ -396,7 +396,9 @@ class TestTruncateAndChunk:
 
     def test_refuses_in_one_line(self) -> None:
         assert "leaves no room" in refusal("chunk", "-n", 2, "--overlap", 2, *self.GPT2)
-        assert "where the middle was" in refusal("truncate", "-n", 2, "--mark", "x", *self.GPT2)
+        assert "give side='middle', or no mark" in refusal(
+            "truncate", "-n", 2, "--mark", "x", *self.GPT2
+        )
 
 
 class TestEvaluate:
