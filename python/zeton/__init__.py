@@ -1,4 +1,23 @@
-"""Train your own BPE tokenizer and run it: exact, fast, for any vocabulary and pattern."""
+"""Train your own BPE tokenizer and run it: exact, fast, for any vocabulary and pattern.
+
+>>> import zeton
+>>> tok = zeton.pretrained("cl100k_base")
+>>> tok.encode("Hello world")
+[9906, 1917]
+>>> tok.decode([9906, 1917])
+'Hello world'
+
+The functions that most programs need:
+
+    zeton.pretrained("cl100k_base")            a published tokenizer
+    zeton.train(texts, vocab_size=n)           a tokenizer of your own texts
+    zeton.train_files(paths, vocab_size=n)     the same, of files and folders
+    zeton.load(path), tok.save(path)           a tokenizer and its file
+
+`help(zeton.Tokenizer)` lists all that a tokenizer does. Modules have more: `zeton.chat`,
+`zeton.search`, `zeton.shards`, `zeton.rules`, and the surfaces of other libraries,
+`zeton.tiktoken`, `zeton.rustbpe` and `zeton.nanochat`.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

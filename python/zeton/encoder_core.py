@@ -13,7 +13,7 @@ from zeton._engine import Decoder, TokenizerCore, find_completions, to_file
 from zeton._engine import with_specials as engine_with_specials
 from zeton.errors import ArgumentError, ArgumentTypeError, FileError, SpecialError, file_error
 from zeton.suggest import did_you_mean
-from zeton.text.fit import AllowedSpecial, AnyText
+from zeton.text.fit import AllowedSpecial, AnyText, check_number
 from zeton.work.files import given, write_whole
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ class EncoderCore(TokenizerCore):
                 raise ArgumentTypeError(f"a stop string is a str, not {kind}; decode it first")
             if not each:
                 raise ArgumentError("a stop string is empty; give at least one character")
+        check_number("rewind_max", rewind_max, 0)
         return Decoder(self, errors, graphemes, stops, rewind_max)
 
     def decode_file(

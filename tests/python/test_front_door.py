@@ -123,6 +123,7 @@ class TestRefusals:
             (lambda: ANY.truncate("abc", n=-1), "n is -1; it must be at least 0"),
             (lambda: ANY.truncate("abc", n="9"), "n is a number of tokens, an int, not str"),
             (lambda: ANY.truncate("abc", n=1, at="words"), "did you mean 'word'?"),
+            (lambda: ANY.decoder(rewind_max=-1), "rewind_max is -1; it must be at least 0"),
             (lambda: ANY.show("abc", tokens_max=0), "tokens_max is 0; it must be at least 1"),
             (lambda: API.Tokenizer(BYTES, specials=5), "specials is a dict from name to id, not"),
             (

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from zeton.display.style import COLORS, card, escaped
-from zeton.errors import ArgumentError, ArgumentTypeError
 from zeton.plural import counted
 from zeton.text.escape import escape, visible
-from zeton.text.fit import AllowedSpecial, readable
+from zeton.text.fit import AllowedSpecial, check_number, readable
 
 if TYPE_CHECKING:
     from zeton.text_encoder import TextEncoder
@@ -74,11 +73,7 @@ def view(
     tokens_max: int,
 ) -> TokenView:
     """Return the picture of a text's first tokens."""
-    if not isinstance(tokens_max, int) or isinstance(tokens_max, bool):
-        kind = type(tokens_max).__name__
-        raise ArgumentTypeError(f"tokens_max is a number of tokens, an int, not {kind}")
-    if tokens_max < 1:
-        raise ArgumentError(f"tokens_max is {tokens_max}; it must be at least 1")
+    check_number("tokens_max", tokens_max, 1)
     ids = tok.encode_array(text, allowed_special=allowed_special)
     specials = set(tok.specials.values())
     first = [int(number) for number in ids[:tokens_max]]

@@ -13,7 +13,17 @@ from zeton.suggest import did_you_mean
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["AllowedSpecial", "AnyText", "Border", "Chunk", "Side", "chunk", "readable", "truncate"]
+__all__ = [
+    "AllowedSpecial",
+    "AnyText",
+    "Border",
+    "Chunk",
+    "Side",
+    "check_number",
+    "chunk",
+    "readable",
+    "truncate",
+]
 
 Border: TypeAlias = Literal[
     "character", "grapheme", "piece", "word", "sentence", "line", "paragraph"
@@ -74,7 +84,7 @@ def truncate(
             f"a mark replaces the middle of a text, and side is {side!r}; give side='middle', or "
             "no mark"
         )
-    _check_number("n", n, 0)
+    check_number("n", n, 0)
     _check_name("side", side, get_args(Side))
     _check_name("at", at, get_args(Border))
     fewer = n
@@ -129,8 +139,8 @@ def chunk(
     allowed_special: AllowedSpecial,
 ) -> list[Chunk[AnyText]]:
     """Return the chunks of a text."""
-    _check_number("n", n, 1)
-    _check_number("overlap", overlap, 0)
+    check_number("n", n, 1)
+    check_number("overlap", overlap, 0)
     _check_name("at", at, get_args(Border))
     try:
         found = find_chunks(tokenizer, text, n, overlap, at, allowed_special)
@@ -140,7 +150,7 @@ def chunk(
     return [Chunk(text[start:end], start, end, tokens) for start, end, tokens in found]
 
 
-def _check_number(name: str, value: object, least: int) -> None:
+def check_number(name: str, value: object, least: int) -> None:
     """Refuse a number of tokens that is no int, or too small."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentTypeError(f"{name} is a number of tokens, an int, not {type(value).__name__}")
