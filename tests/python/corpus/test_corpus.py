@@ -162,7 +162,7 @@ def test_refuses_what_it_cannot_read(folder: Path) -> None:
         folder / "null.jsonl"
     )
     (folder / "empty.txt").write_text("")
-    assert "there is no text in 1 files" in refusal(folder / "empty.txt")
+    assert "there is no text in 1 file;" in refusal(folder / "empty.txt")
     (folder / "deep.jsonl").write_text("[" * 100_000)
     assert "deep.jsonl, line 1 is not JSON" in refusal(folder / "deep.jsonl")
     (folder / "b.gz").write_bytes(gzip.compress(b"abc" * 100)[:-9])
