@@ -1,4 +1,4 @@
-"""What workers read: texts cut into what is measured and what is not, and vocabularies as files."""
+"""The files that workers read: texts to measure, texts to warm up with, and vocabularies."""
 
 import json
 import random
@@ -11,14 +11,14 @@ import zeton
 from cells import GROUPS, HELLO, OWN_SIZE, PUBLISHED, VOCABS
 from hostile import hostile
 from texts import SEPARATOR, groups
-from zeton.tiktoken.originals import LETTERS, bpe_file
+from zeton.tiktoken.published_files import LETTERS, bpe_file
 
 SEED = 1
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many bytes of each group are measured, and read before to warm up."""
+    """Bytes of each group that are measured, and bytes that warm up."""
 
     large: int
     before: int
@@ -30,7 +30,7 @@ QUICK = Sizes(500_000, 100_000, 50_000)
 
 
 def prepare_texts(folder: Path, sizes: Sizes) -> list[str]:
-    """Write the texts of all groups; return those that are left over, to train on."""
+    """Write the texts of all groups; return the remaining texts, for training."""
     rest = []
     texts_by_group = groups([])
     if missing := GROUPS.keys() - texts_by_group.keys():
@@ -56,7 +56,7 @@ def prepare_texts(folder: Path, sizes: Sizes) -> list[str]:
 
 
 def _write(file: Path, text: bytes) -> None:
-    """Write a stretch of UTF-8, without the halves of characters at its ends."""
+    """Write a part of a UTF-8 text, without the incomplete characters at its ends."""
     file.write_bytes(text.decode(errors="ignore").encode())
 
 
@@ -69,7 +69,7 @@ def _small(text: bytes, chance: random.Random) -> Iterator[str]:
 
 
 def prepare_vocab(folder: Path, name: str, rest: list[str]) -> None:
-    """Write a vocabulary in the formats that peers read, its own trained on what is left over."""
+    """Write a vocabulary in the peers' formats; an own one is trained on the remaining texts."""
     vocab = VOCABS[name]
     if name in PUBLISHED:
         tok = zeton.pretrained(name)
@@ -84,7 +84,7 @@ def prepare_vocab(folder: Path, name: str, rest: list[str]) -> None:
 
 
 def tokenizer_json(tok: zeton.Tokenizer, pattern: str) -> dict[str, object]:
-    """Return what Hugging Face's library reads: a byte-level BPE behind a split by a pattern."""
+    """Return the JSON of Hugging Face's tokenizers: a split by a pattern, then byte-level BPE."""
     bytes_as_letters = {
         "type": "ByteLevel",
         "add_prefix_space": False,

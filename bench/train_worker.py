@@ -1,6 +1,6 @@
-"""Measures one training in a process of its own; prints one line of JSON.
+"""Measure one training in a process of its own, and print one line of JSON.
 
-`train.py` starts it: the job is its only argument. What was learned goes to a file, to compare.
+`train.py` starts it with a job as its only argument. The learned tokens go to a file, to compare.
 """
 
 import gc
@@ -22,40 +22,40 @@ from worker import Figures, confine, peak_memory, reason
 Run: TypeAlias = Callable[[], Any]
 
 COMPARED = 10_000
-"""How many of the most common pieces are compared where nothing is learned."""
+"""The number of most common pieces that are compared if nothing is learned."""
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """A peer: a call that trains, and one that tells what it learned, which is not measured."""
+    """A peer: a function that trains, and one outside the clock that returns its tokens."""
 
     module: str
-    """What to import before."""
+    """The module to import first."""
     train: Callable[[list[str], int, str], Any]
     tokens: Callable[[Any], list[bytes]]
-    """The tokens that were learned, in order."""
+    """The learned tokens, in order."""
 
 
 def train_zeton(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - a tokenizer.
     return import_module("zeton").train(texts, size, pattern=pattern)
 
 
-def tokens_of_zeton(tok: Any) -> list[bytes]:  # noqa: ANN401 - as above.
+def tokens_of_zeton(tok: Any) -> list[bytes]:  # noqa: ANN401 - a peer's own type.
     return [tok.token_bytes(rank) for rank in range(256, tok.vocab_size)]
 
 
-def train_rustbpe(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - as above.
+def train_rustbpe(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - a peer's own type.
     tok = import_module("rustbpe").Tokenizer()
     tok.train_from_iterator(iter(texts), size, pattern=pattern)
     return tok
 
 
-def tokens_of_rustbpe(tok: Any) -> list[bytes]:  # noqa: ANN401 - as above.
+def tokens_of_rustbpe(tok: Any) -> list[bytes]:  # noqa: ANN401 - a peer's own type.
     ranks = {rank: bytes(token) for token, rank in tok.get_mergeable_ranks()}
     return [ranks[rank] for rank in range(256, len(ranks))]
 
 
-def train_tokenizers(texts: list[str], size: int, _: str) -> Any:  # noqa: ANN401 - as above.
+def train_tokenizers(texts: list[str], size: int, _: str) -> Any:  # noqa: ANN401 - a peer's own type.
     tokenizers = import_module("tokenizers")
     splits, bytelevel = tokenizers.pre_tokenizers, tokenizers.pre_tokenizers.ByteLevel
     tok = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -72,14 +72,14 @@ def train_tokenizers(texts: list[str], size: int, _: str) -> Any:  # noqa: ANN40
     return tok
 
 
-def tokens_of_tokenizers(tok: Any) -> list[bytes]:  # noqa: ANN401 - as above.
-    spelled = import_module("zeton.tiktoken.originals").LETTERS.items()
+def tokens_of_tokenizers(tok: Any) -> list[bytes]:  # noqa: ANN401 - a peer's own type.
+    spelled = import_module("zeton.tiktoken.published_files").LETTERS.items()
     known = {letter: byte for byte, letter in spelled}
     vocab = tok.get_vocab()
     return [bytes(map(known.__getitem__, token)) for token in sorted(vocab, key=vocab.get)[256:]]
 
 
-def train_gigatoken(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - as above.
+def train_gigatoken(texts: list[str], size: int, pattern: str) -> Any:  # noqa: ANN401 - a peer's own type.
     train = import_module("gigatoken").train_bpe
     try:
         return train("".join(texts).encode(), size, [], pattern=pattern)
@@ -128,7 +128,7 @@ def work(job: dict[str, Any], cell: Cell, folder: Path) -> dict[str, Any]:
 def prepare(
     job: dict[str, Any], cell: Cell, folder: Path
 ) -> tuple[Run, Callable[[Any], Iterator[str]]]:
-    """Return what to measure, its texts read, and what makes lines of its result."""
+    """Return the function to measure, its texts read already, and a function for its tokens."""
     files = [folder / name for name in job["files"]]
     pattern: str = job["pattern"]
     trainer = TRAINERS[job["peer"]]
@@ -142,7 +142,7 @@ def prepare(
         zeton = import_module("zeton")
         saved = folder / f"{job['learned']}.zeton"
 
-        def train() -> Any:  # noqa: ANN401 - as above.
+        def train() -> Any:  # noqa: ANN401 - a peer's own type.
             memory = cell.form or None
             return zeton.train_files(
                 files, int(cell.vocab), pattern=pattern, memory=memory, folder=folder
@@ -169,7 +169,7 @@ def prepare_count(
 
 
 def read_texts(files: list[Path]) -> list[str]:
-    """Return a file's texts, or what the parts of the corpus are cut into."""
+    """Return a file's texts, or the texts that the parts of the corpus are cut into."""
     texts = []
     for file in files:
         content = file.read_bytes()
@@ -181,10 +181,10 @@ def read_texts(files: list[Path]) -> list[str]:
 
 
 def measured(run: Run) -> tuple[Figures, Any]:
-    """Run; return seconds, the peak of memory, and how much of it was not there before."""
+    """Run; return seconds, the peak memory, and its increase."""
     gc.collect()
     gc.disable()
-    # Reading took more than is left of it: the peak begins anew, where the kernel allows that.
+    # Reading had a peak of its own, so the kernel's peak is reset if it allows that.
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     before = peak_memory()

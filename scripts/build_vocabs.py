@@ -11,7 +11,7 @@ from pathlib import Path
 import zeton
 from zeton._engine import from_ranks, to_file
 from zeton.tiktoken.load import load_tiktoken_bpe
-from zeton.tiktoken.originals import DIGESTS
+from zeton.tiktoken.published_files import DIGESTS
 
 ROOT = Path(__file__).parent.parent
 VOCABS = ROOT / "python" / "zeton" / "vocabs"

@@ -1,6 +1,6 @@
-"""rustbpe's surface on our engine: change `import rustbpe` to `import zeton.rustbpe as rustbpe`.
+"""rustbpe's API on zeton's engine: change `import rustbpe` to `import zeton.rustbpe as rustbpe`.
 
-Merges, ids and names are those of rustbpe 0.1.0; docs/rustbpe.md lists what was mended.
+Merges, ids and names equal rustbpe 0.1.0; docs/rustbpe.md lists the differences.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _PATTERN = (  # rustbpe's default: numbers by three digits.
 
 
 class Tokenizer:
-    """A tokenizer that is trained in place. Until then it has the 256 bytes as its tokens.
+    """A tokenizer that is trained in place. Before training its tokens are the 256 bytes.
 
     >>> tok = Tokenizer()
     >>> tok.train_from_iterator(["low lower lowest"], vocab_size=258)
@@ -40,7 +40,7 @@ class Tokenizer:
         buffer_size: int = 8192,
         pattern: str | None = None,
     ) -> None:
-        """Learn merges from texts, read as they come, until there are `vocab_size` tokens."""
+        """Train on an iterator of texts, until there are `vocab_size` tokens."""
         check_buffer_size(buffer_size)
         chosen = _PATTERN if pattern is None else pattern
         counts = count_corpus(strs_of(iterator), pattern=chosen)
@@ -70,9 +70,9 @@ class Tokenizer:
         return self.tokenizer.vocab_size
 
     def get_pattern(self) -> str:
-        """Return the pattern of the last training, or nothing before the first."""
+        """Return the pattern of the last training, or an empty string before the first."""
         return self._pattern
 
     def get_mergeable_ranks(self) -> list[tuple[bytes, int]]:
-        """Return every token with its rank, by rising rank."""
+        """Return every token with its rank, sorted by rank."""
         return list(self.tokenizer.ranks().items())

@@ -8,7 +8,7 @@ import pytest
 
 import zeton
 from support.paths import ROOT, SHARED, needs_shared
-from zeton.tiktoken.originals import DIGESTS, rebuild
+from zeton.tiktoken.published_files import DIGESTS, rebuild
 
 
 @pytest.mark.parametrize("name", DIGESTS)

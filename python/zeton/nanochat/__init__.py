@@ -1,7 +1,8 @@
-"""nanochat's surface on our engine: `from zeton.nanochat import RustBPETokenizer, get_tokenizer`.
+"""nanochat's tokenizer on zeton's engine: import from `zeton.nanochat` instead.
 
-Ids, masks, colours and folders are nanochat's; docs/nanochat.md lists what was mended. The scripts
-are `python -m zeton.nanochat.tok_train` and `python -m zeton.nanochat.tok_eval`.
+In every file that imports `nanochat.tokenizer`, import from `zeton.nanochat`. Ids, masks, colours
+and folders equal nanochat's; docs/nanochat.md lists the differences. Two scripts come with it:
+`python -m zeton.nanochat.tok_train` and `python -m zeton.nanochat.tok_eval`.
 """
 
 from zeton.nanochat.folder import get_base_dir, get_token_bytes

@@ -1,4 +1,4 @@
-"""nanochat's folder: where a tokenizer lies, and how many bytes each of its ids stands for."""
+"""nanochat's folder: its tokenizer, and the number of bytes of each id."""
 
 import io
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeton.errors import Error, FileError, FormatError, MissingFileError
-from zeton.nanochat import pickled
+from zeton.nanochat import encoding_pickle
 from zeton.tiktoken.core import Encoding
 from zeton.tokenizer import FILE_NAME, Tokenizer, load
 from zeton.work.files import read_whole, write_whole
@@ -29,7 +29,7 @@ __all__ = [
 PICKLE_NAME = "tokenizer.pkl"
 TOKEN_BYTES_NAME = "token_bytes"  # noqa: S105 - no secret.
 ENCODING_NAME = "rustbpe"
-"""What nanochat calls the encodings that it trains."""
+"""The name of every encoding that nanochat trains."""
 
 
 def get_base_dir() -> Path:
@@ -39,12 +39,12 @@ def get_base_dir() -> Path:
 
 
 def shards() -> list[Path]:
-    """Return the files of nanochat's own corpus; the last is held out to validate on."""
+    """Return the files of nanochat's own corpus; the last one is held out for validation."""
     return sorted(get_base_dir().glob("base_data*/*.parquet"))
 
 
 def tokenizer_folder() -> Path:
-    """Return where nanochat's tokenizer lies, or say what puts one there."""
+    """Return the folder of nanochat's tokenizer, which must exist."""
     folder = get_base_dir() / "tokenizer"
     if not folder.is_dir():
         message = f"{folder} is missing; `python -m zeton.nanochat.tok_train` makes it"
@@ -53,27 +53,29 @@ def tokenizer_folder() -> Path:
 
 
 def read(folder: Path) -> Encoding:
-    """Read `tokenizer.zeton`, or `tokenizer.pkl` if that is all there is; the two must agree."""
+    """Read `tokenizer.zeton`, or else `tokenizer.pkl`; if both exist they must agree."""
     own, other = folder / FILE_NAME, folder / PICKLE_NAME
     if not os.path.lexists(own) and not os.path.lexists(other):
         found = f"{folder} holds neither {FILE_NAME} nor {PICKLE_NAME}"
         raise MissingFileError(f"{found}; `python -m zeton.nanochat.tok_train` makes them")
     if not os.path.lexists(other):
         return Encoding._of(ENCODING_NAME, load(own))
-    content = read_whole(other, pickled.PICKLE_BYTES_MAX)
+    content = read_whole(other, encoding_pickle.PICKLE_BYTES_MAX)
     if not os.path.lexists(own):
         return _loads(content, other)
     encoding = Encoding._of(ENCODING_NAME, load(own))
-    # What `write` wrote need not be parsed to be known.
-    same = content == pickled.dumps(encoding)
+    # Bytes equal to our own pickle need no parsing.
+    same = content == encoding_pickle.dumps(encoding)
     if not same and _loads(content, other).tokenizer != encoding.tokenizer:
         raise FormatError(f"{own} and {other} differ; remove the one that is out of date")
     return encoding
 
 
 def write(folder: Path, encoding: Encoding, *, pickle: bool) -> None:
-    """Write a tokenizer and its `token_bytes`, and remove what belonged to another."""
-    contents: dict[str, bytes | None] = {PICKLE_NAME: pickled.dumps(encoding) if pickle else None}
+    """Write a tokenizer and its `token_bytes`, and remove the files of a previous one."""
+    contents: dict[str, bytes | None] = {
+        PICKLE_NAME: encoding_pickle.dumps(encoding) if pickle else None
+    }
     contents |= _token_bytes_files(token_bytes(encoding.tokenizer))
     encoding.tokenizer.save(folder / FILE_NAME)
     for name, content in contents.items():
@@ -84,9 +86,9 @@ def write(folder: Path, encoding: Encoding, *, pickle: bool) -> None:
 
 
 def token_bytes(tok: Tokenizer) -> "NDArray[np.int32]":
-    """Return how many bytes of text each id stands for: the divisor of bits per byte.
+    """Return the number of bytes of each id, for the loss in bits per byte.
 
-    A special stands for none, and so does an id that is not used.
+    Specials and unused ids have 0 bytes.
     """
     import numpy as np
 
@@ -97,7 +99,7 @@ def token_bytes(tok: Tokenizer) -> "NDArray[np.int32]":
 
 
 def _token_bytes_files(counts: "NDArray[np.int32]") -> dict[str, bytes | None]:
-    """Return the contents of `.npy` and `.safetensors`, and of `.pt` where torch is installed."""
+    """Return the contents of `.npy`, `.safetensors` and, if torch is installed, `.pt`."""
     import numpy as np
 
     array, tensor = io.BytesIO(), io.BytesIO()
@@ -114,13 +116,13 @@ def _token_bytes_files(counts: "NDArray[np.int32]") -> dict[str, bytes | None]:
 def get_token_bytes(device: str = "cpu") -> Any:  # noqa: ANN401 - a tensor, or without torch an array.
     """Return the bytes per id of nanochat's tokenizer: a tensor, or without torch an array.
 
-    They are counted anew: a file of them may be older than the tokenizer beside it.
+    They are computed from the tokenizer, because a file of them may be out of date.
     """
     counts = token_bytes(read(tokenizer_folder()).tokenizer)
     if torch := _torch():
         return torch.from_numpy(counts).to(device)
     if device != "cpu":
-        raise FileError(f"without torch there is no device {device!r}; install torch")
+        raise FileError(f"device {device!r} needs torch; install torch, or use 'cpu'")
     return counts
 
 
@@ -134,13 +136,13 @@ def _torch() -> Any:  # noqa: ANN401 - the module, if it is installed.
 
 def _loads(content: bytes, path: Path) -> Encoding:
     try:
-        return pickled.loads(content)
+        return encoding_pickle.loads(content)
     except Error as error:
         raise type(error)(f"{path}: {error}") from None
 
 
 def _safetensors(name: str, counts: "NDArray[np.int32]") -> bytes:
-    """Write an array as safetensors: the length of a JSON header, the header, the numbers."""
+    """Return an array as safetensors: the length of a JSON header, the header, the numbers."""
     numbers = counts.astype("<i4").tobytes()
     entry = {"dtype": "I32", "shape": list(counts.shape), "data_offsets": [0, len(numbers)]}
     header = json.dumps({name: entry}).encode()

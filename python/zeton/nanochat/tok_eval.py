@@ -38,9 +38,9 @@ TEXTS = {
 @field_option
 @color_option
 def tok_eval(*, paths: tuple[str, ...], field: str, colored: bool) -> None:
-    """Compare nanochat's tokenizer with GPT-2's and GPT-4's on samples and on files and folders.
+    """Compare nanochat's tokenizer with GPT-2's and GPT-4's on samples, files and folders.
 
-    Without a PATH, also on the beginnings of nanochat's corpus and of what is held out of it.
+    Without a PATH it reads the first rows of nanochat's corpus, and of its validation file.
     """
     compared = {
         "GPT-2": RustBPETokenizer.from_pretrained("gpt2"),
@@ -62,7 +62,7 @@ def tok_eval(*, paths: tuple[str, ...], field: str, colored: bool) -> None:
 
 
 def beginnings(field: str) -> Iterator[tuple[str, bytes]]:
-    """Read the first rows of nanochat's corpus and of its last file, where it is there."""
+    """Yield the first rows of nanochat's corpus and of its last file, if they exist."""
     files = shards()
     for name, some in (("train", files[:-1][:1]), ("val", files[-1:])):
         for _, text in islice(corpus.texts(some, field), ROWS):
@@ -72,16 +72,16 @@ def beginnings(field: str) -> Iterator[tuple[str, bytes]]:
 def checked(
     texts: Iterable[tuple[str, bytes]], tokenizers: Mapping[str, Tokenizer]
 ) -> Iterator[tuple[str, bytes]]:
-    """Pass texts on that every tokenizer gives back as they were."""
+    """Yield texts after a round trip through every tokenizer; a changed text is an error."""
     for file, text in texts:
         for name, tokenizer in tokenizers.items():
             if tokenizer.decode_bytes(tokenizer.encode(text)) != text:
-                raise Error(f"{name} does not give {file} back as it was; report this")
+                raise Error(f"{name} decodes {file} to another text; please report this bug")
         yield file, text
 
 
 def comparison(rows: Iterable[Row], baseline: str, *, colored: bool) -> list[str]:
-    """Draw nanochat's table of a baseline and ours."""
+    """Return the lines of nanochat's table: a baseline beside our tokenizer."""
     names = (baseline, OURS)
     pairs = [Row(row.name, row.size, {name: row.tokens[name] for name in names}) for row in rows]
     difference = replace(difference_column(pairs, OURS), label="diff %", title="Relative")

@@ -55,7 +55,7 @@ def whole_number(text: str) -> int:
     default=10_000,
     show_default=True,
     metavar="N",
-    help="Cut rows after this many characters, and split plain files into texts of as many.",
+    help="Cut rows after this many characters, and split plain files into texts of this size.",
 )
 @click.option(
     "--vocab-size",
@@ -63,20 +63,20 @@ def whole_number(text: str) -> int:
     default=32768,
     show_default=True,
     metavar="N",
-    help="Tokens, bytes and specials included.",
+    help="Vocabulary size, including bytes and specials.",
 )
 @field_option
 def tok_train(
     *, paths: tuple[str, ...], max_chars: int, doc_cap: int, vocab_size: int, field: str
 ) -> None:
-    """Train nanochat's tokenizer on files and folders, and save it where nanochat looks for it.
+    """Train nanochat's tokenizer on files and folders, and save it to nanochat's folder.
 
-    Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. Without a
-    PATH the corpus is nanochat's own: base_data*/*.parquet in its folder, all but the last.
+    Files are text, .jsonl or .parquet; text and .jsonl may be compressed (.gz, .zst, .xz). Without
+    a PATH the corpus is nanochat's own: base_data*/*.parquet in its folder, without the last file.
     """
     files = corpus.files(paths) if paths else dataset()
     folder = get_base_dir() / "tokenizer"
-    target_of(folder)  # What cannot be saved is refused before the work.
+    target_of(folder)  # An unwritable folder is an error before the work.
     click.echo(f"max_chars: {max_chars:,}\ndoc_cap: {doc_cap:,}\nvocab_size: {vocab_size:,}")
     texts = capped_texts(files, field, doc_cap=doc_cap, max_chars=max_chars)
     start = time.perf_counter()
@@ -84,19 +84,19 @@ def tok_train(
         tokenizer = RustBPETokenizer.train_from_iterator(texts, vocab_size)
     click.echo(f"Training time: {time.perf_counter() - start:.2f}s")
     if tokenizer.decode(tokenizer.encode(PROBE)) != PROBE:
-        raise Error("the tokenizer does not give a text back as it was; report this")
+        raise Error("the tokenizer decodes a text to another text; please report this bug")
     tokenizer.save(folder)
     for name, number in described(tokenizer).items():
         click.echo(f"{name}: {number}")
 
 
 def dataset() -> list[Path]:
-    """Find nanochat's own corpus, without its last file, which is held out to validate on."""
+    """Return the files of nanochat's corpus, without the last one, which is for validation."""
     files = shards()[:-1]
     if not files:
         raise CorpusError(
-            f"{get_base_dir() / 'base_data*'} has fewer than two Parquet files, of which the last "
-            "is held out; give files or folders of text"
+            f"{get_base_dir() / 'base_data*'} has fewer than two Parquet files, and the last one "
+            "is for validation; give files or folders of text"
         )
     return files
 
@@ -104,9 +104,9 @@ def dataset() -> list[Path]:
 def capped_texts(
     files: Iterable[Path], field: str, *, doc_cap: int, max_chars: int
 ) -> Iterator[str]:
-    """Read texts of at most `doc_cap` characters, until more than `max_chars` were read.
+    """Yield texts of at most `doc_cap` characters, until they have more than `max_chars`.
 
-    A row is cut there and the rest is left out; a plain file is split, and all of it is used.
+    A row is cut at `doc_cap` and its rest is skipped. A plain file is split, and all of it is used.
     """
     seen = 0
     for part in corpus.parts(files, field, cut=lambda content: content.rfind(b"\n") + 1):
@@ -125,7 +125,7 @@ def capped_texts(
 
 
 def described(tokenizer: RustBPETokenizer) -> dict[str, str]:
-    """Say how many bytes the tokens have, specials left out, as nanochat's report does."""
+    """Return the figures of nanochat's report: bytes per token, without specials."""
     sizes = tokenizer.token_bytes()
     sizes = sizes[sizes > 0]
     return {

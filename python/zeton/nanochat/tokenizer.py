@@ -31,10 +31,10 @@ RED, GREEN, GRAY, RESET = "\x1b[91m", "\x1b[92m", "\x1b[90m", "\x1b[0m"
 
 
 class RustBPETokenizer:
-    """A tokenizer with nanochat's methods, made of an Encoding: ours, or tiktoken's own."""
+    """A tokenizer with nanochat's methods, around an Encoding of zeton or of tiktoken."""
 
     def __init__(self, enc: Any, bos_token: str) -> None:  # noqa: ANN401 - tiktoken may be missing.
-        """Take an encoding, and the name of the special that texts begin with."""
+        """Wrap an encoding; `bos_token` is the name of the special at the beginning of texts."""
         self.enc = _encoding(enc)
         self.bos_token_id = self.encode_special(bos_token)
         self._bos_token = bos_token
@@ -43,7 +43,7 @@ class RustBPETokenizer:
     def train_from_iterator(
         cls, text_iterator: Iterable[str], vocab_size: int, buffer_size: int = 8192
     ) -> Self:
-        """Train on texts; `vocab_size` counts the nine specials, whose ids are the last."""
+        """Train on texts; `vocab_size` includes the nine specials, which have the last ids."""
         check_buffer_size(buffer_size)
         counts = count_corpus(text_iterator, pattern=SPLIT_PATTERN)
         tok = learn(counts, vocab_size=vocab_size, specials=SPECIAL_TOKENS)
@@ -51,17 +51,17 @@ class RustBPETokenizer:
 
     @classmethod
     def from_directory(cls, tokenizer_dir: str | os.PathLike[str]) -> Self:
-        """Read a folder that `save` or nanochat wrote. Nothing in it is run."""
+        """Read a folder that `save` or nanochat wrote; no code in it is run."""
         return cls(folder.read(given(tokenizer_dir)), SPECIAL_TOKENS[0])
 
     @classmethod
     def from_pretrained(cls, tiktoken_name: str) -> Self:
-        """Take a published encoding, such as "gpt2", which comes with zeton."""
+        """Return a bundled encoding by name, for example "gpt2"."""
         return cls(get_encoding(tiktoken_name), "<|endoftext|>")
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The same as our own class."""
+        """The underlying `zeton.Tokenizer`."""
         return self.enc.tokenizer
 
     def get_vocab_size(self) -> int:
@@ -77,7 +77,7 @@ class RustBPETokenizer:
         return self.enc.decode([id])
 
     def encode_special(self, text: str) -> int:
-        """Return the id of a special, by its name."""
+        """Return the id of the special with a name."""
         try:
             return self.enc.encode_single_token(text)
         except IdError:
@@ -87,7 +87,7 @@ class RustBPETokenizer:
             ) from None
 
     def get_bos_token_id(self) -> int:
-        """Return the id that texts begin with."""
+        """Return the id at the beginning of texts."""
         return self.bos_token_id
 
     # ---- text -> ids -> text ----
@@ -115,9 +115,9 @@ class RustBPETokenizer:
         append: int | str | None = None,
         num_threads: int = 8,
     ) -> list[int] | list[list[int]]:
-        """Encode a text, or each of a list; specials in them are ordinary text.
+        """Encode a text, or a list of texts; specials in them are ordinary text.
 
-        `prepend` and `append`, an id or a special's name, go around every text.
+        `prepend` and `append`, ids or names of specials, are added before and after every text.
         """
         first, last = self._end(prepend), self._end(append)
         if isinstance(text, str):
@@ -135,7 +135,7 @@ class RustBPETokenizer:
         return end if end is None or isinstance(end, int) else self.encode_special(end)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Decode ids; what is not UTF-8 becomes U+FFFD."""
+        """Decode ids; bytes that are not UTF-8 become U+FFFD."""
         return self.enc.decode(ids)
 
     def decode_single_token_bytes(self, id: int) -> bytes:  # noqa: A002
@@ -143,11 +143,11 @@ class RustBPETokenizer:
         return self.enc.decode_single_token_bytes(id)
 
     def token_bytes(self) -> "NDArray[np.int32]":
-        """Return how many bytes of text each id stands for, 0 for specials."""
+        """Return the number of bytes of each id; specials have 0."""
         return folder.token_bytes(self.tokenizer)
 
     def save(self, tokenizer_dir: str | os.PathLike[str], *, pickle: bool = True) -> None:
-        """Write `tokenizer.zeton`, `token_bytes`, and with `pickle` what nanochat itself reads."""
+        """Write `tokenizer.zeton` and `token_bytes`; with `pickle` also nanochat's own file."""
         folder.write(given(tokenizer_dir), self.enc, pickle=pickle)
         print(f"Saved the tokenizer to {tokenizer_dir}")  # noqa: T201 - as nanochat does.
 
@@ -161,10 +161,10 @@ class RustBPETokenizer:
     def render_conversation(
         self, conversation: Conversation, max_tokens: int | None = 2048, keep: Keep | None = None
     ) -> tuple[list[int], list[int]]:
-        """Render a chat into ids and a mask, which is 1 where the assistant is to learn.
+        """Render a chat into ids and a loss mask, which is 1 at the assistant's tokens.
 
-        A chat that is too long is cut at `max_tokens`, wherever that falls, unless `keep` says what
-        to keep; see `zeton.chat`.
+        A chat that is too long is cut at `max_tokens`, also inside a message. With `keep` it
+        loses whole exchanges instead; see `zeton.chat`.
         """
         if keep is not None:
             rendered = self._renderer.render(conversation, max_tokens=max_tokens, keep=keep)
@@ -175,16 +175,19 @@ class RustBPETokenizer:
     def render_for_completion(
         self, conversation: Conversation, max_tokens: int | None = 2048, keep: Keep | None = None
     ) -> list[int]:
-        """Render a chat without its last answer, up to where the assistant is to begin that answer.
+        """Render a chat without its last answer, as a prompt for the assistant.
 
-        Without `keep`, a chat that is too long loses its end as in nanochat, the last question too.
+        Without `keep`, a chat that is too long loses its end, as in nanochat, also the last
+        question.
         """
         given: Any = conversation
         match given:
             case {"messages": [*before, {"role": "assistant"}]} | [*before, {"role": "assistant"}]:
                 pass
             case _:
-                raise ChatError("the last message is not the assistant's; only that is left out")
+                raise ChatError(
+                    "the last message is not the assistant's; give a chat that ends with one"
+                )
         if keep is not None:
             return self._renderer.render_prompt(before, max_tokens=max_tokens, keep=keep).ids
         ids, _ = self.render_conversation(before, max_tokens)
@@ -196,7 +199,7 @@ class RustBPETokenizer:
         mask: Sequence[int],
         with_token_id: bool = False,  # noqa: FBT001, FBT002
     ) -> str:
-        """Colour the tokens of a rendered chat: green is learned, red is not."""
+        """Colour the tokens of a rendered chat: green is in the loss, red is not."""
         shown = []
         for number, learned in zip(ids, mask, strict=False):
             color = GREEN if learned == 1 else RED
@@ -212,7 +215,7 @@ def get_tokenizer() -> RustBPETokenizer:
 
 
 def _encoding(enc: Any) -> Encoding:  # noqa: ANN401
-    """Return our Encoding of the same parts, whatever was given."""
+    """Return a zeton Encoding with the parts of any encoding or tokenizer."""
     if isinstance(enc, Encoding):
         return enc
     if isinstance(enc, Tokenizer):

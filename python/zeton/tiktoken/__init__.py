@@ -1,8 +1,8 @@
-"""tiktoken's surface on our engine: `import zeton.tiktoken as tiktoken` is the line to change.
+"""tiktoken's API on zeton's engine: write `import zeton.tiktoken as tiktoken`.
 
-Names, signatures, ids and types of error are those of tiktoken 0.14.0. Vocabularies come with the
-package, nothing is downloaded. Where tiktoken panics, hangs or drops text, this refuses or does
-what was meant; docs/tiktoken.md lists every such place.
+Names, signatures, ids and error types equal tiktoken 0.14.0. Vocabularies come with the package, so
+nothing is downloaded. Inputs on which tiktoken panics, hangs or drops text raise an error or give
+the documented result; docs/tiktoken.md lists them all.
 """
 
 from zeton.tiktoken import core, load, model, registry
@@ -11,7 +11,7 @@ from zeton.tiktoken.model import encoding_for_model, encoding_name_for_model
 from zeton.tiktoken.registry import get_encoding, list_encoding_names
 
 __version__ = "0.14.0"
-"""The version of tiktoken that this is equal to."""
+"""The version of tiktoken with the same API."""
 
 __all__ = [
     "Encoding",

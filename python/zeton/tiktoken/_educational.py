@@ -1,4 +1,4 @@
-"""Byte pair encoding that shows every step, on `zeton.reference`. It needs the package `regex`."""
+"""Byte pair encoding that prints every step, by `zeton.reference`. It needs the package `regex`."""
 # ruff: noqa: T201 - it is here to print.
 
 from pathlib import Path
@@ -26,11 +26,11 @@ _COLOURS = [f"\x1b[48;5;{number}m" for number in (167, 179, 185, 77, 80, 68, 134
 _RESET = "\x1b[0m"
 
 _WORDS_SHOWN = 50
-"""How many words of the training data are shown."""
+"""The number of words of the training data that are shown."""
 
 
 class SimpleBytePairEncoding:
-    """A pattern and tokens with their ranks, and nothing else.
+    """A tokenizer made of a pattern and ranks.
 
     `visualise` is "colour", "simple" for a list of the parts, or None to show nothing.
 
@@ -45,7 +45,7 @@ class SimpleBytePairEncoding:
     """
 
     def __init__(self, *, pat_str: str, mergeable_ranks: dict[bytes, int]) -> None:
-        """Take a pattern and tokens with their ranks, which are also their ids."""
+        """Make a tokenizer of a pattern and tokens with their ranks, which are also their ids."""
         self.pat_str = pat_str
         self.mergeable_ranks = mergeable_ranks
         self._token_of = {rank: token for token, rank in mergeable_ranks.items()}
@@ -58,7 +58,7 @@ class SimpleBytePairEncoding:
         ]
 
     def decode_bytes(self, tokens: list[int]) -> bytes:
-        """Return the bytes of ids. They may end inside a character."""
+        """Return the bytes of ids, which may end inside a character."""
         return b"".join(self.decode_tokens_bytes(tokens))
 
     def decode(self, tokens: list[int]) -> str:
@@ -77,7 +77,7 @@ class SimpleBytePairEncoding:
 
     @staticmethod
     def from_tiktoken(encoding: "str | Encoding | tiktoken.Encoding") -> "SimpleBytePairEncoding":
-        """Take the pattern and the ranks of an encoding, ours or tiktoken's, or of its name."""
+        """Copy the pattern and ranks of an encoding: zeton's, tiktoken's, or one given by name."""
         if isinstance(encoding, str):
             encoding = get_encoding(encoding)
         return SimpleBytePairEncoding(
@@ -93,7 +93,7 @@ def bpe_encode(
 ) -> list[int]:
     """Merge one word, and show its parts at every step.
 
-    A word that is a token is not taken whole, as `zeton.reference.merge` would: only merges count.
+    Unlike `zeton.reference.merge`, it merges a word that is a token already, step by step.
     """
     for parts in merge_steps(input, mergeable_ranks):
         _show(parts, visualise)
@@ -105,12 +105,12 @@ def bpe_encode(
 def bpe_train(
     data: str, vocab_size: int, pat_str: str, visualise: str | None = "colour"
 ) -> dict[bytes, int]:
-    """Train on a text, and show every merge with what it does to the first words.
+    """Train on a text, and show every merge with its effect on the first words.
 
-    Of equal counts the smallest pair of ids goes first; tiktoken takes the pair that it saw first.
+    Of pairs with equal counts the smallest ids go first; tiktoken takes the pair it saw first.
     """
     if vocab_size < 256:
-        raise TrainError(f"vocab_size is {vocab_size}; it must be at least 256, one a byte")
+        raise TrainError(f"vocab_size is {vocab_size}; it must be at least 256, one per byte")
     ranks = train([data], vocab_size, pat_str)
     if len(ranks) < vocab_size:
         message = f"the text has pairs for {len(ranks)} tokens, not for {vocab_size}"
@@ -121,7 +121,7 @@ def bpe_train(
 
 
 def visualise_tokens(token_values: list[bytes]) -> None:
-    """Print tokens, neighbours on different colours; a part of a character shows as U+FFFD."""
+    """Print tokens on alternating colours; an incomplete character shows as U+FFFD."""
     line, characters, last = "", 0, None
     for token in token_values:
         colour = characters % len(_COLOURS)
@@ -135,7 +135,7 @@ def visualise_tokens(token_values: list[bytes]) -> None:
 
 
 def train_simple_encoding() -> SimpleBytePairEncoding:
-    """Train 600 tokens on this very file, then encode "hello world", and show all of it."""
+    """Train 600 tokens on this source file, then encode "hello world", and show every step."""
     text = Path(__file__).read_text(encoding="utf-8")
     pattern = get_encoding("gpt2").tokenizer.pattern
     enc = SimpleBytePairEncoding.train(text, vocab_size=600, pat_str=pattern)
@@ -152,7 +152,7 @@ def _show(parts: list[bytes], visualise: str | None) -> None:
 
 
 def _show_training(ranks: Vocab, words: list[bytes], visualise: str) -> None:
-    """Replay the merges on words: each token is made by the last pair of its own bytes."""
+    """Replay the merges on words; merging a token's own bytes ends with the pair that makes it."""
     tokens = list(ranks)
     words_ids = [list(word) for word in words]
     for token in tokens[256:]:

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Encoding:
-    """A tokenizer with a name.
+    """A `zeton.Tokenizer` with a name and tiktoken's methods.
 
     >>> enc = Encoding._of("cl100k_base", __import__("zeton").pretrained("cl100k_base"))
     >>> enc.encode("hello world")
@@ -42,7 +42,7 @@ class Encoding:
     max_token_value: int
     _special_tokens: dict[str, int]
     _empty: int | None = None
-    """The id that Whisper's vocabulary keeps for no bytes; no text ever has it."""
+    """The id of the empty token, which Whisper's vocabulary has; no text encodes to it."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        """Make an encoding; with `explicit_n_vocab`, its ids must be all those below that."""
+        """Make an encoding; with `explicit_n_vocab` its ids must be 0 to that number, exclusive."""
         ranks = {token: rank for token, rank in mergeable_ranks.items() if token}
         self._take(name, Tokenizer(ranks, pattern=pat_str, specials=special_tokens))
         self._mergeable_ranks = mergeable_ranks
@@ -64,8 +64,9 @@ class Encoding:
         tokens = len(mergeable_ranks) + len(special_tokens)
         if explicit_n_vocab and not tokens == self.n_vocab == explicit_n_vocab:
             raise ArgumentError(
-                f"explicit_n_vocab is {explicit_n_vocab}: there must be so many tokens, the last "
-                f"with id {explicit_n_vocab - 1}; there are {tokens}, up to {self.max_token_value}"
+                f"explicit_n_vocab is {explicit_n_vocab}: it needs that many tokens, with ids "
+                f"up to {explicit_n_vocab - 1}; found {tokens} tokens, with ids up to "
+                f"{self.max_token_value}"
             )
 
     @classmethod
@@ -87,13 +88,13 @@ class Encoding:
         return self.tokenizer.ranks()
 
     def __repr__(self) -> str:
-        """Say which encoding it is."""
+        """Show the name."""
         return f"<Encoding {self.name!r}>"
 
     # ---- text -> ids ----
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Encode a text in which specials are ordinary text."""
+        """Encode a text; specials in it are ordinary text."""
         return self.tokenizer.encode(text if isinstance(text, str) else str_of(text))
 
     def encode(
@@ -103,9 +104,10 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[int]:
-        """Encode a text: allowed specials in it get their ids, disallowed ones are refused.
+        """Encode a text: allowed specials in it become their ids, disallowed ones are an error.
 
-        What is neither is ordinary text. By default every special is disallowed.
+        A special that is neither allowed nor disallowed is ordinary text. By default all specials
+        are disallowed.
         """
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         self._refuse(str_of(text), disallowed)
@@ -118,13 +120,13 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> "NDArray[np.uint32]":
-        """Encode into an array. Unlike `encode`, refuses lone surrogates."""
+        """Encode into an array. Unlike in `encode`, lone surrogates are an error."""
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         self._refuse(str_of(text), disallowed)
         return self.tokenizer.encode_array(text.encode(), allowed_special=self._known(allowed))
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """Encode many texts in which specials are ordinary text."""
+        """Encode many texts; specials in them are ordinary text."""
         threads = threads_of(num_threads)
         return self.tokenizer.encode_batch([str_of(one) for one in text], threads=threads)
 
@@ -136,7 +138,7 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
-        """Encode many texts, each as `encode` does."""
+        """Encode many texts, with `encode`'s rules for specials."""
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         if disallowed != "all":
             disallowed = frozenset(disallowed)
@@ -155,13 +157,16 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = set(),
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """Return the ids that stay whatever follows the text, and all that its end may become."""
+        """Return the stable ids of a text that may go on, and all completions of its end.
+
+        The completions are lists of ids that a longer text could have instead of the text's end.
+        """
         allowed, disallowed = self._policy(allowed_special, disallowed_special)
         self._refuse(str_of(text), disallowed)
         return encode_unstable(self.tokenizer, text.encode(), self._known(allowed))
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of exactly this token or special."""
+        """Return the id of a token or special, given its whole text or bytes."""
         token = _bytes(text_or_bytes)
         found = find_token(self.tokenizer, token) if token else self._empty
         if found is None:
@@ -173,15 +178,15 @@ class Encoding:
     # ---- ids -> text ----
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """Return the bytes of ids. They may end inside a character."""
+        """Return the bytes of ids, which may end inside a character."""
         return self._decoded(self.tokenizer.decode_bytes, tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """Decode ids; `errors` says what to do with bytes that are not UTF-8."""
+        """Decode ids; `errors` handles invalid UTF-8 as in `bytes.decode`."""
         return self._decoded(lambda ids: self.tokenizer.decode(ids, errors=errors), tokens)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of one id, a token's or a special's."""
+        """Return the bytes of the token or special with an id."""
         if token == self._empty is not None:
             return b""
         try:
@@ -194,9 +199,9 @@ class Encoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """Decode ids, and say at which character of the text each begins.
+        """Decode ids, and return the index of the character at which each token begins.
 
-        A token that begins inside a character has the place of that character.
+        A token that begins inside a character has the index of that character.
         """
         parts = self.decode_tokens_bytes(tokens)
         text = b"".join(parts).decode()
@@ -229,7 +234,7 @@ class Encoding:
             batch,
         )
 
-    # ---- what is in it ----
+    # ---- the vocabulary ----
 
     def token_byte_values(self) -> list[bytes]:
         """Return all tokens without the specials, sorted."""
@@ -246,7 +251,7 @@ class Encoding:
         return set(self._special_tokens)
 
     def is_special_token(self, token: int) -> bool:
-        """Say whether an id is a special's."""
+        """Return whether an id belongs to a special."""
         if not isinstance(token, int):
             raise ArgumentError(f"a token is an int, not {type(token).__name__}")
         return token in self._special_token_values
@@ -260,24 +265,24 @@ class Encoding:
         """One more than the highest id."""
         return self.max_token_value + 1
 
-    # ---- what people reach although it is private ----
+    # ---- private methods that programs use ----
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """Merge bytes without a split."""
+        """Merge bytes as one piece, without splitting them."""
         return encode_piece(self.tokenizer, _bytes(text_or_bytes))
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """Encode as `encode_ordinary`: there is one splitter here."""
+        """Return the result of `encode_ordinary`, because there is only one splitter here."""
         return self.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """Encode bytes that may not be UTF-8, guessing as tiktoken does where they are not."""
+        """Encode bytes; an end that is not UTF-8 gets the same ids as in tiktoken."""
         return encode_invalid_utf8_tail(self.tokenizer, text)
 
     # ---- pickling ----
 
     def __getstate__(self) -> object:
-        """Pickle a registered encoding as its name, another as its parts."""
+        """Pickle a registered encoding by its name, and any other by its parts."""
         from zeton.tiktoken.registry import ENCODINGS  # noqa: PLC0415 - it imports this module.
 
         if self is ENCODINGS.get(self.name):
@@ -290,7 +295,7 @@ class Encoding:
         }
 
     def __setstate__(self, value: object) -> None:
-        """Take what `__getstate__` gave."""
+        """Restore the state that `__getstate__` returned."""
         from zeton.tiktoken.registry import get_encoding  # noqa: PLC0415
 
         if isinstance(value, str):
@@ -300,21 +305,21 @@ class Encoding:
         else:
             raise TypeError(f"an Encoding's state is a name or its parts, not {type(value)}")
 
-    # ---- the policy on specials, and refusals, each in one place ----
+    # ---- the policy on specials, and errors ----
 
     def _policy(
         self,
         allowed: Literal["all"] | AbstractSet[str],
         disallowed: Literal["all"] | Collection[str],
     ) -> tuple[AbstractSet[str], Literal["all"] | Collection[str]]:
-        """Return the names of both; where every special is disallowed, "all" is quicker."""
+        """Return the names of both; the string "all" stays if possible, because it is faster."""
         names = self.special_tokens_set if allowed == "all" else allowed
         if disallowed == "all" and names != set():
             return names, self.special_tokens_set - names
         return names, disallowed
 
     def _refuse(self, text: str, disallowed: Literal["all"] | Collection[str]) -> None:
-        """Refuse a text with a disallowed string in it, be it a special or any other."""
+        """Refuse a text that contains a disallowed string, special or not."""
         if not disallowed:
             return
         if disallowed == "all":
@@ -328,7 +333,7 @@ class Encoding:
             raise_disallowed_special_token(found)
 
     def _known(self, allowed: AbstractSet[str]) -> str | list[str] | None:
-        """Return the specials to look for, as the engine wants them; other names mean nothing."""
+        """Return the allowed specials as the engine takes them; unknown names are ignored."""
         if not isinstance(allowed, (set, frozenset)):
             raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}')
         if not allowed:
@@ -339,7 +344,7 @@ class Encoding:
         return "all" if len(known) == len(self.special_tokens_set) else list(known)
 
     def _decoded(self, decode: Callable[[Sequence[int]], T], tokens: Sequence[int]) -> T:
-        """Decode, and refuse what tiktoken refuses in its words."""
+        """Decode; an unknown id raises the error with tiktoken's message."""
         if not _is_sequence(tokens):
             raise TypeError(f"tokens is a sequence of ids, not {type(tokens).__name__}")
         try:
@@ -363,7 +368,7 @@ class Encoding:
         decode: Callable[[Sequence[int]], T],
         batch: Iterable[Sequence[int]],
     ) -> list[T]:
-        """Decode many at once; where one is refused, refuse as for the first such alone."""
+        """Decode many lists together; after an error, decode one by one for the same message."""
         lists = list(batch)
         if all(map(_is_sequence, lists)):
             with suppress(IdError, TypeError, UnicodeDecodeError):
@@ -380,19 +385,19 @@ def _bytes(text_or_bytes: object) -> bytes:
 
 
 def _is_sequence(tokens: object) -> bool:
-    """Say whether ids can be read from it more than once, in order."""
+    """Return whether the ids are indexable, so that they can be read twice in order."""
     return hasattr(tokens, "__getitem__") and not isinstance(tokens, (str, Mapping))
 
 
 def _id(token: int) -> int:
-    """Return a number that can be an id."""
+    """Return a number that fits 32 bits without a sign; refuse any other."""
     if not 0 <= index(token) < 1 << 32:
         raise OverflowError(f"{token} is out of range; no id is negative or has more than 32 bits")
     return index(token)
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:
-    """Refuse a text that holds a disallowed special, in words that programs look for."""
+    """Raise tiktoken's error about a disallowed special; programs search its first line."""
     raise SpecialError(
         f"Encountered text corresponding to disallowed special token {token!r}.\n"
         f"Pass `allowed_special={{{token!r}}}` to encode it as a special, or "

@@ -1,4 +1,4 @@
-"""Vocabularies in tiktoken's and GPT-2's files, read and written. No socket is ever opened."""
+"""Readers and writers of tiktoken's and GPT-2's vocabulary files. They never use the network."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from zeton._engine import FILE_BYTES_MAX
 from zeton.corpus import AnyPath
 from zeton.errors import FileError, FormatError, MissingFileError
-from zeton.tiktoken.originals import ADDRESSES, LETTERS, bpe_file, rebuild
+from zeton.tiktoken.published_files import ADDRESSES, LETTERS, bpe_file, rebuild
 from zeton.work.files import read_whole, write_whole
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class MismatchError(FormatError, AssertionError):
-    """Two files are not of one vocabulary; tiktoken asserts that."""
+    """Two files belong to different vocabularies; tiktoken raises an AssertionError."""
 
 
 _BYTES = {letter: byte for byte, letter in LETTERS.items()}
@@ -38,14 +38,14 @@ def read_file(blobpath: AnyPath) -> bytes:
 
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
-    """Say whether data has this SHA-256."""
+    """Return whether data has this SHA-256."""
     return _sha256(data) == expected_hash
 
 
 def read_file_cached(blobpath: AnyPath, expected_hash: str | None = None) -> bytes:
-    """Read as `read_file` does, and an address from the cache of a program that ran tiktoken.
+    """Read a file as `read_file` does; read an address from tiktoken's own cache folder.
 
-    Of a local file tiktoken would read its cached copy, which may be stale; this reads the file.
+    A local file is read itself. tiktoken would read its cached copy, which may be out of date.
     """
     place, folder = os.fspath(blobpath), _cache_folder()
     if folder and "://" in place and place not in ADDRESSES:
@@ -66,7 +66,7 @@ def data_gym_to_mergeable_bpe_ranks(
 ) -> dict[bytes, int]:
     """Read GPT-2's two files: merges, whose order gives the ranks, and ids, which must agree.
 
-    With `clobber_one_byte_tokens`, the ranks of single bytes are those of the second file.
+    With `clobber_one_byte_tokens`, single bytes have the ranks of the second file.
     """
     merged = _read_merges(vocab_bpe_file, vocab_bpe_hash)
     ids = _read_ids(encoder_json_file, encoder_json_hash)
@@ -84,14 +84,14 @@ def data_gym_to_mergeable_bpe_ranks(
 
 
 def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: AnyPath) -> None:
-    """Write ranks as a `.tiktoken` file, which appears whole or not at all."""
+    """Write ranks as a `.tiktoken` file, atomically."""
     write_whole(_local(tiktoken_bpe_file), bpe_file(bpe_ranks))
 
 
 def load_tiktoken_bpe(
     tiktoken_bpe_file: AnyPath, expected_hash: str | None = None
 ) -> dict[bytes, int]:
-    """Read the ranks of a `.tiktoken` file: a token in base64 and its rank a line."""
+    """Read the ranks of a `.tiktoken` file: each line has a token in base64 and its rank."""
     ranks: dict[bytes, int] = {}
     taken: set[int] = set()
     for line in read_file_cached(tiktoken_bpe_file, expected_hash).splitlines():
@@ -112,13 +112,13 @@ def load_tiktoken_bpe(
 def _local(path: AnyPath) -> Path:
     """Return the path of a local file."""
     if "://" in os.fspath(path):
-        message = f"{path} is a network address, and zeton opens no socket"
+        message = f"{path} is a network address, and zeton does not use the network"
         raise FileError(f"{message}; download the file and give its path")
     return Path(path)
 
 
 def _cache_folder() -> str:
-    """Return where tiktoken keeps what it downloads, or nothing where it keeps nothing."""
+    """Return the folder of tiktoken's downloads; an empty string if it caches nothing."""
     default = str(Path(tempfile.gettempdir(), "data-gym-cache"))
     return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
 
@@ -126,7 +126,7 @@ def _cache_folder() -> str:
 def _checked(content: bytes, place: str | Path, expected_hash: str | None) -> bytes:
     if expected_hash and not check_hash(content, expected_hash):
         found = _sha256(content)
-        raise FormatError(f"{place} has SHA-256 {found}, not {expected_hash}; get the file anew")
+        raise FormatError(f"{place} has SHA-256 {found}, not {expected_hash}; download it again")
     return content
 
 
@@ -138,19 +138,19 @@ def _read_line(line: bytes) -> tuple[bytes, int]:
     fields = line.split()
     if len(fields) != 2 or not fields[1].isdigit():
         raise ValueError("expected a token in base64 and a rank")
-    # Whisper's file spells the empty token so.
+    # Whisper's file has "=" for the empty token.
     token = b"" if fields[0] == b"=" else a2b_base64(fields[0], strict_mode=True)
     return token, int(fields[1])
 
 
 def _line_error(line: bytes, file: AnyPath, reason: object) -> FormatError:
-    """Make the refusal of a line, in words that programs look for."""
+    """Return the error about a line; it begins like tiktoken's, because programs search that."""
     shown = f"{line!r}" if len(line) <= 80 else f"{line[:80]!r}…"
     return FormatError(f"Error parsing line {shown} in {file}: {reason}")
 
 
 def _read_merges(file: AnyPath, expected_hash: str | None) -> list[bytes]:
-    """Read the token that each merge makes; the first line is a title."""
+    """Read the token that each merge makes; the first line is a version."""
     merged = []
     for line in read_file_cached(file, expected_hash).splitlines()[1:]:
         try:
@@ -162,7 +162,7 @@ def _read_merges(file: AnyPath, expected_hash: str | None) -> list[bytes]:
 
 
 def _read_ids(file: AnyPath, expected_hash: str | None) -> dict[bytes, int]:
-    """Read the id of each token; the two specials that GPT-2's files may hold are left out."""
+    """Read the id of each token, without the two specials that GPT-2's files may have."""
     content = read_file_cached(file, expected_hash)
     try:
         ids = {_unspell(token): index(number) for token, number in json.loads(content).items()}

@@ -1,4 +1,4 @@
-"""Which encoding a model of OpenAI's reads and writes, as tiktoken 0.14.0 knows it."""
+"""The encodings of OpenAI's models, from tiktoken 0.14.0."""
 
 from zeton.errors import Error
 from zeton.models import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, encoding_of_model
@@ -21,7 +21,7 @@ class ModelError(Error, KeyError):
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """Return the name of a model's encoding; a prefix that fits need not be a model that exists."""
+    """Return the name of a model's encoding, by its whole name or else by its beginning."""
     encoding_name = encoding_of_model(model_name)
     if encoding_name is not None:
         return encoding_name

@@ -16,17 +16,17 @@ __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_
 _lock = RLock()
 
 ENCODINGS: dict[str, Encoding] = {}
-"""Every encoding that was asked for: each is made once."""
+"""The encodings made so far, by name."""
 
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
-"""What makes each: a function that returns the arguments of `Encoding`. None until asked for."""
+"""Functions that return the arguments of `Encoding`, by name; None before the first use."""
 
 _OWN = "tiktoken_ext.openai_public"
-"""tiktoken's own plugin, which downloads; our vocabularies stand in its place."""
+"""tiktoken's own plugin, which downloads; zeton's bundled vocabularies replace it."""
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """Return the encoding of a name; it is made once, then shared."""
+    """Return the encoding with a name; later calls return the same object."""
     if not isinstance(encoding_name, str):
         raise VocabError(f"Expected a string in get_encoding, got {type(encoding_name)}")
     if encoding_name in ENCODINGS:
@@ -54,7 +54,7 @@ def _make(name: str) -> Encoding:
 
 
 def _constructors() -> dict[str, Callable[[], dict[str, Any]]]:
-    """Find all constructors, ours and those of plugins, the first time."""
+    """Return all constructors, zeton's and the plugins'; the first call finds them."""
     global ENCODING_CONSTRUCTORS  # noqa: PLW0603 - tiktoken's name for it is public.
     with _lock:
         if ENCODING_CONSTRUCTORS is None:
@@ -79,7 +79,7 @@ def _arguments(name: str) -> dict[str, Any]:
 
 @cache
 def _available_plugin_modules() -> Sequence[str]:
-    """Name the modules in the namespace package `tiktoken_ext`, where anybody may put one."""
+    """Return the names of plugins: modules in the namespace package `tiktoken_ext`."""
     try:
         namespace = importlib.import_module("tiktoken_ext")
     except ModuleNotFoundError:

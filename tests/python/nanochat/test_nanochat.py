@@ -26,9 +26,9 @@ from zeton.nanochat import (
     SPECIAL_TOKENS,
     SPLIT_PATTERN,
     RustBPETokenizer,
+    encoding_pickle,
     get_token_bytes,
     get_tokenizer,
-    pickled,
 )
 
 TEXTS = [Path(zeton.__file__).with_name(name).read_text() for name in ("reference.py", "errors.py")]
@@ -240,15 +240,15 @@ def test_what_nanochat_saved_is_read(tmp_path: Path, protocol: int) -> None:
 
 
 def test_a_pickle_of_our_own_class_is_read() -> None:
-    assert pickled.loads(pickle.dumps(ours().enc)).tokenizer == ours().tokenizer
+    assert encoding_pickle.loads(pickle.dumps(ours().enc)).tokenizer == ours().tokenizer
     gpt2 = zeton.tiktoken.get_encoding("gpt2")  # It is pickled as its name.
-    assert pickled.loads(pickle.dumps(gpt2)) is gpt2
+    assert encoding_pickle.loads(pickle.dumps(gpt2)) is gpt2
 
 
 def test_two_files_that_disagree_are_refused(tmp_path: Path) -> None:
     saved(tmp_path)
     other = RustBPETokenizer.train_from_iterator(TEXTS, VOCAB_SIZE - 1)
-    (tmp_path / "tokenizer.pkl").write_bytes(pickled.dumps(other.enc))
+    (tmp_path / "tokenizer.pkl").write_bytes(encoding_pickle.dumps(other.enc))
     with pytest.raises(zeton.Error, match="differ; remove the one that is out of date"):
         RustBPETokenizer.from_directory(tmp_path)
 
@@ -387,15 +387,15 @@ def test_the_gadgets_do_run_in_pythons_own_unpickler(tmp_path: Path) -> None:
 
 def test_what_is_refused_is_named(tmp_path: Path) -> None:
     with pytest.raises(zeton.Error, match=r"names posix\.system"):
-        pickled.loads(gadgets(tmp_path / "x")["os.system"])
+        encoding_pickle.loads(gadgets(tmp_path / "x")["os.system"])
     with pytest.raises(zeton.Error, match="instruction PERSID 'file'"):
-        pickled.loads(b"Pfile\n.")
+        encoding_pickle.loads(b"Pfile\n.")
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(zeton.Error):
-        pickled.loads(content)
+        encoding_pickle.loads(content)
 
 
 @given(st.data())
@@ -404,11 +404,11 @@ def test_a_damaged_pickle_is_refused_or_valid(data: st.DataObject) -> None:
     enc = zeton.tiktoken.Encoding(
         "own", pat_str="(?s).", mergeable_ranks=ranks, special_tokens={"<s>": 300}
     )
-    content = bytearray(pickled.dumps(enc))
+    content = bytearray(encoding_pickle.dumps(enc))
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] = data.draw(st.integers(0, 255))
     try:
-        found = pickled.loads(bytes(content))
+        found = encoding_pickle.loads(bytes(content))
     except zeton.Error:
         return
     assert isinstance(found, zeton.tiktoken.Encoding)
@@ -434,17 +434,17 @@ def test_a_pickle_that_asks_for_much_time_or_memory_is_refused() -> None:
         b"\x80\x04" + b")\x94" * 3_000_000 + b".",
     ):
         with pytest.raises(zeton.Error):
-            pickled.loads(content)
+            encoding_pickle.loads(content)
 
 
 def test_a_name_in_a_pickle_is_that_of_a_published_encoding() -> None:
     named = b"\x80\x03ctiktoken.core\nEncoding\n)\x81X\x04\x00\x00\x00mineb."
     with pytest.raises(zeton.Error, match="names the encoding 'mine'"):
-        pickled.loads(named)
+        encoding_pickle.loads(named)
 
 
 def test_a_pickle_is_a_program_that_pickletools_accepts() -> None:
-    pickletools.dis(pickled.dumps(ours().enc), io.StringIO())
+    pickletools.dis(encoding_pickle.dumps(ours().enc), io.StringIO())
 
 
 def test_the_specials_are_nanochats() -> None:

@@ -174,7 +174,7 @@ class TestTrain:
         monkeypatch.setattr(RustBPETokenizer, "decode", lambda *_: "")
         result = run(tok_train, tmp_path / "a.txt", "--vocab-size", 285)
         assert result.exit_code == 2
-        assert "does not give a text back" in result.stderr
+        assert "decodes a text to another text" in result.stderr
         assert list((base / "tokenizer").iterdir()) == []
 
     def test_runs_as_a_module(self, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ class TestEvaluate:
 
         ours = SimpleNamespace(tokenizer=Forgetful(BYTES))
         monkeypatch.setattr("zeton.nanochat.tok_eval.get_tokenizer", lambda: ours)
-        assert "Ours does not give news back" in refusal(tok_eval)
+        assert "Ours decodes news to another text" in refusal(tok_eval)
 
     def test_says_what_is_missing_in_one_line(self, tmp_path: Path, base: Path) -> None:
         assert "missing.txt" in refusal(tok_eval, tmp_path / "missing.txt")

@@ -25,7 +25,7 @@ small_pieces = st.text("abc", max_size=12).map(str.encode)
 
 
 def printed(capsys: pytest.CaptureFixture[str], function: Any, *arguments: Any) -> tuple[Any, str]:
-    """Call, and return the result with what was printed."""
+    """Call a function, and return its result with its printed output."""
     return function(*arguments), capsys.readouterr().out
 
 

@@ -18,7 +18,7 @@ from support.paths import SHARED, needs_shared
 from support.strategies import BYTES, vocabs
 from zeton.reference import Vocab
 from zeton.tiktoken import load
-from zeton.tiktoken.originals import ADDRESSES, DIGESTS, LETTERS
+from zeton.tiktoken.published_files import ADDRESSES, DIGESTS, LETTERS
 
 URL = "https://example.com/mine.tiktoken"
 LINE = b"YQ== 0\n"
@@ -236,7 +236,7 @@ def test_digests_are_checked(tmp_path: Path) -> None:
     assert load.check_hash(LINE, digest)
     assert not load.check_hash(LINE + LINE, digest)
     assert load.read_file_cached(file, digest) == LINE
-    message = f"{file} has SHA-256 {digest}, not {digest[::-1]}; get the file anew"
+    message = f"{file} has SHA-256 {digest}, not {digest[::-1]}; download it again"
     with pytest.raises(zeton.errors.FormatError, match=message):
         load.read_file_cached(file, digest[::-1])
 
@@ -244,7 +244,9 @@ def test_digests_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["http", "https", "az", "gs", "s3"])
 def test_refuses_any_other_address_in_one_line(scheme: str) -> None:
     address = f"{scheme}://openaipublic.blob.core.windows.net/encodings/gpt9.tiktoken"
-    message = f"{address} is a network address, and zeton opens no socket; download the file"
+    message = (
+        f"{address} is a network address, and zeton does not use the network; download the file"
+    )
     with pytest.raises(zeton.errors.FileError, match=message) as error:
         load.read_file(address)
     assert len(str(error.value).splitlines()) == 1

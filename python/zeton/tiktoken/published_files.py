@@ -1,4 +1,4 @@
-"""OpenAI's published files, rebuilt byte for byte from the vocabularies that come with zeton."""
+"""OpenAI's published vocabulary files, rebuilt byte for byte from zeton's bundled vocabularies."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ DIGESTS = {
     "vocab.bpe": "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5",
     "encoder.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
 }
-"""The SHA-256 of every original, by its name. vocab.bpe and encoder.json are GPT-2's."""
+"""The SHA-256 of each published file, by name. GPT-2 has vocab.bpe and encoder.json."""
 
 _STORE = "https://openaipublic.blob.core.windows.net"
 
@@ -25,7 +25,7 @@ ADDRESSES = {
     f"{_STORE}/{'encodings' if name.endswith('.tiktoken') else 'gpt-2/encodings/main'}/{name}": name
     for name in DIGESTS
 }
-"""The name of every original, by the address where it is published."""
+"""The name of each published file, by its address."""
 
 _PRINTING = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTING]
@@ -33,11 +33,11 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTING]
 LETTERS = {byte: chr(byte) for byte in _PRINTING} | {
     byte: chr(256 + at) for at, byte in enumerate(_OTHERS)
 }
-"""How GPT-2's files spell each byte, by rising rank: as itself if it prints, else as another."""
+"""The letter for each byte in GPT-2's files, by rank: itself if printable, else one from U+0100."""
 
 
 def rebuild(name: str) -> bytes:
-    """Return the content of an original."""
+    """Return the content of a published file."""
     match name:
         case "vocab.bpe":
             return _vocab_bpe()
@@ -48,7 +48,7 @@ def rebuild(name: str) -> bytes:
 
 
 def bpe_file(ranks: Mapping[bytes, int]) -> bytes:
-    r"""Return the content of a `.tiktoken` file: a token and its rank a line, by rising rank.
+    r"""Return the content of a `.tiktoken` file: lines of a token and its rank, sorted by rank.
 
     >>> bpe_file({b"lo": 256, b"l": 108})
     b'bA== 108\nbG8= 256\n'

@@ -1,7 +1,7 @@
-"""`tokenizer.pkl`, a pickled tiktoken.Encoding: read and written without running anything.
+"""`tokenizer.pkl`, a pickled tiktoken.Encoding: read and written without running code.
 
-A pickle is a program for a small machine, and Python's own runs whatever that program names. This
-one knows the few instructions that spell an Encoding's plain state, and refuses all others.
+A pickle is a program for a stack machine, and Python's own machine calls any function that the
+program names. The machine here has only the instructions that an Encoding's plain state needs.
 """
 
 import pickle
@@ -23,24 +23,24 @@ _CLASSES = {"tiktoken.core Encoding", "zeton.tiktoken.core Encoding"}
 _STATE_TYPES = {"name": str, "pat_str": str, "mergeable_ranks": dict, "special_tokens": dict}
 
 PICKLE_BYTES_MAX = 1 << 26
-"""Bytes of a pickle; o200k_base has 4 million."""
+"""The largest pickle; o200k_base takes 4 million bytes."""
 
 INSTRUCTIONS_MAX = 1 << 22
-"""Instructions that are run: three for a token."""
+"""The largest number of instructions; a token takes three."""
 
 STACK_MAX = 1 << 12
-"""Values on the stack; pickle itself sets a thousand items at once."""
+"""The largest stack; pickle itself sets a thousand items at once."""
 
 _VALUES = {
     *("BININT", "BININT1", "BININT2", "LONG1"),
     *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
     *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8"),
 }
-"""The instructions that push the number, str or bytes that they carry."""
+"""The instructions that push their argument: a number, a str or bytes."""
 
 
 def dumps(encoding: Encoding) -> bytes:
-    """Write what pickling a tiktoken.Encoding of the same parts would mean, without tiktoken."""
+    """Return the pickle of a tiktoken.Encoding with the same parts, without importing tiktoken."""
     state = {
         "name": encoding.name,
         "pat_str": plain_pattern(encoding.tokenizer.pattern, "tiktoken"),
@@ -54,13 +54,13 @@ def dumps(encoding: Encoding) -> bytes:
 
 
 def loads(content: bytes) -> Encoding:
-    """Read an Encoding of ours out of a pickled one, tiktoken's or ours."""
+    """Return the Encoding in a pickle that tiktoken or zeton wrote."""
     try:
         state = _Machine().run(content)
     except FormatError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, MemoryError) as error:
-        raise FormatError(f"the pickle is damaged: {error}; save the tokenizer anew") from None
+        raise FormatError(f"the pickle is damaged: {error}; save the tokenizer again") from None
     if isinstance(state, str):  # A published encoding is pickled as its name.
         if state not in pretrained_names():
             known = ", ".join(pretrained_names())
@@ -79,17 +79,17 @@ def loads(content: bytes) -> Encoding:
 def _check_entries(entries: dict[Any, Any], kind: type) -> None:
     for key, value in entries.items():
         if not isinstance(key, kind) or type(value) is not int:
-            raise FormatError(f"in the pickle, {key!r:.40} does not stand for an id")
+            raise FormatError(f"in the pickle, {key!r:.40} is no token or has no id")
 
 
 class _Encoding:
-    """The one object that a pickle may make."""
+    """The only object that a pickle may make."""
 
     state: object = None
 
 
 class _Machine:
-    """The instructions of a pickle that spell plain state: a stack, marks in it, and a memo."""
+    """A pickle machine for plain state: a stack, marks in it, and a memo."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -97,13 +97,13 @@ class _Machine:
         self.memo: dict[int, Any] = {}
 
     def run(self, content: bytes) -> object:
-        """Run a program, and return the state that it gives to the object it makes."""
+        """Run a program, and return the state of the object that it makes."""
         for opcode, argument, _ in islice(pickletools.genops(content), INSTRUCTIONS_MAX):
             if opcode.name == "STOP":
                 return self.made().state
             if len(self.stack) > STACK_MAX:
                 raise FormatError(
-                    f"the pickle holds more than {STACK_MAX} values ready; it is made up"
+                    f"the pickle needs a stack of more than {STACK_MAX} values; it is no Encoding"
                 )
             if opcode.name not in self.STEPS:
                 raise FormatError(
