@@ -1,4 +1,4 @@
-"""Learn to pronounce English, from nothing, and record how well: `python examples/pronounce`."""
+"""Train models that pronounce English, and record their errors: `python examples/pronounce`."""
 
 import argparse
 import hashlib
@@ -18,15 +18,20 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Make and measure the models that are asked for, all by default; then write the page."""
+    """Train and measure the named models, by default all; then write the page of results."""
     setups = MODELS | COMPARED
     names = [*MODELS, *TOGETHER, *COMPARED]
     parser = argparse.ArgumentParser(prog="examples/pronounce", description=__doc__)
-    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(names)}")
-    parser.add_argument("--epochs", type=int, help="fewer or more than a model's own")
-    parser.add_argument("--threads", type=int, default=1, help="one gives the same bytes each time")
-    parser.add_argument("--folder", type=Path, default=HERE / "models", help="where models go")
-    parser.add_argument("--results", type=Path, default=HERE / "results", help="where records go")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"one of {', '.join(names)}")
+    parser.add_argument("--epochs", type=int, help="number of epochs, in place of each setup's")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        help="threads of torch; with 1 a run always gives the same bytes",
+    )
+    parser.add_argument("--folder", type=Path, default=HERE / "models", help="folder of models")
+    parser.add_argument("--results", type=Path, default=HERE / "results", help="folder of results")
     given = parser.parse_args()
     if unknown := [name for name in given.models if name not in names]:
         parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(names)}")
@@ -60,13 +65,13 @@ def main() -> None:
 
 
 def write_pictures(name: str, place: Path, results: Path) -> None:
-    """Write how a model learned, and where it looks."""
+    """Write the loss curve of a model, and its attention."""
     for end, picture in pictured(place).items():
         (results / f"{name}-{end}").write_text(picture)
 
 
 def write_page(results: Path) -> None:
-    """Write the page of all that is recorded."""
+    """Write the page of all recorded results."""
     kinds = [
         {
             name: json.loads((results / f"{name}.json").read_text())

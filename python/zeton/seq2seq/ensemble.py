@@ -1,30 +1,34 @@
-"""Several models, and counts of the same pairs → the answer that all of them together find best."""
+"""An ensemble: several models and joint n-grams choose the answer with the best total score."""
 
 from collections.abc import Sequence
 
 from zeton.seq2seq.errors import Seq2SeqError
-from zeton.seq2seq.joint import Joint
+from zeton.seq2seq.joint_ngrams import JointNgrams
 from zeton.seq2seq.model import Candidate, Seq2Seq
 from zeton.seq2seq.pairs import Pair, references_of
 
 __all__ = ["Ensemble"]
 
 WEIGHTS = [step / 10 for step in range(21)]
-"""Those among which `tune` chooses."""
+"""The weights of the n-grams that `tune` tries."""
 
 
 class Ensemble:
-    """Models that answer together: each proposes what its beam finds, all weigh all of it.
+    """Models that answer together: each proposes the answers of its beam, and all score them all.
 
-    They may have different tokens, and write in different directions.
+    The models may have different tokenizers, and write in different directions.
     """
 
     def __init__(
-        self, models: Sequence[Seq2Seq], joint: Joint | None = None, *, joint_weight: float = 1.0
+        self,
+        models: Sequence[Seq2Seq],
+        joint: JointNgrams | None = None,
+        *,
+        joint_weight: float = 1.0,
     ) -> None:
-        """Take models; what counts say is added to their mean, `joint_weight` times."""
+        """Combine models; their mean score and `joint_weight` times the n-gram score are added."""
         if not models:
-            raise Seq2SeqError("an ensemble has no model; give one or more")
+            raise Seq2SeqError("an ensemble of no models; give at least one")
         self.models, self.joint, self.joint_weight = list(models), joint, joint_weight
 
     def generate(self, texts: Sequence[str], *, beam: int = 5, batch: int = 256) -> list[str]:
@@ -34,20 +38,20 @@ class Ensemble:
     def candidates(
         self, texts: Sequence[str], *, beam: int = 5, batch: int = 256
     ) -> list[list[Candidate]]:
-        """Return for each text what the models' beams of that width find, the best first."""
-        every = self._weighed(texts, beam, batch)
-        return [_ordered(each, self.joint_weight) for each in every]
+        """Return the answers of all beams for each text, the best first."""
+        every = self._score_candidates(texts, beam, batch)
+        return [_ranked(each, self.joint_weight) for each in every]
 
     def tune(self, pairs: Sequence[Pair], *, beam: int = 5, batch: int = 256) -> float:
-        """Take the weight of the counts with which the fewest of these texts are answered wrong.
+        """Set `joint_weight` to the value with the fewest wrong answers on these pairs.
 
-        Give pairs that were not learned; of equally good weights, the one in their middle is taken.
+        The pairs should not be training pairs. Of equally good weights the middle one is taken.
         """
         references = references_of(pairs)
-        every = self._weighed(list(references), beam, batch)
+        every = self._score_candidates(list(references), beam, batch)
         wrong = [
             sum(
-                _ordered(found, weight)[0].text not in listed
+                _ranked(found, weight)[0].text not in listed
                 for found, listed in zip(every, references.values(), strict=True)
             )
             for weight in WEIGHTS
@@ -56,12 +60,12 @@ class Ensemble:
         self.joint_weight = best[len(best) // 2]
         return self.joint_weight
 
-    def _weighed(
+    def _score_candidates(
         self, texts: Sequence[str], beam: int, batch: int
     ) -> list[dict[str, tuple[float, float]]]:
-        """Return for each text what is proposed, with the models' mean and what the counts say.
+        """Return the proposed answers of each text, with their mean score and n-gram score.
 
-        What a beam found has its score already; a model weighs only what others propose.
+        A model's own beam has scores already, so it scores only the proposals of other models.
         """
         scores: list[dict[Pair, float]] = []
         for model in self.models:
@@ -84,7 +88,7 @@ class Ensemble:
         return [proposed[text] for text in texts]
 
 
-def _ordered(found: dict[str, tuple[float, float]], weight: float) -> list[Candidate]:
-    """Return what was found, the best first; what the counts exclude is last."""
+def _ranked(found: dict[str, tuple[float, float]], weight: float) -> list[Candidate]:
+    """Return the candidates, the best first; answers that the n-grams exclude are last."""
     every = [Candidate(text, by + weight * counted) for text, (by, counted) in found.items()]
     return sorted(every, key=lambda each: -each.score)

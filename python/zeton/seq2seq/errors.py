@@ -1,4 +1,4 @@
-"""What the encoder-decoder refuses, beside the tree of `zeton.errors`."""
+"""Errors of the encoder-decoder; each is a `zeton.Error` too."""
 
 from zeton.errors import Error
 
@@ -6,11 +6,11 @@ __all__ = ["MissingTorchError", "PairsError", "Seq2SeqError"]
 
 
 class Seq2SeqError(Error, ValueError):
-    """A model cannot be made, taught or asked as it was told to."""
+    """A model cannot be made, trained or run with the given arguments."""
 
 
 class PairsError(Seq2SeqError):
-    """A file has no pairs to learn from."""
+    """A file has no pairs to train on."""
 
 
 class MissingTorchError(Seq2SeqError, ImportError):

@@ -1,4 +1,4 @@
-"""An encoder and a decoder joined, with their tokenizers: texts in, texts out."""
+"""The model: an encoder, a decoder and their two tokenizers. Texts go in, texts come out."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from zeton.errors import FormatError, MissingFileError
 from zeton.seq2seq.decoder import Attention, Decoder
 from zeton.seq2seq.encoder import Encoder
 from zeton.seq2seq.errors import Seq2SeqError
-from zeton.seq2seq.hidden import Cell, Hidden
+from zeton.seq2seq.hidden_state import Cell, HiddenState
 from zeton.seq2seq.pairs import Pair
 from zeton.seq2seq.search import beam as search_by_beam
 from zeton.seq2seq.search import greedy
@@ -34,10 +34,10 @@ MODEL, WEIGHTS, SOURCE, TARGET = "model.json", "model.safetensors", "source.zeto
 
 FORMAT = "zeton seq2seq 1"
 SIZE_MAX, LAYERS_MAX, LENGTH_MAX = 1 << 13, 64, 1 << 20
-"""Of a layer, of a model, of an answer: beyond that, a file is no model's."""
+"""Limits of a model's file: numbers of a state, layers, ids of an answer."""
 
 READ_MAX = 1 << 14
-"""Ids that are read at once, padding included: one long text makes a batch small, not slow."""
+"""The largest number of ids in a batch, padding included; long texts make smaller batches."""
 
 WEIGHTS_BYTES_MAX = 1 << 33
 JSON_BYTES_MAX = 1 << 24
@@ -45,25 +45,25 @@ JSON_BYTES_MAX = 1 << 24
 
 @dataclass(frozen=True)
 class Shape:
-    """What a model is made of."""
+    """The sizes and parts of a model."""
 
     cell: Cell = "gru"
-    embedding: int = 64
-    """Numbers that stand for an id."""
+    embedding_size: int = 64
+    """Numbers in the embedding of an id."""
     size: int = 256
-    """Numbers of a hidden state, an encoder's two directions together."""
+    """Numbers in a hidden state; both directions of an encoder share them."""
     layers: int = 1
     decoder_layers: int | None = None
-    """Those of the decoder, if it has fewer: it starts in the states of the encoder's last ones."""
+    """Layers of the decoder, if fewer: it starts from the states of the encoder's last layers."""
     bidirectional: bool = True
     attention: Attention | None = "additive"
     dropout: float = 0.2
     backward: bool = False
-    """Whether answers are written from their last token to their first."""
+    """True if answers are written from their last token to their first."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no model has."""
-        sizes = {"embedding": SIZE_MAX, "size": SIZE_MAX, "layers": LAYERS_MAX}
+        """Refuse values outside their ranges."""
+        sizes = {"embedding_size": SIZE_MAX, "size": SIZE_MAX, "layers": LAYERS_MAX}
         for name, most in sizes.items():
             number = getattr(self, name)
             if type(number) is not int or not 1 <= number <= most:
@@ -73,19 +73,19 @@ class Shape:
                 raise Seq2SeqError(f"{name} is {getattr(self, name)!r}; it is True or False")
         if not 0 <= self.dropout < 1:
             raise Seq2SeqError(f"dropout is {self.dropout}; it is from 0 to below 1")
-        if not 1 <= self.layers_written <= self.layers:
+        if not 1 <= self.decoder_layer_count <= self.layers:
             raise Seq2SeqError(
                 f"decoder_layers is {self.decoder_layers}; it is from 1 to layers, {self.layers}"
             )
 
     @property
-    def layers_written(self) -> int:
-        """How many layers the decoder has."""
+    def decoder_layer_count(self) -> int:
+        """The number of the decoder's layers."""
         return self.layers if self.decoder_layers is None else self.decoder_layers
 
 
 class Candidate(NamedTuple):
-    """An answer that was found, and its log probability, divided as `length_power` says."""
+    """An answer and its score: its log probability, divided by its length to the `length_power`."""
 
     text: str
     score: float
@@ -95,7 +95,7 @@ class Seq2Seq(nn.Module):
     """A model that turns texts into texts."""
 
     def __init__(self, tokens: Tokens, shape: Shape | None = None, *, length_max: int = 64) -> None:
-        """Make a model that knows nothing yet; an answer has `length_max` ids at most."""
+        """Make an untrained model; its answers have at most `length_max` ids."""
         super().__init__()
         self.shape, self.length_max = shape or Shape(), length_max
         self.tokens = replace(tokens, backward=self.shape.backward)
@@ -103,27 +103,27 @@ class Seq2Seq(nn.Module):
         attention, bidirectional = chosen.pop("attention"), chosen.pop("bidirectional")
         del chosen["decoder_layers"], chosen["backward"]
         self.encoder = Encoder(tokens.source_size, bidirectional=bidirectional, **chosen)
-        chosen["layers"] = self.shape.layers_written
+        chosen["layers"] = self.shape.decoder_layer_count
         self.decoder = Decoder(
             tokens.target_size, begin=tokens.begin, end=tokens.end, attention=attention, **chosen
         )
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.decoder.logits.weight.device
 
-    def encode(self, ids: Tensor, lengths: Tensor) -> Hidden:
-        """Read padded rows of ids; with attention, the hidden state has a memory of them."""
+    def encode(self, ids: Tensor, lengths: Tensor) -> HiddenState:
+        """Encode padded rows of ids; with attention, the hidden state has the encoder's states."""
         states, hidden = self.encoder.run(ids, lengths)
-        hidden = hidden.last(self.shape.layers_written)
+        hidden = hidden.last(self.shape.decoder_layer_count)
         if self.decoder.attention is None:
             return hidden
         mask = torch.arange(ids.shape[1])[None] < lengths.cpu()[:, None]
         return hidden._replace(memory=self.decoder.attention.remember(states, mask.to(ids.device)))
 
     def forward(self, ids: Tensor, lengths: Tensor, target: Tensor) -> Tensor:
-        """Return the logits of every step of a target, each told the ids before it."""
+        """Return the logits of every step of a target, by teacher forcing."""
         logits: Tensor = self.decoder(self.encode(ids, lengths), target.shape[1], target)
         return logits
 
@@ -136,9 +136,9 @@ class Seq2Seq(nn.Module):
         batch: int = 256,
         length_power: float = 0.0,
     ) -> list[str]:
-        """Return an answer for each text, found greedily or by so many candidates a step.
+        """Return an answer for each text, greedily or by a beam search of that width.
 
-        Texts of like length are answered together, `batch` at once.
+        Texts of similar length are answered together, `batch` at a time.
         """
         if beam != 1:
             found = self.candidates(
@@ -147,7 +147,7 @@ class Seq2Seq(nn.Module):
             return [each[0].text for each in found]
         limit = self.length_max if length_max is None else length_max
         answers = [""] * len(texts)
-        with _asked(self):
+        with _inference(self):
             for rows, hidden in self._read(texts, batch):
                 for row, ids in zip(rows, greedy(self.decoder, hidden, limit), strict=True):
                     answers[row] = self.tokens.text(ids)
@@ -162,12 +162,12 @@ class Seq2Seq(nn.Module):
         batch: int = 256,
         length_power: float = 0.0,
     ) -> list[list[Candidate]]:
-        """Return for each text the answers found by so many candidates a step, the best first."""
+        """Return the answers of a beam search for each text, the best first."""
         if beam < 1:
             raise Seq2SeqError(f"beam is {beam}; it is 1 or more")
         limit = self.length_max if length_max is None else length_max
         every: list[list[Candidate]] = [[] for _ in texts]
-        with _asked(self):
+        with _inference(self):
             for rows, hidden in self._read(texts, batch):
                 written = search_by_beam(
                     self.decoder, hidden, beam, limit, length_power=length_power
@@ -177,14 +177,14 @@ class Seq2Seq(nn.Module):
         return every
 
     def log_probabilities(self, pairs: Sequence[Pair], *, batch: int = 256) -> list[float]:
-        """Return how likely each answer is for its text, in nats."""
+        """Return the log probability of each answer given its text, in nats."""
         targets = self.tokens.targets([target for _, target in pairs])
         places: dict[str, list[int]] = {}
         for place, (source, _) in enumerate(pairs):
             places.setdefault(source, []).append(place)
         texts, likely = list(places), [0.0] * len(pairs)
-        with _asked(self):
-            for rows, hidden in self._read(texts, batch):  # A text is read once, for all answers.
+        with _inference(self):
+            for rows, hidden in self._read(texts, batch):  # Each text is encoded once.
                 asked = [(at, place) for at, row in enumerate(rows) for place in places[texts[row]]]
                 numbers = torch.tensor([at for at, _ in asked], device=self.device)
                 target, lengths = padded([targets[place] for _, place in asked], self.device)
@@ -196,8 +196,8 @@ class Seq2Seq(nn.Module):
                     likely[place] = each
         return likely
 
-    def _read(self, texts: Sequence[str], batch: int) -> Iterator[tuple[list[int], Hidden]]:
-        """Yield the hidden states of texts of like length, `batch` at once, and where they are."""
+    def _read(self, texts: Sequence[str], batch: int) -> Iterator[tuple[list[int], HiddenState]]:
+        """Yield the hidden states of texts of similar length, with their positions in `texts`."""
         if batch < 1:
             raise Seq2SeqError(f"batch is {batch}; it is 1 or more")
         rows = self.tokens.sources(texts)
@@ -210,20 +210,20 @@ class Seq2Seq(nn.Module):
             yield some, self.encode(*padded([rows[row] for row in some], self.device))
 
     def stream(self, text: str, *, length_max: int | None = None) -> Iterator[str]:
-        """Yield the answer to a text as it is found, in whole characters; joined, they are it.
+        """Yield an answer in parts while it is generated greedily; the parts are whole characters.
 
-        One that is written backward is yielded when it is whole.
+        A backward model yields its answer in one part, at the end.
         """
         if self.shape.backward:
             yield from self.generate([text], length_max=length_max)
             return
         limit = self.length_max if length_max is None else length_max
         decoder = self.tokens.target.decoder()
-        with _asked(self):
+        with _inference(self):
             hidden = self.encode(*padded(self.tokens.sources([text]), self.device))
         ids = stream_ids(self.decoder, hidden, limit)
         while True:
-            with _asked(self):  # Between two tokens, the caller may do as it likes.
+            with _inference(self):  # Only while torch runs: the caller runs between two tokens.
                 found = next(ids, None)
             if found is None:
                 break
@@ -233,22 +233,22 @@ class Seq2Seq(nn.Module):
             yield rest
 
     def attend(self, text: str, answer: str) -> tuple[list[str], list[str], list[list[float]]]:
-        """Return the tokens of a text, those of an answer, and how much each of these looks where.
+        """Return the tokens of a text, the tokens of an answer, and the attention weights.
 
-        The last token of each is the end.
+        The weights have a row for each token of the answer. Both lists end with the end token.
         """
         source, target = self.tokens.sources([text]), self.tokens.targets([answer])
-        with _asked(self):
+        with _inference(self):
             hidden = self.encode(*padded(source, self.device))
-            weights = self.decoder.weights(padded(target, self.device)[0], hidden)[0]
+            weights = self.decoder.attention_weights(padded(target, self.device)[0], hidden)[0]
         read = [self.tokens.source.decode([each]) for each in source[0]]
         written = [self.tokens.target.decode([each]) for each in target[0]]
         return read, written, weights.tolist()
 
     def save(self, folder: str | os.PathLike[str], **notes: Any) -> Path:  # noqa: ANN401 - JSON.
-        """Write the model to a folder, each file whole or not at all; return the folder.
+        """Write the model to a folder, each file atomically; return the folder.
 
-        `notes` go into its JSON, beside what the model is made of.
+        `notes` are added to its JSON, beside its shape.
         """
         place = given(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ class Seq2Seq(nn.Module):
 
 
 def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> Seq2Seq:
-    """Read a model that was saved; nothing in its files is run."""
+    """Read a saved model; no code in its files is run."""
     place = given(folder)
     if not (place / MODEL).exists():
         raise MissingFileError(f"{place} has no {MODEL}; make a model with `zeton seq2seq learn`")
@@ -277,33 +277,35 @@ def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> Seq2Seq:
         weights = tensors_of(read_whole(place / WEIGHTS, WEIGHTS_BYTES_MAX))
         if not all(bool(each.isfinite().all()) for each in weights.values()):
             raise ValueError("its weights are not all numbers")  # noqa: TRY301
-        with torch.device("meta"):  # Nothing is made before its sizes are those of the weights.
+        with torch.device("meta"):  # Memory waits until the sizes fit the weights.
             model = Seq2Seq(tokens, Shape(**about["shape"]), length_max=length)
         model.load_state_dict(weights, assign=True)
     except (ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise FormatError(f"{place} is no whole model: {_line(error)}") from None
-    model.to(usable(device))
+        raise FormatError(
+            f"{place} is damaged or no model: {_line(error)}; train it again"
+        ) from None
+    model.to(checked_device(device))
     model.eval()
     return model
 
 
-def usable(device: str) -> str:
-    """Return the name of a device on which numbers can be kept here."""
+def checked_device(device: str) -> str:
+    """Return the name of a device; refuse one that torch cannot use here."""
     try:
         torch.zeros(1, device=device).tolist()
     except (RuntimeError, AssertionError) as error:
-        raise Seq2SeqError(f"device {device!r} cannot be used: {_line(error)}") from None
+        raise Seq2SeqError(f"device {device!r} cannot be used: {_line(error)}; try 'cpu'") from None
     return device
 
 
 def _line(error: Exception) -> str:
-    """Say in one line what is wrong; torch says it in many."""
+    """Return an error of torch as one line."""
     return " ".join(f"{type(error).__name__} {error}".split())[:300]
 
 
 @contextmanager
-def _asked(model: Seq2Seq) -> Iterator[None]:
-    """Let a model answer: no dropout, no gradients; afterwards it is as it was."""
+def _inference(model: Seq2Seq) -> Iterator[None]:
+    """Switch dropout and gradients off within the context."""
     was = model.training
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""How a model learns."""
+"""The options of training a model."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,45 +13,57 @@ BEST = ("loss", "errors")
 
 @dataclass(frozen=True)
 class Options:
-    """How a model learns."""
+    """How a model is trained."""
 
     epochs: int = 20
     batch: int = 128
-    """Pairs a step."""
-    rate: float = 0.002
-    """Adam's rate at its highest: it rises first, then falls to nothing as a cosine does."""
+    """Pairs per step."""
+    learning_rate: float = 0.002
+    """Adam's highest learning rate: it rises linearly first, then falls to zero as a cosine."""
     warmup: float = 0.05
-    """The share of the steps in which the rate rises."""
+    """Share of the steps in which the learning rate rises."""
     clip: float = 1.0
-    """The norm that a step's gradients have at most."""
-    smoothing: float = 0.0
-    """The share of each target's weight that goes to all ids alike."""
-    forcing: float = 1.0
-    """How many of the ids that steps are told are the target's in the last epoch: all in the first,
-    fewer in each. The others are the model's own guesses."""
-    hiding: float = 0.0
-    """The share of the ids that steps are told which are hidden from them: the begin stands there,
-    so that a step has to look at the text rather than at what was written."""
-    average: float = 0.0
-    """How much of the weights' running average stays at a step; the model has that average. At 0 it
-    has the weights themselves."""
+    """Largest norm of a step's gradients (gradient clipping)."""
+    label_smoothing: float = 0.0
+    """Share of each target's probability that is spread evenly over all ids."""
+    teacher_forcing: float = 1.0
+    """Teacher-forcing ratio in the last epoch: the share of decoder inputs taken from the target.
+
+    It is 1.0 in the first epoch and falls linearly. The other inputs are the model's own guesses.
+    """
+    token_dropout: float = 0.0
+    """Share of decoder inputs that are replaced by the begin token.
+
+    A step without its previous id has to use the source text.
+    """
+    ema_decay: float = 0.0
+    """Decay of the exponential moving average (EMA) of the weights, for example 0.999.
+
+    The model gets the averaged weights. At 0 they are the weights of the last step.
+    """
     best_by: Best = "loss"
-    """What the best epoch has least of: validation loss, or wrong texts, and of equally many the
-    lower loss."""
+    """The best epoch has the lowest validation loss, or the fewest wrong texts (`"errors"`).
+
+    Of epochs with equally many wrong texts the one with the lower loss is the best.
+    """
     patience: int = 5
-    """After so many epochs without a better one, learning stops."""
-    keep: int = 1000
-    """Steps from one checkpoint to the next; there is one after each epoch as well."""
+    """Epochs without improvement after which training stops."""
+    checkpoint_every: int = 1000
+    """Steps between checkpoints; each epoch also ends with one."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no learning can do."""
+        """Refuse options outside their ranges."""
         if self.best_by not in BEST:
             raise Seq2SeqError(f"best_by is {self.best_by!r}; it is one of {', '.join(BEST)}")
-        whole = min(self.epochs, self.batch, self.patience, self.keep) >= 1
-        shares = (self.warmup, self.smoothing, self.forcing, self.hiding)
-        are_shares = all(0 <= each <= 1 for each in shares)
-        if not (whole and are_shares and 0 <= self.average < 1 and self.rate > 0 and self.clip > 0):
-            raise Seq2SeqError(
-                f"{self} cannot be done; counts are 1 or more, shares from 0 to 1, rates above 0"
-            )
+        for name in ("epochs", "batch", "patience", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise Seq2SeqError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("warmup", "label_smoothing", "teacher_forcing", "token_dropout"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise Seq2SeqError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if not 0 <= self.ema_decay < 1:
+            raise Seq2SeqError(f"ema_decay is {self.ema_decay}; it must be from 0 to below 1")
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise Seq2SeqError(f"{name} is {getattr(self, name)}; it must be above 0")

@@ -1,4 +1,4 @@
-"""A file of pairs → pairs: a text, a tab and the text that it should become, a line each."""
+"""Files of pairs: each line is a source text, a tab and its target text."""
 
 import codecs
 import hashlib
@@ -11,17 +11,17 @@ from zeton.errors import file_error
 from zeton.seq2seq.errors import PairsError
 from zeton.work.files import given
 
-__all__ = ["Pair", "Pairs", "place_of", "read_pairs", "references_of"]
+__all__ = ["Pair", "Pairs", "hash_fraction", "read_pairs", "references_of"]
 
 LINE_BYTES_MAX = 1 << 20
-"""A longer line is a bad one: no model here learns from a text of a megabyte."""
+"""The longest line; a longer one is bad, because no model here trains on a text of a megabyte."""
 
 NAMED_MAX = 5
-"""So many bad lines are named; all are counted."""
+"""The largest number of bad lines that warnings name; all are counted."""
 
 
 class Pair(NamedTuple):
-    """A text and what it should become."""
+    """A source text and its target text."""
 
     source: str
     target: str
@@ -29,48 +29,48 @@ class Pair(NamedTuple):
 
 @dataclass
 class Pairs(Sequence[Pair]):
-    """Pairs as they came, and what was left out on the way."""
+    """Pairs of a file in order, and a count of its bad lines."""
 
     pairs: list[Pair]
     bad: int = 0
-    """How many lines were no pair."""
+    """The number of lines that were no pair."""
     named: list[str] = field(default_factory=list)
-    """The first of them, with their numbers and what is wrong."""
+    """Messages about the first bad lines, with their numbers."""
 
     def __getitem__(self, at: int) -> Pair:  # type: ignore[override] # No slices.
         """Return a pair."""
         return self.pairs[at]
 
     def __len__(self) -> int:
-        """Return how many pairs there are."""
+        """Return the number of pairs."""
         return len(self.pairs)
 
     def __iter__(self) -> Iterator[Pair]:
         """Yield the pairs."""
         return iter(self.pairs)
 
-    def parted(self, share: float, salt: str = "validation") -> "tuple[Pairs, Pairs]":
-        """Return two parts; the second is about a `share`, chosen by the hash of the source.
+    def partition(self, share: float, salt: str = "validation") -> "tuple[Pairs, Pairs]":
+        """Return two parts; the second has about a `share` of the sources, chosen by their hash.
 
-        Pairs of one source are never in both.
+        All pairs of a source are in the same part.
         """
-        held = [place_of(pair.source, salt) < share for pair in self.pairs]
+        held = [hash_fraction(pair.source, salt) < share for pair in self.pairs]
         first = [pair for pair, is_held in zip(self.pairs, held, strict=True) if not is_held]
         second = [pair for pair, is_held in zip(self.pairs, held, strict=True) if is_held]
         return Pairs(first, self.bad, self.named), Pairs(second)
 
-    def remarks(self) -> list[str]:
-        """Say what was left out: the first bad lines by name, then how many there are."""
+    def warnings(self) -> list[str]:
+        """Return a message for each of the first bad lines, then one with their number."""
         if not self.bad:
             return []
         lines = "line" if self.bad == 1 else "lines"
-        return [*self.named, f"left out {self.bad} bad {lines}, and took {len(self)} pairs"]
+        return [*self.named, f"skipped {self.bad} bad {lines}, read {len(self)} pairs"]
 
 
 def read_pairs(path: str | os.PathLike[str]) -> Pairs:
-    """Read pairs from a file; a line that is no pair is left out, counted and named.
+    """Read pairs from a file; a bad line is skipped, counted and named in the warnings.
 
-    A pair is two texts that are not empty, with one tab between them, in UTF-8.
+    A good line is UTF-8 and has two texts that are not empty, with one tab between them.
     """
     source = given(path)
     found = Pairs([])
@@ -87,23 +87,23 @@ def read_pairs(path: str | os.PathLike[str]) -> Pairs:
     except (OSError, ValueError) as error:
         raise file_error(source, "read", error) from None
     if not found.pairs:
-        what = found.named[0] if found.named else f"{source} is empty"
-        raise PairsError(f"{what}; give lines of a text, a tab and what it should become")
+        reason = found.named[0] if found.named else f"{source} is empty"
+        raise PairsError(f"{reason}; each line must be a source text, a tab and a target text")
     return found
 
 
-def place_of(text: str, salt: str) -> float:
-    """Return a number from 0 to below 1 that depends on nothing but the text and the salt.
+def hash_fraction(text: str, salt: str) -> float:
+    """Return a hash of the text and the salt, as a number from 0 to below 1.
 
-    >>> place_of("word", "test") == place_of("word", "test") != place_of("word", "other")
-    True
+    >>> round(hash_fraction("word", "test"), 3)
+    0.162
     """
     digest = hashlib.sha256(f"{salt}\0{text}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / (1 << 48)
 
 
 def references_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
-    """Return for each source all that it may become, in their order.
+    """Return all targets of each source, in order.
 
     >>> references_of([Pair("a", "AH"), Pair("a", "EY")])
     {'a': ['AH', 'EY']}
@@ -117,22 +117,22 @@ def references_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
 
 
 def _lines(file: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines without their ends, and without a byte order mark before the first."""
+    """Yield lines without line ends, and without a byte order mark before the first."""
     for number, line in enumerate(file):
         bare = line if number else line.removeprefix(codecs.BOM_UTF8)
         yield bare.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def _pair(line: bytes) -> tuple[Pair | None, str]:
-    """Return a line's pair, or what is wrong with it."""
+    """Return a line's pair, or None and the reason why it is bad."""
     if len(line) > LINE_BYTES_MAX:
-        return None, f"it has {len(line)} bytes, and may have {LINE_BYTES_MAX}"
+        return None, f"it has {len(line):,} bytes; the limit is {LINE_BYTES_MAX:,}"
     try:
         parts = line.decode().split("\t")
     except UnicodeDecodeError:
         return None, "it is not UTF-8"
     if len(parts) != 2:
-        return None, f"it has {len(parts) - 1} tabs, not one"
+        return None, f"it has {len(parts) - 1} tabs instead of one"
     if not (parts[0] and parts[1]):
-        return None, "one of its texts is empty"
+        return None, "one of its two texts is empty"
     return Pair(*parts), ""

@@ -1,77 +1,77 @@
-"""What a learning says of itself: while it runs, after each epoch, and in the end."""
+"""Reports of a training run: its progress, each epoch, and the whole run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-__all__ = ["Epoch", "Now", "Report", "Shown", "shown"]
+__all__ = ["Epoch", "ProgressOption", "Report", "StepProgress", "progress_reporter"]
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to."""
+    """The results of an epoch."""
 
     epoch: int
     step: int
     loss: float
-    """In nats for each target id, over the epoch, with smoothing."""
+    """Mean training loss in nats per target id, with label smoothing."""
     validation_loss: float
-    """In nats for each target id, without smoothing."""
+    """Mean validation loss in nats per target id, without label smoothing."""
     bits_per_byte: float
-    """Of the validation share's targets: the same loss, whatever their tokens are."""
+    """Validation loss in bits per byte of target text, which does not depend on the tokenizer."""
     text_error: float
-    """The share of the texts asked, a thousand at most, whose answer is none of those listed."""
+    """Share of wrong answers among at most a thousand validation texts."""
 
 
 @dataclass
 class Report:
-    """What a learning came to."""
+    """The results of a training run."""
 
     epochs: list[Epoch] = field(default_factory=list)
     best: int = 0
-    """The epoch whose weights the model has."""
+    """The number of the epoch whose weights the model has."""
     seconds: float = 0.0
-    """Spent learning, over all runs that went on from each other."""
+    """Training time, summed over resumed runs."""
     losses: list[tuple[int, float]] = field(default_factory=list)
-    """Steps and the mean loss of the fifty before each."""
+    """Every fiftieth step, with the mean loss of the fifty steps up to it."""
 
 
 @dataclass(frozen=True)
-class Now:
-    """How far a learning is."""
+class StepProgress:
+    """The progress of a training run."""
 
     step: int
     steps: int
     epoch: int
     loss: float
-    """Of the last steps, about."""
+    """Mean loss of this epoch so far."""
     text_error: float | None
-    """Of the last validation."""
+    """Share of wrong answers in the last validation, if there was one."""
 
 
-Shown: TypeAlias = bool | Callable[[Now], object]
-"""Whether to show a bar, or whom to tell."""
+ProgressOption: TypeAlias = bool | Callable[[StepProgress], object]
+"""True for a progress bar, or a function that is called after every step."""
 
 
 @contextmanager
-def shown(progress: Shown) -> Iterator[Callable[[Now], object]]:
-    """Yield whom to tell: nobody, the function given, or a bar on the terminal."""
+def progress_reporter(progress: ProgressOption) -> Iterator[Callable[[StepProgress], object]]:
+    """Yield the function to call after every step; by default it does nothing."""
     if not progress:
         yield lambda _: None
     elif callable(progress):
         yield progress
     else:
-        from tqdm import tqdm  # noqa: PLC0415 - few ask for a bar.
+        from tqdm import tqdm  # noqa: PLC0415 - only a bar needs it.
 
         with tqdm(desc="learn", unit=" steps") as bar:
 
-            def tell(now: Now) -> None:
+            def update(now: StepProgress) -> None:
                 bar.total = now.steps
-                said = f"epoch {now.epoch}, loss {now.loss:.3f}"
+                status = f"epoch {now.epoch}, loss {now.loss:.3f}"
                 if now.text_error is not None:
-                    said += f", wrong {100 * now.text_error:.1f} %"
-                bar.set_postfix_str(said, refresh=False)
+                    status += f", wrong {100 * now.text_error:.1f} %"
+                bar.set_postfix_str(status, refresh=False)
                 bar.update(now.step - bar.n)
 
-            yield tell
+            yield update

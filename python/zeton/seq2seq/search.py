@@ -1,4 +1,4 @@
-"""A decoder and a hidden state → the likeliest ids: greedily, by beams, or as they come."""
+"""Search for the likeliest ids of an answer: greedy, beam search, or greedy as a stream."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,22 +7,22 @@ import torch
 from torch import Tensor
 
 from zeton.seq2seq.decoder import Decoder
-from zeton.seq2seq.hidden import Hidden
+from zeton.seq2seq.hidden_state import HiddenState
 
-__all__ = ["Found", "beam", "greedy", "stream"]
+__all__ = ["Hypothesis", "beam", "greedy", "stream"]
 
 
-class Found(NamedTuple):
-    """A row of ids up to its end, and what it counts."""
+class Hypothesis(NamedTuple):
+    """The ids of an answer without the end, and their score."""
 
     ids: list[int]
     score: float
 
 
-def greedy(decoder: Decoder, hidden: Hidden, length_max: int) -> list[list[int]]:
-    """Return for each row the ids up to its end, each the likeliest after those before it.
+def greedy(decoder: Decoder, hidden: HiddenState, length_max: int) -> list[list[int]]:
+    """Return the ids of each row up to its end, by taking the likeliest id at each step.
 
-    Rows that have ended are dropped, and cost nothing more.
+    Rows that have ended leave the batch, so they cost no more time.
     """
     count = hidden.state.shape[1]
     written: list[list[int]] = [[] for _ in range(count)]
@@ -46,17 +46,17 @@ def greedy(decoder: Decoder, hidden: Hidden, length_max: int) -> list[list[int]]
 
 
 def beam(
-    decoder: Decoder, hidden: Hidden, width: int, length_max: int, *, length_power: float = 0.0
-) -> list[list[Found]]:
-    """Return for each row what was found with so many candidates a step, the best first.
+    decoder: Decoder, hidden: HiddenState, width: int, length_max: int, *, length_power: float = 0.0
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses of a beam search of some width for each row, the best first.
 
-    A candidate counts by its log probability, divided by its length to the `length_power`.
+    The score is the log probability, divided by the length to the power `length_power`.
     """
     count, device = hidden.state.shape[1], hidden.state.device
     every = torch.arange(count, device=device)
     hidden = hidden.rows(every.repeat_interleave(width))
     ids = _begins(decoder, hidden)
-    # At first all candidates of a row are the same: only one of them counts.
+    # All hypotheses of a row begin alike, so only the first one has a finite score.
     scores = torch.full((count, width), float("-inf"), device=device)
     scores[:, 0] = 0
     ended = torch.zeros((count, width), dtype=torch.bool, device=device)
@@ -79,7 +79,7 @@ def beam(
     written = written.gather(1, order[:, :, None].expand_as(written))
     return [
         [
-            Found(_up_to(decoder.end, ids), score)
+            Hypothesis(_up_to(decoder.end, ids), score)
             for ids, score in zip(*each, strict=True)
             if score > float("-inf")
         ]
@@ -87,8 +87,8 @@ def beam(
     ]
 
 
-def stream(decoder: Decoder, hidden: Hidden, length_max: int) -> Iterator[int]:
-    """Yield the ids of one row as they are found, greedily, up to its end."""
+def stream(decoder: Decoder, hidden: HiddenState, length_max: int) -> Iterator[int]:
+    """Yield the ids of one row as they are generated greedily, up to its end."""
     ids = _begins(decoder, hidden)
     for _ in range(length_max):
         logits, hidden = decoder.step(ids, hidden)
@@ -98,12 +98,12 @@ def stream(decoder: Decoder, hidden: Hidden, length_max: int) -> Iterator[int]:
         yield found
 
 
-def _begins(decoder: Decoder, hidden: Hidden) -> Tensor:
+def _begins(decoder: Decoder, hidden: HiddenState) -> Tensor:
     return torch.full((hidden.state.shape[1],), decoder.begin, device=hidden.state.device)
 
 
 def _after_end(steps: Tensor, ended: Tensor, end: int) -> Tensor:
-    """Let a candidate that has ended do nothing but end again, at no cost."""
+    """Let an ended hypothesis only repeat its end, with log probability 0."""
     steps = steps.masked_fill(ended[:, :, None], float("-inf"))
     steps[:, :, end] = steps[:, :, end].masked_fill(ended, 0.0)
     return steps

@@ -1,4 +1,4 @@
-"""The two tokenizers of a model, and texts as rows of ids."""
+"""The two tokenizers of a model: texts become rows of ids, ids become texts."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -14,28 +14,28 @@ from zeton.training.api import train
 __all__ = ["BEGIN", "END", "Tokens", "padded"]
 
 BEGIN, END = "<|begin|>", "<|end|>"
-"""The specials that a model needs: before what it writes, and after each text."""
+"""The specials that a model needs: one before each answer, one after each text."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """A tokenizer for what is read and one for what is written, both with the two specials."""
+    """A source tokenizer and a target tokenizer, both with the two specials."""
 
     source: Tokenizer
     target: Tokenizer
     backward: bool = False
-    """Whether what is written begins with its last token."""
+    """True if answers are written from their last token to their first."""
 
     @classmethod
     def of(cls, source: Tokenizer, target: Tokenizer) -> "Tokens":
-        """Take any two tokenizers; the specials that one lacks are added after its last id."""
+        """Wrap any two tokenizers; missing specials are added after their last ids."""
         return cls(_with_specials(source), _with_specials(target))
 
     @classmethod
     def train(cls, pairs: Iterable[Pair], source_size: int, target_size: int) -> "Tokens":
-        """Train both on pairs, to so many ids each, or fewer if there are no more pairs to merge.
+        """Train both tokenizers on pairs; the sizes include the two specials.
 
-        The least, 258, is bytes and the two specials.
+        The smallest size is 258: 256 bytes and the two specials. A small corpus gives fewer ids.
         """
         sources, targets = zip(*pairs, strict=True)
         specials = (BEGIN, END)
@@ -48,35 +48,35 @@ class Tokens:
 
     @property
     def source_size(self) -> int:
-        """How many rows the encoder's embedding has."""
+        """The number of rows of the encoder's embedding."""
         return _size(self.source)
 
     @property
     def target_size(self) -> int:
-        """How many ids the decoder chooses among."""
+        """The number of ids that the decoder predicts among."""
         return _size(self.target)
 
     @property
     def begin(self) -> int:
-        """The id before what is written."""
+        """The id before every answer."""
         return self.target.specials[BEGIN]
 
     @property
     def end(self) -> int:
-        """The id after what is written."""
+        """The id after every text."""
         return self.target.specials[END]
 
     def sources(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encode texts to be read, each with its end: an empty text is one id."""
+        """Encode source texts, each with its end, so that an empty text has one id."""
         return self.source.encode_batch(texts, threads=1, append=END)
 
     def targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encode texts to be written, each with its end."""
+        """Encode target texts, each with its end."""
         rows = self.target.encode_batch(texts, threads=1, append=END)
         return [[*row[-2::-1], self.end] for row in rows] if self.backward else rows
 
     def text(self, ids: Sequence[int]) -> str:
-        """Decode what was written, up to its end."""
+        """Decode the ids of an answer, up to its end."""
         ids = list(ids)
         if self.end in ids:
             ids = ids[: ids.index(self.end)]
@@ -86,7 +86,7 @@ class Tokens:
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return rows of ids as one tensor, filled up with zeros, and their lengths."""
+    """Return rows of ids as one tensor, padded with zeros, and their lengths."""
     lengths = [len(row) for row in rows]
     longest = max(lengths)
     filled = [[*row, *([0] * (longest - len(row)))] for row in rows]
@@ -94,7 +94,7 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor,
 
 
 def _size(tokenizer: Tokenizer) -> int:
-    """Return a number that is above every id; there may be gaps below it."""
+    """Return the first number above all ids, which may have gaps."""
     return 1 + max([*tokenizer.ranks().values(), *tokenizer.specials.values()])
 
 

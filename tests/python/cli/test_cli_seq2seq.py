@@ -14,7 +14,18 @@ pytest.importorskip("torch", reason="torch is not installed; `make torch` does i
 from zeton import seq2seq
 
 LINES = [f"{a}{b}{c}\t{c}{b}{a}" for a in "abcd" for b in "abcde" for c in "abcdef"]
-FEW = ("--size", 32, "--embedding", 8, "--batch", 16, "--rate", 0.01, "--validation", 0.1)
+FEW = (
+    "--size",
+    32,
+    "--embedding-size",
+    8,
+    "--batch",
+    16,
+    "--learning-rate",
+    0.01,
+    "--validation",
+    0.1,
+)
 BYTES = ("--source-vocab", 258, "--target-vocab", 258)
 
 
@@ -29,9 +40,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert made.returncode == 0, made.stderr
     said = made.stderr.decode().splitlines()
-    assert said[0] == "zeton: pairs.tsv, line 1: it has 0 tabs, not one"
-    assert said[1] == "zeton: pairs.tsv, line 62: it has 2 tabs, not one"
-    assert said[2] == f"zeton: left out 2 bad lines, and took {len(LINES)} pairs"
+    assert said[0] == "zeton: pairs.tsv, line 1: it has 0 tabs instead of one"
+    assert said[1] == "zeton: pairs.tsv, line 62: it has 2 tabs instead of one"
+    assert said[2] == f"zeton: skipped 2 bad lines, read {len(LINES)} pairs"
     assert said[3].startswith("zeton: epoch 1, step ")
     assert made.stdout.decode().startswith("model: 113 pairs, epoch ")
     assert "bits per byte" in made.stdout.decode()
@@ -55,7 +66,7 @@ def test_every_line_has_an_answer(folder: Path) -> None:
     found = run("seq2seq", "run", "model", "--beam", 3, stdin=b"abc\r\n\n\xff\nend", folder=folder)
     assert found.returncode == 0
     assert found.stdout.count(b"\n") == 4
-    assert found.stderr.decode() == "zeton: line 3 is not UTF-8; what is not is replaced\n"
+    assert found.stderr.decode() == "zeton: line 3 is not UTF-8; its bad bytes became U+FFFD\n"
     assert output("seq2seq", "run", "model", stdin=b"", folder=folder) == ""
     short = output("seq2seq", "run", "model", "--length-max", 1, stdin=b"abc\n", folder=folder)
     assert len(short) <= 4
@@ -66,7 +77,7 @@ def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
     told = output(
         "seq2seq", "learn", "pairs.tsv", "-o", "other", *FEW, "--epochs", 1, "--quiet", "--json",
         "--source-tokenizer", "given.zeton", "--target-tokenizer", "gpt2", "--attention", "none",
-        "--one-way", "--cell", "lstm", "--layers", 2, "--decoder-layers", 1, "--average", 0.9,
+        "--one-way", "--cell", "lstm", "--layers", 2, "--decoder-layers", 1, "--ema-decay", 0.9,
         folder=folder,
     )  # fmt: skip
     report = json.loads(told)
@@ -79,7 +90,7 @@ def test_takes_given_tokenizers_and_reports_in_json(folder: Path) -> None:
 
 def test_a_model_that_has_learned_is_not_lost(folder: Path) -> None:
     learn = ("seq2seq", "learn", "pairs.tsv", "--quiet", *FEW, *BYTES, "--epochs", 1, "-o")
-    assert "model has a model that has learned" in refusal(*learn, "model", folder=folder)
+    assert "model has a trained model" in refusal(*learn, "model", folder=folder)
     assert "pairs.tsv" in refusal(*learn, "pairs.tsv", folder=folder)
 
 
@@ -89,7 +100,7 @@ def test_a_byte_order_mark_is_no_text(folder: Path) -> None:
 
 
 def test_refusals_are_one_line(folder: Path) -> None:
-    assert "leave out --beam" in refusal(
+    assert "give only one of them" in refusal(
         "seq2seq", "run", "model", "--stream", "--beam", 2, folder=folder
     )
     assert "no tabs" not in refusal("seq2seq", "run", "nothing", folder=folder)
@@ -100,4 +111,4 @@ def test_refusals_are_one_line(folder: Path) -> None:
         "seq2seq", "learn", "bad.tsv", "-o", "x", folder=folder
     )
     (folder / "one.tsv").write_text("a\tb\n")
-    assert "to validate with" in refusal("seq2seq", "learn", "one.tsv", "-o", "x", folder=folder)
+    assert "0 for validation" in refusal("seq2seq", "learn", "one.tsv", "-o", "x", folder=folder)

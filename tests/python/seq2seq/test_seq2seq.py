@@ -15,8 +15,8 @@ import zeton
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
 from zeton import seq2seq  # noqa: E402 - it needs torch.
-from zeton.seq2seq import Decoder, Encoder, Hidden, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
-from zeton.seq2seq.pictures import curve, look  # noqa: E402
+from zeton.seq2seq import Decoder, Encoder, HiddenState, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
+from zeton.seq2seq.plots import attention_map, loss_curve  # noqa: E402
 from zeton.seq2seq.search import beam, greedy  # noqa: E402
 
 CELLS = ["rnn", "gru", "lstm"]
@@ -47,7 +47,7 @@ def model_of(tokens: Tokens, cell: Any, attention: Any, both: Any, **more: Any) 
     return model
 
 
-def read(model: Seq2Seq, texts: list[str]) -> Hidden:
+def read(model: Seq2Seq, texts: list[str]) -> HiddenState:
     from zeton.seq2seq.tokens import padded
 
     return model.encode(*padded(model.tokens.sources(texts), model.device))
@@ -89,7 +89,7 @@ def test_both_directions_are_halves_of_the_state(cell: Any) -> None:
     states, hidden = encoder.run(ids)
     torch.testing.assert_close(hidden.state[0, 0, :3], states[0, -1, :3])
     torch.testing.assert_close(hidden.state[0, 0, 3:], states[0, 0, 3:])
-    with pytest.raises(seq2seq.Seq2SeqError, match="need an even one"):
+    with pytest.raises(seq2seq.Seq2SeqError, match="needs an even size"):
         Encoder(300, size=5)
 
 
@@ -151,7 +151,7 @@ def test_a_decoder_of_fewer_layers_starts_in_the_last_ones(tokens: Tokens, cell:
 
 
 def test_forget_gates_start_open() -> None:
-    encoder = Encoder(9, embedding=4, size=6, cell="lstm", layers=2)
+    encoder = Encoder(9, embedding_size=4, size=6, cell="lstm", layers=2)
     for part in ("l0", "l1", "l0_reverse", "l1_reverse"):
         biases = [getattr(encoder.recurrent, f"bias_{side}_{part}") for side in ("ih", "hh")]
         total = biases[0] + biases[1]
@@ -180,7 +180,7 @@ def test_generation_is_one_step_after_another(
     for row, ids in zip(logits.argmax(dim=-1).tolist(), written, strict=True):
         end = row.index(tokens.end) if tokens.end in row else len(row)
         assert row[:end] == ids
-    # What is generated is what the whole pass chooses when it is told so.
+    # The generated ids are the likeliest ids of the whole pass with them as its target.
     told = logits.argmax(dim=-1)
     again = model.decoder(hidden, 9, told)
     torch.testing.assert_close(again, logits, **CLOSE)
@@ -196,7 +196,7 @@ def test_a_text_is_answered_alike_alone_and_among_others(tokens: Tokens) -> None
     assert model.generate([]) == []
 
 
-def likelihood(decoder: Decoder, hidden: Hidden, ids: list[int]) -> float:
+def likelihood(decoder: Decoder, hidden: HiddenState, ids: list[int]) -> float:
     target = torch.tensor([ids])
     steps = decoder(hidden, len(ids), target).log_softmax(dim=-1)[0]
     return float(steps.gather(1, target.T).sum())
@@ -205,8 +205,8 @@ def likelihood(decoder: Decoder, hidden: Hidden, ids: list[int]) -> float:
 @pytest.mark.parametrize("attention", [None, "additive"])
 def test_a_wide_beam_finds_the_likeliest_of_all(attention: Any) -> None:
     begin, end, length_max = 4, 3, 3
-    encoder = Encoder(9, embedding=5, size=6, bidirectional=True)
-    decoder = Decoder(5, begin=begin, end=end, embedding=5, size=6, attention=attention)
+    encoder = Encoder(9, embedding_size=5, size=6, bidirectional=True)
+    decoder = Decoder(5, begin=begin, end=end, embedding_size=5, size=6, attention=attention)
     states, hidden = encoder.run(torch.tensor([[1, 2, 3]]))
     if decoder.attention is not None:
         mask = torch.ones((1, 3), dtype=torch.bool)
@@ -268,7 +268,7 @@ def test_a_stream_yields_whole_characters_and_is_the_answer(tokens: Tokens) -> N
     wanted = [*"a😀é".encode(), tokens.end]
 
     class Writing(Decoder):
-        def step(self, id: Any, hidden: Hidden) -> Any:  # noqa: A002 - as the class has it.
+        def step(self, id: Any, hidden: HiddenState) -> Any:  # noqa: A002 - as the class has it.
             at = int(hidden.state[0, 0, 0])
             logits = torch.zeros((len(id), tokens.target_size))
             logits[:, wanted[at]] = 1
@@ -319,7 +319,7 @@ def test_refuses_what_is_no_model(tokens: Tokens, tmp_path: Path) -> None:
     place = model_of(tokens, "gru", None, both=True).save(tmp_path / "model")
     weights = (place / "model.safetensors").read_bytes()
     (place / "model.safetensors").write_bytes(weights[:-9])
-    with pytest.raises(zeton.errors.FormatError, match="no whole model"):
+    with pytest.raises(zeton.errors.FormatError, match="is damaged or no model"):
         seq2seq.load(place)
     (place / "model.safetensors").write_bytes(weights)
     seq2seq.load(place)
@@ -334,7 +334,7 @@ def test_refuses_what_is_no_model(tokens: Tokens, tmp_path: Path) -> None:
     ):
         assert spoiled != about
         (place / "model.json").write_text(spoiled)
-        with pytest.raises(zeton.errors.FormatError, match="no whole model"):
+        with pytest.raises(zeton.errors.FormatError, match="is damaged or no model"):
             seq2seq.load(place)
 
 
@@ -375,7 +375,7 @@ def test_any_tokenizers_get_the_specials_that_they_lack() -> None:
 def test_refuses_shapes_and_numbers_that_make_no_model(tokens: Tokens) -> None:
     wrong: dict[str, list[Any]] = {
         "size": [0, 1 << 20, 2.0],
-        "embedding": [0],
+        "embedding_size": [0],
         "layers": [0, 1000],
         "dropout": [1.0],
         "bidirectional": ["no"],
@@ -395,7 +395,7 @@ def test_refuses_shapes_and_numbers_that_make_no_model(tokens: Tokens) -> None:
     model = Seq2Seq(tokens, Shape(size=8, attention=None))
     with pytest.raises(seq2seq.Seq2SeqError, match="beam is 0"):
         model.generate(["x"], beam=0)
-    with pytest.raises(seq2seq.Seq2SeqError, match="no attention to look at"):
+    with pytest.raises(seq2seq.Seq2SeqError, match="the model has no attention"):
         model.attend("x", "y")
 
 
@@ -407,15 +407,15 @@ def test_attention_looks_at_the_text_and_nowhere_else(tokens: Tokens) -> None:
     assert [sum(row) for row in weights] == pytest.approx([1] * len(written))
     assert {len(row) for row in weights} == {len(read_tokens)}
     hidden = read(model, ["lowest", "a"])
-    shares = model.decoder.weights(torch.tensor([[65], [65]]), hidden)
+    shares = model.decoder.attention_weights(torch.tensor([[65], [65]]), hidden)
     assert not shares[1, 0, 2:].any()
-    picture = look(read_tokens, written, weights)
+    picture = attention_map(read_tokens, written, weights)
     assert picture.count("<rect") == len(read_tokens) * len(written)
 
 
 def test_a_curve_has_both_losses() -> None:
     epoch = seq2seq.Epoch(1, 100, 2.0, 1.5, 1.0, 0.5)
-    picture = curve(seq2seq.Report([epoch], 1, 3.0, [(50, 3.0), (100, 2.0)]))
+    picture = loss_curve(seq2seq.Report([epoch], 1, 3.0, [(50, 3.0), (100, 2.0)]))
     assert "training" in picture
-    assert "100 steps: 1.5 nats a token" in picture
-    assert curve(seq2seq.Report()) == ""
+    assert "100 steps: 1.5 nats per token" in picture
+    assert loss_curve(seq2seq.Report()) == ""

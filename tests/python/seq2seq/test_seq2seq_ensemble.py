@@ -1,4 +1,4 @@
-"""Models that answer together: what one of them proposes, all weigh."""
+"""Ensembles: every model scores the proposals of all."""
 
 import pytest
 
@@ -7,7 +7,7 @@ import zeton
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
 from zeton import seq2seq  # noqa: E402 - it needs torch.
-from zeton.seq2seq import Ensemble, Joint, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
+from zeton.seq2seq import Ensemble, JointNgrams, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -25,15 +25,15 @@ def models() -> list[Seq2Seq]:
             PAIRS,
             validation=0.2,
             tokens=Tokens.train(PAIRS, size, 258),
-            shape=Shape(embedding=8, size=16, backward=backward, dropout=0.0),
-            options=Options(epochs=10, batch=8, rate=0.01, seed=seed),
+            shape=Shape(embedding_size=8, size=16, backward=backward, dropout=0.0),
+            options=Options(epochs=10, batch=8, learning_rate=0.01, seed=seed),
         )
         made.append(model)
     return made
 
 
 def test_the_best_of_all_that_is_proposed_is_the_answer(models: list[Seq2Seq]) -> None:
-    joint = Joint.learn(PAIRS[::3], BYTES, order=3)
+    joint = JointNgrams.learn(PAIRS[::3], BYTES, order=3)
     ensemble = Ensemble(models, joint, joint_weight=0.5)
     every = ensemble.candidates(WORDS, beam=3)
     assert ensemble.generate(WORDS, beam=3) == [each[0].text for each in every]
@@ -53,7 +53,7 @@ def test_one_model_alone_answers_as_it_does_by_itself(models: list[Seq2Seq]) -> 
 
 
 def test_tuned_it_is_no_worse_than_the_models_alone(models: list[Seq2Seq]) -> None:
-    ensemble = Ensemble(models, Joint.learn(PAIRS, BYTES, order=3), joint_weight=0.0)
+    ensemble = Ensemble(models, JointNgrams.learn(PAIRS, BYTES, order=3), joint_weight=0.0)
 
     def wrong() -> int:
         return sum(
@@ -67,5 +67,5 @@ def test_tuned_it_is_no_worse_than_the_models_alone(models: list[Seq2Seq]) -> No
 
 
 def test_refuses_to_be_none() -> None:
-    with pytest.raises(seq2seq.Seq2SeqError, match="an ensemble has no model"):
+    with pytest.raises(seq2seq.Seq2SeqError, match="an ensemble of no models"):
         Ensemble([])

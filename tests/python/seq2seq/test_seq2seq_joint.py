@@ -1,4 +1,4 @@
-"""Pairs aligned and counted: the units are the right ones, and the counts those made by hand."""
+"""Joint n-grams: the alignment finds the right units, and probabilities equal a slow count."""
 
 import math
 import random
@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed; `make torch
 
 from zeton import seq2seq  # noqa: E402 - it needs torch.
 from zeton.errors import FormatError  # noqa: E402
-from zeton.seq2seq import Joint, Pair, Tokens  # noqa: E402
-from zeton.seq2seq.joint import _by_length  # noqa: E402
+from zeton.seq2seq import JointNgrams, Pair, Tokens  # noqa: E402
+from zeton.seq2seq.joint_ngrams import _by_length  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -32,14 +32,14 @@ def spoken(count: int) -> list[Pair]:
 PAIRS = spoken(150)
 
 
-def units(joint: Joint, pair: Pair) -> list[int]:
+def units(joint: JointNgrams, pair: Pair) -> list[int]:
     ((_, rows),) = _by_length([pair], BYTES)
     found: list[int] = joint.alignment.units_of(rows)[0].tolist()
     return found
 
 
 def test_each_letter_stands_for_its_sounds() -> None:
-    joint = Joint.learn(PAIRS, BYTES, order=2)
+    joint = JointNgrams.learn(PAIRS, BYTES, order=2)
     alone = {
         letter: units(joint, Pair(letter, sound))
         for letter, sound in (*SOUNDS.items(), ("p", "F"))
@@ -59,7 +59,7 @@ def discounts(counts: dict[tuple[str, ...], int]) -> list[float]:
     return [0.0, *(min(max(each, 0.1), at) for at, each in enumerate(given, 1))]
 
 
-def naive(joint: Joint, pairs: list[Pair], order: int) -> dict[Pair, float]:
+def naive(joint: JointNgrams, pairs: list[Pair], order: int) -> dict[Pair, float]:
     """Say how likely pairs are by n-grams in dictionaries, as Chen and Goodman write them down."""
 
     def row(pair: Pair) -> list[str]:
@@ -103,7 +103,7 @@ def naive(joint: Joint, pairs: list[Pair], order: int) -> dict[Pair, float]:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 20])
 def test_the_counts_are_those_made_by_hand(order: int) -> None:
-    joint = Joint.learn(PAIRS, BYTES, order=order)
+    joint = JointNgrams.learn(PAIRS, BYTES, order=order)
     asked = [*spoken(40), Pair("ab", "BA"), Pair("ttt", "TTAA"), Pair("q", "Z"), Pair("", "")]
     expected = naive(joint, asked, order)
     found = dict(zip(asked, joint.log_probabilities(asked), strict=True))
@@ -111,7 +111,7 @@ def test_the_counts_are_those_made_by_hand(order: int) -> None:
 
 
 def test_a_right_answer_is_likelier_than_a_wrong_one() -> None:
-    joint = Joint.learn(PAIRS, BYTES)
+    joint = JointNgrams.learn(PAIRS, BYTES)
     right, wrong, longer = joint.log_probabilities(
         [Pair("phax", "FAKS"), Pair("phax", "FAS"), Pair("phax", "FAKSFAKSF")]
     )
@@ -121,19 +121,19 @@ def test_a_right_answer_is_likelier_than_a_wrong_one() -> None:
 
 
 def test_what_was_saved_says_the_same(tmp_path: Path) -> None:
-    joint = Joint.learn(PAIRS, BYTES, order=3)
+    joint = JointNgrams.learn(PAIRS, BYTES, order=3)
     file = joint.save(tmp_path / "joint.safetensors")
-    again = Joint.load(file, BYTES)
-    other = Joint.learn(PAIRS, BYTES, order=3).save(tmp_path / "again.safetensors")
+    again = JointNgrams.load(file, BYTES)
+    other = JointNgrams.learn(PAIRS, BYTES, order=3).save(tmp_path / "again.safetensors")
     assert other.read_bytes() == file.read_bytes()
     assert again.log_probabilities(PAIRS) == joint.log_probabilities(PAIRS)
     (tmp_path / "other").write_bytes(b"no tensors")
-    with pytest.raises(FormatError, match="has no counts of pairs"):
-        Joint.load(tmp_path / "other", BYTES)
+    with pytest.raises(FormatError, match="is no file of joint n-grams"):
+        JointNgrams.load(tmp_path / "other", BYTES)
 
 
 def test_refuses_pairs_that_cannot_be_aligned() -> None:
-    with pytest.raises(seq2seq.PairsError, match="no answer has at most 2 ids for each"):
-        Joint.learn([Pair("a", "AAA")], BYTES)
+    with pytest.raises(seq2seq.PairsError, match="every answer has more than 2 ids per id"):
+        JointNgrams.learn([Pair("a", "AAA")], BYTES)
     with pytest.raises(seq2seq.Seq2SeqError, match="order is 0"):
-        Joint.learn(PAIRS, BYTES, order=0)
+        JointNgrams.learn(PAIRS, BYTES, order=0)

@@ -18,12 +18,12 @@ import zeton
 torch = pytest.importorskip("torch", reason="torch is not installed; `make torch` does it")
 
 from zeton import seq2seq  # noqa: E402 - it needs torch.
-from zeton.seq2seq import Learner, Now, Options, Pair, Seq2Seq, Shape, Tokens  # noqa: E402
+from zeton.seq2seq import Learner, Options, Pair, Seq2Seq, Shape, StepProgress, Tokens  # noqa: E402
 from zeton.seq2seq.pairs import Pairs, read_pairs  # noqa: E402
 
 torch.set_num_threads(1)
 
-SMALL = Shape(embedding=8, size=16, dropout=0.2)
+SMALL = Shape(embedding_size=8, size=16, dropout=0.2)
 BYTES = Tokens.of(*[zeton.Tokenizer({bytes([byte]): byte for byte in range(256)})] * 2)
 
 
@@ -37,7 +37,7 @@ PAIRS = [Pair(word, word.upper()) for word in words(150)]
 
 
 def learned(folder: Path | None = None, **more: Any) -> tuple[Seq2Seq, seq2seq.Report]:
-    options = {"epochs": 3, "batch": 16, "keep": 4} | more
+    options = {"epochs": 3, "batch": 16, "checkpoint_every": 4} | more
     told = {"progress": options.pop("progress", False), "restart": options.pop("restart", False)}
     pairs = options.pop("pairs", PAIRS)
     return seq2seq.learn(
@@ -61,8 +61,8 @@ def test_learns_to_copy_and_to_reverse(attention: Any, turned: bool) -> None:  #
         known,
         validation=0.05,
         tokens=BYTES,
-        shape=Shape(embedding=16, size=64, attention=attention, dropout=0.0),
-        options=Options(epochs=20, batch=32, rate=0.01),
+        shape=Shape(embedding_size=16, size=64, attention=attention, dropout=0.0),
+        options=Options(epochs=20, batch=32, learning_rate=0.01),
     )
     answers = model.generate([pair.source for pair in new])
     right = sum(answer == pair.target for answer, pair in zip(answers, new, strict=True))
@@ -121,11 +121,11 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(tmp_path: Path) -> No
 
 
 class StopError(Exception):
-    """What ends a learning in the middle."""
+    """An exception that ends training in the middle."""
 
 
 def stopped(folder: Path, step: int, **more: Any) -> None:
-    def tell(now: Now) -> None:
+    def tell(now: StepProgress) -> None:
         if now.step == step:
             raise StopError
 
@@ -134,7 +134,9 @@ def stopped(folder: Path, step: int, **more: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"forcing": 0.5, "hiding": 0.3}, {"average": 0.9, "best_by": "errors"}], ids=repr
+    "more",
+    [{"teacher_forcing": 0.5, "token_dropout": 0.3}, {"ema_decay": 0.9, "best_by": "errors"}],
+    ids=repr,
 )
 def test_goes_on_from_every_step(tmp_path: Path, more: dict[str, Any]) -> None:
     whole = learned(tmp_path / "whole", epochs=2, **more)[1]
@@ -148,12 +150,12 @@ def test_goes_on_from_every_step(tmp_path: Path, more: dict[str, Any]) -> None:
 
 def test_another_learning_is_refused_and_stays(tmp_path: Path) -> None:
     stopped(tmp_path, 9)
-    with pytest.raises(seq2seq.Seq2SeqError, match="differs in options; go on with that"):
-        learned(tmp_path, rate=0.5)
-    with pytest.raises(seq2seq.Seq2SeqError, match="differs in pairs"):
+    with pytest.raises(seq2seq.Seq2SeqError, match="training with other options; give the same"):
+        learned(tmp_path, learning_rate=0.5)
+    with pytest.raises(seq2seq.Seq2SeqError, match="training with other pairs"):
         learned(tmp_path, pairs=PAIRS[1:])
     assert (tmp_path / "learning.json").exists()
-    learned(tmp_path, rate=0.005, restart=True)
+    learned(tmp_path, learning_rate=0.005, restart=True)
     assert (tmp_path / "model.json").exists()
 
 
@@ -170,13 +172,15 @@ def test_a_damaged_checkpoint_is_begun_anew(tmp_path: Path) -> None:
 
 
 def test_the_model_has_the_average_of_its_weights() -> None:
-    """One by hand: the weights of every step, and what stays of the average before."""
-    learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=1, batch=16, average=0.5))
+    """The EMA equals one computed by hand from the weights of every step."""
+    learner = Learner(
+        Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=1, batch=16, ema_decay=0.5)
+    )
     weight = learner.model.decoder.logits.weight
     expected = weight.detach().clone()
     steps: list[int] = []
 
-    def follow(_: Now) -> None:
+    def follow(_: StepProgress) -> None:
         if learner.step > len(steps):
             steps.append(learner.step)
             stays = min(0.5, learner.step / (9 + learner.step))
@@ -192,13 +196,13 @@ def test_without_an_average_the_model_has_the_weights_themselves() -> None:
     learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=1, batch=16))
     learner._learn(next(learner.batches.epoch(0, 0)))
     for name, each in learner.model.state_dict().items():
-        assert torch.equal(learner.average[name], each)
+        assert torch.equal(learner.ema[name], each)
 
 
 def test_stops_when_validation_gets_no_better_and_keeps_the_best() -> None:
     draw = random.Random(1)
     noise = [Pair(word, "".join(draw.choices("xyz", k=4))) for word in words(120)]
-    options = Options(epochs=60, batch=8, rate=0.02, patience=2)
+    options = Options(epochs=60, batch=8, learning_rate=0.02, patience=2)
     model = Seq2Seq(BYTES, SMALL)
     learner = Learner(model, noise[:80], noise[80:], options)
     report = learner.run()
@@ -209,28 +213,28 @@ def test_stops_when_validation_gets_no_better_and_keeps_the_best() -> None:
 
 
 def test_forcing_falls_from_all_to_its_share() -> None:
-    learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=5, forcing=0.2))
+    learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(epochs=5, teacher_forcing=0.2))
     shares = []
     for epoch in range(5):
         learner.epoch = epoch
-        shares.append(learner._forcing())
+        shares.append(learner._teacher_forcing_ratio())
     assert shares == pytest.approx([1, 0.8, 0.6, 0.4, 0.2])
     told = torch.tensor([[BYTES.begin, *b"abcdefgh"]])
     hidden = learner.model.encode(torch.tensor([[65]]), torch.tensor([1]))
-    assert torch.equal(learner._mixed(told, hidden, 1.0), told)
-    mixed = learner._mixed(told, hidden, 0.0)
+    assert torch.equal(learner._mix_guesses(told, hidden, 1.0), told)
+    mixed = learner._mix_guesses(told, hidden, 0.0)
     assert mixed[0, 0] == BYTES.begin
     learner.model.eval()  # Without dropout, guesses are the same each time.
-    guesses = learner.model.decoder.whole(told, hidden)[0].argmax(dim=-1)
-    mixed = learner._mixed(told, hidden, 0.0)
+    guesses = learner.model.decoder.run(told, hidden)[0].argmax(dim=-1)
+    mixed = learner._mix_guesses(told, hidden, 0.0)
     assert torch.equal(mixed[0, 1:], guesses[0, :-1])
 
 
 def test_hides_a_share_of_what_steps_are_told() -> None:
     told = torch.arange(20).expand(50, -1)
     for share in (0.0, 0.3, 1.0):
-        learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(hiding=share))
-        shown = learner._hidden(told)
+        learner = Learner(Seq2Seq(BYTES, SMALL), PAIRS, PAIRS, Options(token_dropout=share))
+        shown = learner._drop_tokens(told)
         is_hidden = shown == BYTES.begin
         assert float(is_hidden.double().mean()) == pytest.approx(share, abs=0.05)
         assert torch.equal(shown[~is_hidden], told[~is_hidden])
@@ -255,7 +259,7 @@ def test_the_rate_rises_and_falls() -> None:
     paces = []
     for step in range(learner.steps):
         learner.step = step
-        paces.append(learner._pace())
+        paces.append(learner._rate_factor())
     top = paces.index(max(paces))
     assert top / len(paces) == pytest.approx(0.2, abs=0.1)
     assert paces[: top + 1] == sorted(paces[: top + 1])
@@ -290,7 +294,7 @@ def test_the_loss_is_told_in_bits_per_byte_too() -> None:
 
 
 def test_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    told: list[Now] = []
+    told: list[StepProgress] = []
     report = learned(progress=told.append)[1]
     assert [now.step for now in told][-1] == report.epochs[-1].step == told[0].steps
     assert told[0].text_error is None
@@ -314,12 +318,18 @@ def test_the_report_tells_the_whole_story(tmp_path: Path) -> None:
 def test_refuses_what_cannot_be_learned() -> None:
     with pytest.raises(seq2seq.Seq2SeqError, match="best_by is 'luck'; it is one of loss, errors"):
         Options(best_by="luck")  # type: ignore[arg-type]
-    for wrong in ({"epochs": 0}, {"rate": 0.0}, {"forcing": 1.5}, {"hiding": 2.0}, {"clip": -1.0}):
-        with pytest.raises(seq2seq.Seq2SeqError, match="cannot be done"):
+    for wrong in (
+        {"epochs": 0},
+        {"learning_rate": 0.0},
+        {"teacher_forcing": 1.5},
+        {"token_dropout": 2.0},
+        {"clip": -1.0},
+    ):
+        with pytest.raises(seq2seq.Seq2SeqError, match=f"{next(iter(wrong))} is "):
             Options(**wrong)
-    with pytest.raises(seq2seq.PairsError, match="0 to validate with"):
+    with pytest.raises(seq2seq.PairsError, match="0 for validation"):
         seq2seq.learn(PAIRS, validation=0.0)
-    with pytest.raises(seq2seq.PairsError, match="there are 0 pairs"):
+    with pytest.raises(seq2seq.PairsError, match="0 for training"):
         seq2seq.learn([])
 
 
@@ -331,14 +341,14 @@ def test_bad_lines_are_named_and_counted(tmp_path: Path) -> None:
     assert list(found) == [("good", "GOOD"), ("more", "MORE")]
     assert found.bad == 13
     assert len(found.named) == 5
-    said = found.remarks()
-    assert said[0].endswith("line 2: it has 0 tabs, not one")
-    assert said[1].endswith("line 3: it has 2 tabs, not one")
-    assert said[2].endswith("line 4: one of its texts is empty")
+    said = found.warnings()
+    assert said[0].endswith("line 2: it has 0 tabs instead of one")
+    assert said[1].endswith("line 3: it has 2 tabs instead of one")
+    assert said[2].endswith("line 4: one of its two texts is empty")
     assert said[3].endswith("line 6: it is not UTF-8")
-    assert said[-1] == "left out 13 bad lines, and took 2 pairs"
+    assert said[-1] == "skipped 13 bad lines, read 2 pairs"
     (tmp_path / "none.tsv").write_bytes(b"")
-    with pytest.raises(seq2seq.PairsError, match="is empty; give lines"):
+    with pytest.raises(seq2seq.PairsError, match="is empty; each line must be"):
         read_pairs(tmp_path / "none.tsv")
     with pytest.raises(zeton.errors.MissingFileError):
         read_pairs(tmp_path / "missing.tsv")
@@ -346,8 +356,8 @@ def test_bad_lines_are_named_and_counted(tmp_path: Path) -> None:
 
 def test_all_pairs_of_a_source_are_in_one_part() -> None:
     pairs = Pairs([Pair(word, f"{word} {number}") for word in words(500) for number in range(3)])
-    first, second = pairs.parted(0.2)
+    first, second = pairs.partition(0.2)
     assert not {pair.source for pair in first} & {pair.source for pair in second}
     assert sorted([*first, *second]) == sorted(pairs)
     assert len(second) / len(pairs) == pytest.approx(0.2, abs=0.06)
-    assert second.pairs == pairs.parted(0.2)[1].pairs
+    assert second.pairs == pairs.partition(0.2)[1].pairs

@@ -1,4 +1,4 @@
-"""Without torch, zeton is as before, and its encoder-decoder says what to install."""
+"""Without torch, zeton works, and its encoder-decoder names the package to install."""
 
 import subprocess
 import sys

@@ -14,8 +14,8 @@ sys.path.insert(0, str(ROOT / "examples" / "pronounce"))
 import dictionary
 import page
 from zeton import seq2seq
-from zeton.seq2seq import Options, Pair, Shape, Tokens, rates
-from zeton.seq2seq.pairs import place_of, references_of
+from zeton.seq2seq import Options, Pair, Shape, Tokens, error_rates
+from zeton.seq2seq.pairs import hash_fraction, references_of
 
 
 @pytest.fixture(scope="module")
@@ -56,27 +56,28 @@ def by_letter(pairs: list[Pair]) -> dict[str, str]:
 
 @pytest.mark.timeout(1200)
 def test_beats_the_best_rule_after_a_minute(parts: dictionary.Shares) -> None:
-    known = [pair for pair in parts.train if place_of(pair.source, "minute") < 0.1]
+    known = [pair for pair in parts.train if hash_fraction(pair.source, "minute") < 0.1]
     asked = {
         word: listed
         for word, listed in references_of(parts.test).items()
-        if place_of(word, "minute") < 0.1
+        if hash_fraction(word, "minute") < 0.1
     }
     rule = by_letter(parts.train)  # It may learn from all words, ten times as many.
     spelled = {word: " ".join(rule[each] for each in word if each in rule) for word in asked}
     ((common, _),) = Counter(pair.target for pair in parts.train).most_common(1)
     rules = [
-        rates(answers, asked, str.split) for answers in (spelled, dict.fromkeys(asked, common))
+        error_rates(answers, asked, str.split)
+        for answers in (spelled, dict.fromkeys(asked, common))
     ]
     model, _ = seq2seq.learn(
         known,
         validation=parts.validation[:500],
         tokens=Tokens.train(known, 258, 323),
-        shape=Shape(embedding=32, size=128, dropout=0.1),
-        options=Options(epochs=4, batch=64, rate=0.005),
+        shape=Shape(embedding_size=32, size=128, dropout=0.1),
+        options=Options(epochs=4, batch=64, learning_rate=0.005),
     )
     words = list(asked)
-    found = rates(dict(zip(words, model.generate(words), strict=True)), asked, str.split)
+    found = error_rates(dict(zip(words, model.generate(words), strict=True)), asked, str.split)
     assert found.text_error < min(each.text_error for each in rules)
     assert found.part_error < min(each.part_error for each in rules)
 

@@ -1,4 +1,4 @@
-"""`zeton seq2seq`: pairs of texts in, a model out; then lines in, answers out."""
+"""`zeton seq2seq`: `learn` trains a model on pairs of texts, `run` answers lines with it."""
 
 import json
 import sys
@@ -14,13 +14,13 @@ from zeton.cli.options.tokenizer import load
 from zeton.text.escape import visible
 
 if TYPE_CHECKING:
-    from zeton.seq2seq import Now, Report, Tokens
+    from zeton.seq2seq import Report, StepProgress, Tokens
 
 POSITIVE = click.IntRange(min=1)
 SHARE = click.FloatRange(0, 1)
 
 device_option = click.option(
-    "--device", default="cpu", show_default=True, metavar="NAME", help="cpu, or cuda."
+    "--device", default="cpu", show_default=True, metavar="NAME", help="Device: cpu or cuda."
 )
 threads_option = click.option(
     "--threads",
@@ -28,55 +28,68 @@ threads_option = click.option(
     default=1,
     show_default=True,
     metavar="N",
-    help="Threads of torch; one gives the same bytes every time.",
+    help="Threads of torch; with 1 a run always gives the same bytes.",
 )
 
 SHAPE = [
     click.option("--cell", type=click.Choice(["rnn", "gru", "lstm"]), default="gru"),
-    click.option("--embedding", type=POSITIVE, default=64, help="Numbers that stand for an id."),
-    click.option("--size", type=POSITIVE, default=256, help="Numbers of a hidden state."),
-    click.option("--layers", type=POSITIVE, default=1),
-    click.option("--decoder-layers", type=POSITIVE, help="If fewer; by default as many."),
+    click.option("--embedding-size", type=POSITIVE, default=64, help="Embedding size."),
+    click.option("--size", type=POSITIVE, default=256, help="Size of the hidden state."),
+    click.option("--layers", type=POSITIVE, default=1, help="Layers of encoder and decoder."),
     click.option(
-        "--bidirectional/--one-way", default=True, help="Whether texts are read from both ends."
+        "--decoder-layers", type=POSITIVE, help="Layers of the decoder, if fewer than --layers."
+    ),
+    click.option(
+        "--bidirectional/--one-way", default=True, help="Directions in which the encoder reads."
     ),
     click.option("--attention", type=click.Choice(["additive", "none"]), default="additive"),
     click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.2),
-    click.option("--backward", is_flag=True, help="Write answers from their last token on."),
+    click.option("--backward", is_flag=True, help="Write answers from last token to first."),
 ]
 OPTIONS = [
-    click.option("--epochs", type=POSITIVE, default=20, help="How often all pairs are learned."),
-    click.option("--batch", type=POSITIVE, default=128, help="Pairs a step."),
-    click.option("--rate", type=float, default=0.002, help="The learning rate at its highest."),
-    click.option("--warmup", type=SHARE, default=0.05, help="Share of steps in which it rises."),
-    click.option("--clip", type=float, default=1.0, help="The largest norm of gradients."),
-    click.option("--smoothing", type=SHARE, default=0.0, help="Weight that goes to all ids alike."),
+    click.option("--epochs", type=POSITIVE, default=20, help="Passes over all pairs."),
+    click.option("--batch", type=POSITIVE, default=128, help="Batch size: pairs per step."),
+    click.option("--learning-rate", type=float, default=0.002, help="Highest learning rate."),
     click.option(
-        "--forcing",
+        "--warmup", type=SHARE, default=0.05, help="Share of steps in which the rate rises."
+    ),
+    click.option("--clip", type=float, default=1.0, help="Largest norm of gradients."),
+    click.option("--label-smoothing", type=SHARE, default=0.0, help="Label smoothing."),
+    click.option(
+        "--teacher-forcing",
         type=SHARE,
         default=1.0,
-        help="Share of the target's ids that steps are told in the last epoch; in the first, all.",
+        help="Teacher-forcing ratio in the last epoch; it is 1.0 in the first.",
     ),
     click.option(
-        "--hiding", type=SHARE, default=0.0, help="Share of those ids that is hidden from steps."
+        "--token-dropout", type=SHARE, default=0.0, help="Share of decoder inputs that are dropped."
     ),
     click.option(
-        "--average",
+        "--ema-decay",
         type=click.FloatRange(0, 1, max_open=True),
         default=0.0,
-        help="How much of the weights' running average stays at a step.",
+        help="Decay of the moving average (EMA) of the weights; 0 uses no average.",
     ),
     click.option(
-        "--best-by", type=click.Choice(["loss", "errors"]), default="loss", help="Of validation."
+        "--best-by",
+        type=click.Choice(["loss", "errors"]),
+        default="loss",
+        help="Validation figure that chooses the best epoch.",
     ),
-    click.option("--patience", type=POSITIVE, default=5, help="Epochs without gain to stop after."),
-    click.option("--keep", type=POSITIVE, default=1000, help="Steps between checkpoints."),
-    click.option("--seed", type=click.IntRange(0, (1 << 31) - 1), default=0),
+    click.option(
+        "--patience", type=POSITIVE, default=5, help="Stop after N epochs without improvement."
+    ),
+    click.option(
+        "--checkpoint-every", type=POSITIVE, default=1000, help="Steps between checkpoints."
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0, (1 << 31) - 1), default=0, help="Seed of all randomness."
+    ),
 ]
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what a model is made of, and how it learns."""
+    """Add the options of a model's shape and of its training."""
     for option in reversed([*SHAPE, *OPTIONS]):
         command = option(command)
     return command
@@ -84,35 +97,35 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def seq2seq() -> None:
-    """Turn texts into texts, by a model that learned it from pairs."""
+    """Train a model on pairs of texts, and run it."""
 
 
 @seq2seq.command(context_settings={"show_default": True})
 @click.argument("pairs", metavar="PAIRS")
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="Where the model is saved.")
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="Folder of the model.")
 @click.option(
-    "--source-tokenizer", metavar="TOKENIZER", help="One for the first texts, in place of a new."
+    "--source-tokenizer", metavar="TOKENIZER", help="Tokenizer of source texts; trained if absent."
 )
 @click.option(
-    "--target-tokenizer", metavar="TOKENIZER", help="One for the second texts, in place of a new."
+    "--target-tokenizer", metavar="TOKENIZER", help="Tokenizer of target texts; trained if absent."
 )
 @click.option(
     "--source-vocab",
     type=click.IntRange(258),
     default=512,
-    help="Ids of a new tokenizer for the first texts; 258 are bytes.",
+    help="Vocabulary size of a trained source tokenizer; 258 is bytes only.",
 )
 @click.option(
     "--target-vocab",
     type=click.IntRange(258),
     default=512,
-    help="Ids of a new tokenizer for the second texts.",
+    help="Vocabulary size of a trained target tokenizer.",
 )
-@click.option("--validation", type=SHARE, default=0.05, help="Share to validate with.")
+@click.option("--validation", type=SHARE, default=0.05, help="Share of sources held out.")
 @model_options
 @device_option
 @threads_option
-@click.option("--restart", is_flag=True, help="Do not go on from FOLDER, but begin again.")
+@click.option("--restart", is_flag=True, help="Start over: discard the checkpoint.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @quiet_option
 def learn(
@@ -129,12 +142,11 @@ def learn(
     restart: bool,
     as_json: bool,
     quiet: bool,
-    **options: Any,  # noqa: ANN401 - those of the package, by the same names.
+    **options: Any,  # noqa: ANN401 - fields of Shape and Options.
 ) -> None:
-    """Learn from PAIRS, a file with a text, a tab and what it should become on each line.
+    """Train a model on PAIRS, a file with a source text, a tab and a target text on each line.
 
-    Lines that are no pair are left out, named and counted. Stopped at any moment, the same command
-    goes on from FOLDER.
+    Bad lines are skipped, named and counted. Resumable: run the same command again to continue.
     """
     from dataclasses import fields
 
@@ -142,32 +154,32 @@ def learn(
 
     given = package.read_pairs(pairs)
     if not quiet:
-        for remark in given.remarks():
-            say(remark)
-    kept, held = given.parted(validation)
+        for warning in given.warnings():
+            say(warning)
+    training, held_out = given.partition(validation)
     if options["attention"] == "none":
         options["attention"] = None
     shape = package.Shape(**{each.name: options.pop(each.name) for each in fields(package.Shape)})
     set_threads(threads)
     tokens = (
-        tokens_of(kept, source_tokenizer, target_tokenizer, source_vocab, target_vocab)
-        if len(kept)
+        tokens_of(training, source_tokenizer, target_tokenizer, source_vocab, target_vocab)
+        if len(training)
         else None
     )
     model, report = package.learn(
-        kept,
-        validation=held,
+        training,
+        validation=held_out,
         out=out,
         tokens=tokens,
         shape=shape,
         options=package.Options(**options),
         device=device,
         restart=restart,
-        progress=False if quiet else sys.stderr.isatty() or spoken(),
+        progress=False if quiet else sys.stderr.isatty() or epoch_lines(),
     )
     summary = {
         "path": out,
-        "pairs": len(kept),
+        "pairs": len(training),
         "bad_lines": given.bad,
         "parameters": sum(each.numel() for each in model.parameters()),
         "seconds": round(report.seconds, 1),
@@ -177,11 +189,11 @@ def learn(
         return
     wrong = f"{100 * summary['text_error']:.1f} % wrong"
     bits = f"{summary['bits_per_byte']:.3f} bits per byte"
-    click.echo(f"{visible(out)}: {len(kept)} pairs, epoch {summary['epoch']}: {wrong}, {bits}")
+    click.echo(f"{visible(out)}: {len(training)} pairs, epoch {summary['epoch']}: {wrong}, {bits}")
 
 
 def set_threads(threads: int) -> None:
-    """Let torch use so many threads."""
+    """Set the number of torch's threads."""
     import torch
 
     torch.set_num_threads(threads)
@@ -194,7 +206,7 @@ def tokens_of(
     source_vocab: int,
     target_vocab: int,
 ) -> "Tokens":
-    """Return the tokenizers that are named, and train those that are not."""
+    """Return the named tokenizers; train each one that has no name."""
     from zeton.seq2seq import Tokens
 
     trained = Tokens.train(pairs, source_vocab, target_vocab)
@@ -205,20 +217,20 @@ def tokens_of(
 
 
 def best_of(report: "Report") -> dict[str, Any]:
-    """Return what the epoch that was kept came to."""
+    """Return the results of the best epoch."""
     from dataclasses import asdict
 
     return asdict(report.epochs[report.best - 1])
 
 
-def spoken() -> Any:  # noqa: ANN401 - a listener.
-    """Return what says a line after each epoch, where there is no terminal for a bar."""
-    said = 0
+def epoch_lines() -> Any:  # noqa: ANN401 - a listener.
+    """Return a progress function that prints a line after each epoch, without a terminal."""
+    printed = 0
 
-    def tell(now: "Now") -> None:
-        nonlocal said
-        if now.epoch > said and now.text_error is not None:
-            said = now.epoch
+    def tell(now: "StepProgress") -> None:
+        nonlocal printed
+        if now.epoch > printed and now.text_error is not None:
+            printed = now.epoch
             wrong = f"{100 * now.text_error:.1f} % wrong"
             say(f"epoch {now.epoch}, step {now.step} of {now.steps}: loss {now.loss:.3f}, {wrong}")
 
@@ -227,18 +239,24 @@ def spoken() -> Any:  # noqa: ANN401 - a listener.
 
 @seq2seq.command()
 @click.argument("model", metavar="MODEL")
-@click.option("--beam", type=POSITIVE, default=1, show_default=True, help="Candidates a step.")
+@click.option(
+    "--beam", type=POSITIVE, default=1, show_default=True, help="Width of the beam search."
+)
 @click.option(
     "--batch",
     type=POSITIVE,
     default=None,
     metavar="N",
-    help="Lines that are answered at once: 256, and 1 where somebody types.",
+    help="Lines per batch: 256, or 1 on a terminal.",
 )
 @click.option(
-    "--length-max", type=POSITIVE, default=None, metavar="N", help="Tokens of an answer at most."
+    "--length-max",
+    type=POSITIVE,
+    default=None,
+    metavar="N",
+    help="Largest number of tokens in an answer.",
 )
-@click.option("--stream", is_flag=True, help="Write each answer as it is found, greedily.")
+@click.option("--stream", is_flag=True, help="Write each answer while it is generated.")
 @device_option
 @threads_option
 def run(
@@ -251,11 +269,11 @@ def run(
     device: str,
     threads: int,
 ) -> None:
-    """Answer the lines of standard input by the MODEL in a folder, a line each."""
+    """Answer each line of standard input by the MODEL in a folder."""
     from zeton import seq2seq as package
 
     if stream and beam > 1:
-        raise package.Seq2SeqError("--stream finds one answer, greedily; leave out --beam")
+        raise package.Seq2SeqError("--stream is greedy and --beam is not; give only one of them")
     set_threads(threads)
     loaded = package.load(model, device=device)
     lines = read_lines()
@@ -272,11 +290,11 @@ def run(
 
 
 def read_lines() -> Iterator[str]:
-    """Read standard input; a line that is not UTF-8 is named, and its bad bytes are replaced."""
+    """Read standard input; warn of a line that is not UTF-8, and replace its bad bytes."""
     for number, line in enumerate(stdin(), 1):
         bare = line.removesuffix(b"\n").removesuffix(b"\r")
         try:
             yield bare.decode()
         except UnicodeDecodeError:
-            say(f"line {number} is not UTF-8; what is not is replaced")
+            say(f"line {number} is not UTF-8; its bad bytes became U+FFFD")
             yield bare.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What the encoder hands to the decoder, and each step of the decoder to the next."""
+"""The hidden state that the encoder passes to the decoder, and each decoder step to the next."""
 
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -6,57 +6,59 @@ from torch import Tensor, nn
 
 from zeton.seq2seq.errors import Seq2SeqError
 
-__all__ = ["CELLS", "Cell", "Hidden", "Memory", "recurrent"]
+__all__ = ["CELLS", "Cell", "HiddenState", "Memory", "recurrent"]
 
 Cell: TypeAlias = Literal["rnn", "gru", "lstm"]
 CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
 
 class Memory(NamedTuple):
-    """What attention looks at: every step of the encoder."""
+    """The encoder's states, for attention."""
 
     states: Tensor
-    """A row of steps for each text: batch, steps, size."""
+    """The state of every step: batch, steps, size."""
     keys: Tensor
-    """What queries are compared with: batch, steps, size."""
+    """The keys that queries are scored against: batch, steps, size."""
     mask: Tensor
-    """Whether there is a token, or only padding: batch, steps."""
+    """True at tokens, False at padding: batch, steps."""
 
 
-class Hidden(NamedTuple):
-    """The state of a recurrent cell; with attention, also what it looks at."""
+class HiddenState(NamedTuple):
+    """The state of a recurrent cell, with the memory for attention if there is any."""
 
     state: Tensor
     """Layers, batch, size."""
     cell: Tensor | None = None
-    """The other half of an LSTM's state."""
+    """The cell state of an LSTM."""
     memory: Memory | None = None
 
     @classmethod
-    def of(cls, final: Tensor | tuple[Tensor, Tensor], memory: Memory | None = None) -> "Hidden":
-        """Take what torch's cells return: one tensor, or an LSTM's two."""
+    def of(
+        cls, final: Tensor | tuple[Tensor, Tensor], memory: Memory | None = None
+    ) -> "HiddenState":
+        """Wrap the final state of torch's cells: one tensor, or two of an LSTM."""
         if isinstance(final, tuple):
             return cls(final[0], final[1], memory)
         return cls(final, None, memory)
 
     @property
     def final(self) -> Tensor | tuple[Tensor, Tensor]:
-        """What torch's cells take."""
+        """The state as torch's cells take it."""
         return self.state if self.cell is None else (self.state, self.cell)
 
-    def last(self, layers: int) -> "Hidden":
+    def last(self, layers: int) -> "HiddenState":
         """Return the hidden state of the last layers only."""
         cell = None if self.cell is None else self.cell[-layers:].contiguous()
-        return Hidden(self.state[-layers:].contiguous(), cell, self.memory)
+        return HiddenState(self.state[-layers:].contiguous(), cell, self.memory)
 
-    def rows(self, numbers: Tensor) -> "Hidden":
-        """Return the hidden state of some rows of the batch, in that order, also repeated."""
+    def rows(self, numbers: Tensor) -> "HiddenState":
+        """Return the hidden state of the numbered rows of the batch; rows may repeat."""
         state = self.state.index_select(1, numbers)
         cell = None if self.cell is None else self.cell.index_select(1, numbers)
         memory = None
         if self.memory is not None:
             memory = Memory(*(each.index_select(0, numbers) for each in self.memory))
-        return Hidden(state, cell, memory)
+        return HiddenState(state, cell, memory)
 
 
 def recurrent(
@@ -68,10 +70,10 @@ def recurrent(
     *,
     bidirectional: bool = False,
 ) -> nn.Module:
-    """Make layers of a recurrent cell that take batches of rows of steps.
+    """Make layers of a recurrent cell, batch first.
 
-    The forget gates of an LSTM start open: half closed, as torch makes them, they would lose in a
-    dozen steps what was read, and nothing would be learned at first (Jozefowicz and others, 2015).
+    The forget gates of an LSTM start open, because torch's initial gates are half closed: they
+    forget the input within a dozen steps, and training starts slowly (Jozefowicz 2015).
     """
     if cell not in CELLS:
         raise Seq2SeqError(f"cell is {cell!r}; it is one of {', '.join(CELLS)}")
@@ -80,6 +82,6 @@ def recurrent(
     made = CELLS[cell](size_in, size, layers, **options)
     if cell == "lstm":
         for name, each in made.named_parameters():
-            if name.startswith("bias"):  # Of the gates in, forget, cell and out; two are added.
+            if name.startswith("bias"):  # Gates: in, forget, cell, out. Two biases add up.
                 nn.init.constant_(each[size : 2 * size], 0.5)
     return made

@@ -1,4 +1,9 @@
-"""Pairs of ids → rows of units: each id of a text with the ids of its answer that it stands for."""
+"""Alignment of pairs: each id of a text joins zero to two ids of its answer, as one unit.
+
+For example, `x` → `K S` is the unit (`x`, `K S`), and a silent letter is (`e`, nothing).
+Expectation maximization estimates the probability of each unit; the Viterbi algorithm then finds
+the likeliest alignment of a pair.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,46 +11,48 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-__all__ = ["IMPOSSIBLE", "WIDEST", "Alignment", "Rows"]
+__all__ = ["IMPOSSIBLE", "TARGET_IDS_MAX", "Alignment", "Rows"]
 
-WIDEST = 2
-"""The most ids of an answer that one id of its text stands for; the least is none."""
+TARGET_IDS_MAX = 2
+"""The largest number of answer ids in one unit; the smallest is zero."""
 
 ROUNDS = 8
-"""How often units are weighed anew."""
+"""Rounds of expectation maximization."""
 
 IMPOSSIBLE, NEVER = -1e9, -1e3
-"""The log probabilities of what cannot be, and of what was never met: of infinities, nothing could
-be derived."""
+"""Log probabilities of impossible alignments and of unseen units.
+
+Both are finite because an infinity has no derivative.
+"""
 
 
 class Rows(NamedTuple):
-    """Pairs of the same two lengths."""
+    """Pairs that all have the same two lengths."""
 
     sources: Tensor
-    """Rows, ids of the text."""
+    """Ids of the texts: rows, steps."""
     targets: Tensor
-    """Rows, ids of the answer: `WIDEST` times as many at most."""
+    """Ids of the answers: rows, at most `TARGET_IDS_MAX` times as many steps."""
 
 
 class Alignment(NamedTuple):
-    """The units that were met, and how likely each is."""
+    """The units of the training pairs, and the probability of each."""
 
     units: Tensor
-    """The code of each, sorted."""
+    """The code of each unit, sorted."""
     weights: Tensor
-    """The log probability of each, and of one that was never met."""
+    """The log probability of each unit, then that of an unseen unit."""
     target_size: int
 
     @classmethod
     def learn(cls, every: Sequence[Rows], target_size: int) -> "Alignment":
-        """Weigh units by how often they are met in all alignments of all pairs, again and again.
+        """Estimate unit probabilities by expectation maximization over all alignments.
 
-        The derivative of the pairs' log probability by that of a unit is how often it is expected:
-        torch finds it.
+        The expected count of a unit is the derivative of the pairs' log probability by the unit's
+        own, so torch's autograd computes it.
         """
-        met = [code.unique() for rows in every for code in _codes(rows, target_size)]
-        units = torch.cat(met).unique()
+        seen = [code.unique() for rows in every for code in _codes(rows, target_size)]
+        units = torch.cat(seen).unique()
         alignment = cls(units, torch.zeros(len(units) + 1, dtype=torch.float64), target_size)
         for _ in range(ROUNDS):
             weights = alignment.weights.requires_grad_()
@@ -57,7 +64,10 @@ class Alignment(NamedTuple):
         return alignment
 
     def units_of(self, rows: Rows) -> Tensor:
-        """Return the likeliest alignment: the number of each id's unit, the last if it is new."""
+        """Return the likeliest alignment (Viterbi): the unit's number for each id of the texts.
+
+        An unseen unit has the number after the last known one.
+        """
         numbers = self._numbers(rows)
         weights = [self.weights[each] for each in numbers]
         count, steps, places = weights[0].shape
@@ -85,21 +95,21 @@ class Alignment(NamedTuple):
         return scores[:, -1].sum()
 
     def _numbers(self, rows: Rows) -> list[Tensor]:
-        """Return for each width the number of every unit there may be: rows, step, place."""
+        """Return the number of each possible unit, by its width: rows, step, position."""
         numbers = []
         for codes in _codes(rows, self.target_size):
             at = torch.searchsorted(self.units, codes.contiguous())
-            is_met = self.units[at.clamp_max(len(self.units) - 1)] == codes
-            numbers.append(torch.where(is_met, at, len(self.units)))
+            is_known = self.units[at.clamp_max(len(self.units) - 1)] == codes
+            numbers.append(torch.where(is_known, at, len(self.units)))
         return numbers
 
 
 def _codes(rows: Rows, target_size: int) -> list[Tensor]:
-    """Return for each width a number that no other unit has: rows, step, place in the answer."""
+    """Return a unique code of each possible unit, by its width: rows, step, answer position."""
     base, places = target_size + 1, rows.targets.shape[1] + 1
-    sources = (rows.sources * base**WIDEST)[:, :, None]
+    sources = (rows.sources * base**TARGET_IDS_MAX)[:, :, None]
     codes = []
-    for width in range(WIDEST + 1):
+    for width in range(TARGET_IDS_MAX + 1):
         count = max(places - width, 0)
         ids = torch.zeros((len(rows.targets), count), dtype=torch.long)
         for at in range(width):
@@ -115,10 +125,10 @@ def _start(count: int, places: int) -> Tensor:
 
 
 def _ways(scores: Tensor, weights: Sequence[Tensor], step: int) -> Tensor:
-    """Return how likely each place of the answer is reached by a unit of each width.
+    """Return the log probability of reaching each answer position by a unit of each width.
 
-    A unit of two ids weighs as two units: else silence and a wide unit would be met where two
-    narrow ones do.
+    A unit of two ids counts its log probability twice. Otherwise a silent unit beside a wide one
+    would beat two units of one id each.
     """
     ways = []
     for width, each in enumerate(weights):

@@ -1,4 +1,4 @@
-"""A learning and a look as pictures: SVG files that stand alone."""
+"""Pictures as SVG files: the loss curve of a training run, and the attention of an answer."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,7 +6,7 @@ from html import escape
 from zeton.seq2seq.report import Report
 from zeton.training.report.charts import CHARACTER, STYLE, lines
 
-__all__ = ["curve", "look"]
+__all__ = ["attention_map", "loss_curve"]
 
 COLOURS = """
 svg { background: #ffffff; font-family: system-ui, sans-serif; --ink: #1a1a1a; --pale: #5b6470;
@@ -15,21 +15,23 @@ svg { background: #ffffff; font-family: system-ui, sans-serif; --ink: #1a1a1a; -
 SQUARE, MARGIN = 26, 8
 
 
-def curve(report: Report) -> str:
-    """Draw the loss of training and validation over the steps; without a step, nothing."""
+def loss_curve(report: Report) -> str:
+    """Draw training and validation loss over the steps; a report without steps gives ""."""
     series = {
         "training": report.losses,
         "validation": [(each.step, each.validation_loss) for each in report.epochs],
     }
-    return _alone(lines("Loss while learning", series, x="steps", y="nats a token"))
+    return _alone(lines("Loss in training", series, x="steps", y="nats per token"))
 
 
-def look(read: Sequence[str], written: Sequence[str], weights: Sequence[Sequence[float]]) -> str:
-    """Draw where attention looks: a row for each token written, a column for each one read.
+def attention_map(
+    read: Sequence[str], written: Sequence[str], weights: Sequence[Sequence[float]]
+) -> str:
+    """Draw attention weights: a row for each target token, a column for each source token.
 
-    The darker a square, the more of the look is there; pointed at, it tells its share.
+    A darker square is a larger weight; its tooltip has the number.
 
-    >>> "0.75</title>" in look(["c", "a"], ["K"], [[0.75, 0.25]])
+    >>> "0.75</title>" in attention_map(["c", "a"], ["K"], [[0.75, 0.25]])
     True
     """
     left = MARGIN + max(len(token) for token in written) * CHARACTER + MARGIN
@@ -47,11 +49,11 @@ def look(read: Sequence[str], written: Sequence[str], weights: Sequence[Sequence
             f"{escape(token.strip())}</text>"
         )
         for column, share in enumerate(shares):
-            told = escape(f"{token.strip()} at {read[column]}: {share:.2f}")
+            tooltip = escape(f"{token.strip()} at {read[column]}: {share:.2f}")
             parts.append(
                 f'<rect x="{left + column * SQUARE:.1f}" y="{y:.1f}" width="{SQUARE - 1}" '
                 f'height="{SQUARE - 1}" fill-opacity="{share:.3f}" style="fill: var(--second)">'
-                f"<title>{told}</title></rect>"
+                f"<title>{tooltip}</title></rect>"
             )
     width, height = left + len(read) * SQUARE + MARGIN, top + len(written) * SQUARE + MARGIN
     head = f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="Attention">'
@@ -59,7 +61,7 @@ def look(read: Sequence[str], written: Sequence[str], weights: Sequence[Sequence
 
 
 def _alone(svg: str) -> str:
-    """Let a picture stand in a file of its own, with its colours."""
+    """Add the namespace, colours and style that an SVG file needs."""
     head, _, rest = svg.partition(">")
     if not rest:
         return ""

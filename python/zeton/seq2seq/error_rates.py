@@ -1,43 +1,43 @@
-"""How wrong answers are: texts that are no listed one, and edits to the nearest."""
+"""Error rates: the share of wrong texts, and the edit distance to the nearest reference."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Rates", "edits", "rates"]
+__all__ = ["ErrorRates", "edit_distance", "error_rates"]
 
 
 @dataclass(frozen=True)
-class Rates:
-    """Errors of answers against what was listed."""
+class ErrorRates:
+    """Errors of answers against references."""
 
     texts: int
     wrong: int
-    """Texts whose answer is none of those listed."""
+    """Texts with an answer that is no reference."""
     parts: int
-    """Of the listed texts that the answers are nearest to."""
+    """Parts of the references nearest to the answers."""
     edits: int
-    """Parts to put in, leave out or change."""
+    """Insertions, deletions and substitutions of parts."""
 
     @property
     def text_error(self) -> float:
-        """The share of wrong texts; of single words, the word error rate."""
+        """The share of wrong texts; for single words, the word error rate (WER)."""
         return self.wrong / max(self.texts, 1)
 
     @property
     def part_error(self) -> float:
-        """Edits for each part; of phonemes, the phoneme error rate."""
+        """Edits per part; for phonemes, the phoneme error rate (PER)."""
         return self.edits / max(self.parts, 1)
 
 
-def rates(
+def error_rates(
     answers: Mapping[str, str],
     references: Mapping[str, Sequence[str]],
     parts: Callable[[str], Sequence[Hashable]] = list,
-) -> Rates:
-    """Compare answers, by their sources, with all that may be right; `parts` cuts up a text.
+) -> ErrorRates:
+    """Compare the answers of sources with their references; `parts` splits a text.
 
     >>> listed = {"cat": ["K AA T"], "a": ["EY", "AH"]}
-    >>> found = rates({"cat": "K AE T", "a": "AH"}, listed, str.split)
+    >>> found = error_rates({"cat": "K AE T", "a": "AH"}, listed, str.split)
     >>> found.text_error, found.part_error
     (0.5, 0.25)
     """
@@ -45,16 +45,16 @@ def rates(
     for source, answer in answers.items():
         listed = references[source]
         wrong += answer not in listed
-        found = [(edits(parts(answer), parts(each)), len(parts(each))) for each in listed]
+        found = [(edit_distance(parts(answer), parts(each)), len(parts(each))) for each in listed]
         nearest, length = min(found, key=lambda each: each[0] / max(each[1], 1))
         total_edits, total = total_edits + nearest, total + length
-    return Rates(len(answers), wrong, total, total_edits)
+    return ErrorRates(len(answers), wrong, total, total_edits)
 
 
-def edits(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
-    """Return how many parts to put in, leave out or change make one of the other.
+def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """Return the number of insertions, deletions and substitutions between two sequences.
 
-    >>> edits("kitten", "sitting")
+    >>> edit_distance("kitten", "sitting")
     3
     """
     if first == second:
