@@ -1,7 +1,7 @@
-"""The accelerator, simulated: wrong ids (none may be), bytes per cycle and raw share, by text.
+"""The simulated accelerator: wrong ids (0 is required), bytes per cycle and raw share, by text.
 
-Every cell is a file of texts under one regime of gaps and back-pressure. What is recorded for the
-same RTL is not run again, so a run may be stopped and gone on with. Rates are of the clock alone:
+A cell is a file of texts under one regime of gaps and back-pressure. Cells that are recorded for
+the same RTL are skipped, so a run is resumable. Rates are bytes per clock cycle in simulation;
 nothing here ran on a card.
 """
 
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parent / "results" / "accel.json"
 
 REGIMES = {"free": (0, 0), "gaps": (90, 0), "stalls": (0, 60), "both": (85, 50)}
-"""Of a hundred cycles, those in which no word is offered to the card, and those without taking.
+"""Percentages of cycles: without a word offered to the card, and without a word taken from it.
 
 A word has eight bytes: with nine gaps of ten, lanes wait for text.
 """
 
 REAL_BYTES = 640_000
-"""Of each file of real text: all together more than 20 MB."""
+"""Bytes of each file of real text; together more than 20 MB."""
 
 HOSTILE_TEXTS = 100_000
 HOSTILE_CELL = 12_500
 HOSTILE_BYTES = 100
-"""Short texts, in cells of so many, and their bytes at most."""
+"""Number of short texts in a cell, and their largest number of bytes."""
 
 WORST_BYTES = 100_000
 MEGABYTE = ("run_a", "run_han", "run_newlines_then_letter", "run_space_then_letter")
-"""Of each hostile file so many bytes are one text; of these, all of a megabyte."""
+"""Bytes of each hostile file that are one text; the listed files have a megabyte."""
 
 Record = dict[str, Any]
 
@@ -64,7 +64,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Card:
-    """What encodes: a tokenizer on a card."""
+    """A tokenizer on a card."""
 
     vocab: str
     config: str
@@ -107,7 +107,9 @@ def read_options() -> argparse.Namespace:
         "--only", default="", help="words; cells that have all of them in their name"
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--restart", action="store_true", help="forget what was recorded")
+    parser.add_argument(
+        "--restart", action="store_true", help="discard the records, and measure again"
+    )
     return parser.parse_args()
 
 
@@ -120,7 +122,7 @@ def parameter(text: str) -> tuple[str, int]:
 
 
 def all_cells(only: str) -> list[Cell]:
-    """List the cells whose names have all words."""
+    """Return the cells whose names contain all words."""
     files = sorted((data() / "dev").glob("*/*.txt"))
     if not files:
         sys.exit("set ZETON_DATA to a folder with dev/*/*.txt and gen_adversarial.py")
@@ -171,7 +173,7 @@ def hostile_files() -> dict[str, bytes]:
 
 @cache
 def hostile_texts() -> list[bytes]:
-    """Return the small cases, and short stretches of the files, cut anywhere."""
+    """Return the small cases, and short parts of the files, cut at any byte."""
     files, cases = hostile_folder()
     draw, names = random.Random(9), sorted(files)  # noqa: S311
     texts = list(cases)
@@ -233,7 +235,7 @@ def measure(card: Card, cell: Cell) -> Record:
 
 
 def is_current(record: Record, state: str) -> bool:
-    """Tell whether a record is of this RTL and these regimes."""
+    """Return whether a record has this RTL and these regimes."""
     return record["rtl"] == state and (record["gap"], record["stall"]) == REGIMES[record["regime"]]
 
 
@@ -242,7 +244,7 @@ def key_of(record: Record) -> tuple[str, Cell]:
 
 
 def rtl_state() -> str:
-    """Return a hash of what decides ids: the RTL, what makes its tables and reads its words."""
+    """Return a hash of all sources that affect ids: RTL, tables, and the reader of its words."""
     folder = Path(accel.__file__).parent
     made_by = [folder / f"{name}.py" for name in ("tables", "pairs", "bridges", "hashes", "words")]
     state = hashlib.sha256()
@@ -256,7 +258,7 @@ def read(file: Path) -> list[Record]:
 
 
 def write(records: list[Record]) -> None:
-    """Write all records, one a line, and the tables."""
+    """Write all records, one per line, and the tables."""
     lines = ",\n".join(map(json.dumps, records))
     RESULTS.write_text(f'{{"records": [\n{lines}\n]}}\n')
     RESULTS.with_suffix(".md").write_text("\n".join(tables(records)) + "\n")
@@ -286,7 +288,7 @@ def tables(records: list[Record]) -> Iterator[str]:
 
 
 def sizes(records: list[Record]) -> str:
-    """Say how much was encoded, by which RTL, and how much of it wrong."""
+    """Return a summary: the bytes encoded, the RTL, and the wrong ids."""
     parts = []
     for state in dict.fromkeys(record["rtl"] for record in records):
         total = added(record for record in records if record["rtl"] == state)
@@ -299,7 +301,7 @@ def sizes(records: list[Record]) -> str:
 
 
 def by_text(records: list[Record]) -> Iterator[str]:
-    """Yield a table of real texts, offered and taken as fast as may be."""
+    """Yield a table of real texts without gaps or back-pressure."""
     yield from head("text", "MB", "wrong", "bytes per cycle", "raw", "look-ups per byte")
     free = [record for record in records if record["regime"] == "free"]
     groups: dict[str, list[Record]] = {}

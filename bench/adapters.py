@@ -1,4 +1,4 @@
-"""Every peer behind the same few calls. Each is given what it is fastest with."""
+"""Every peer behind the same few calls, by the fastest API and settings that it has."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from cells import PUBLISHED, VOCABS
 
 THREADS = 2
-"""How many threads a batch has. Peers without an option for it obey RAYON_NUM_THREADS."""
+"""Threads of a batch. Peers without an option for it read RAYON_NUM_THREADS."""
 
 Ids: TypeAlias = NDArray[np.uint32]
 Batch: TypeAlias = tuple[Ids, NDArray[Any]]
-"""The ids of all texts, and where each text's begin, with the end of the last."""
+"""The ids of all texts, and the offsets at which each text begins, with the end of the last."""
 
 
-class Refusal(Exception):  # noqa: N818 - it is what a peer does, not our mistake.
+class Refusal(Exception):  # noqa: N818 - a finding about a peer, not a mistake of ours.
     """A peer has no way to run a vocabulary."""
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """A loaded peer. The peer's own bound methods wherever they fit: a wrapper costs 50 ns."""
+    """A loaded peer: its own bound methods where they fit, because a wrapper costs 50 ns."""
 
     encode_list: Callable[[str], list[int]]
     encode_array: Callable[[str], Ids]
@@ -64,12 +64,14 @@ def load_tiktoken(vocab: str, folder: Path) -> Encoder:
         vocab,
         pat_str=(folder / f"{vocab}.pattern").read_text(),
         mergeable_ranks=files.load_tiktoken_bpe(str(folder / f"{vocab}.tiktoken")),
-        special_tokens={"<|endoftext|>": 1 << 20},  # With none, arrays take half as long again.
+        special_tokens={
+            "<|endoftext|>": 1 << 20
+        },  # Without any special, arrays take 1.5 times as long.
     )
     encode_array = partial(tok.encode_to_numpy, disallowed_special=())
 
     def batch_array(texts: list[str]) -> Batch:
-        # It has no such call; its own batches are a pool of threads too.
+        # tiktoken has no such call; its own batches use a thread pool too.
         with ThreadPoolExecutor(THREADS) as pool:
             return _joined(list(pool.map(encode_array, texts)))
 
@@ -83,7 +85,7 @@ def load_tiktoken(vocab: str, folder: Path) -> Encoder:
 
 
 def load_fastokens(vocab: str, folder: Path) -> Encoder:
-    # Of cl100k's two spellings it knows the plain one, and is five times as fast with it.
+    # It recognises cl100k's pattern without possessive quantifiers, and is then five times as fast.
     tok = import_module("fastokens").Tokenizer.from_tiktoken(
         str(folder / f"{vocab}.tiktoken"), pattern=_plain(vocab, folder)
     )
@@ -156,7 +158,7 @@ def load_tokenizers(vocab: str, folder: Path) -> Encoder:
     tok = import_module("tokenizers").Tokenizer.from_file(str(folder / f"{vocab}.json"))
 
     def encode_list(text: str) -> list[int]:
-        ids: list[int] = tok.encode_batch_fast([text])[0].ids  # Leaves out offsets, which cost.
+        ids: list[int] = tok.encode_batch_fast([text])[0].ids  # Skips offsets, which cost time.
         return ids
 
     def batch_list(texts: list[str]) -> list[list[int]]:
@@ -200,7 +202,7 @@ def _of_lists(
     batch_list: Callable[[list[str]], list[list[int]]],
     decode: Callable[[Sequence[int] | Ids], str],
 ) -> Encoder:
-    """Return a peer that knows lists only: its arrays are made of them."""
+    """Return a peer that has lists only; its arrays are made of them."""
     return Encoder(
         encode_list,
         lambda text: np.array(encode_list(text), np.uint32),
@@ -219,7 +221,7 @@ def _joined(arrays: list[Ids]) -> Batch:
 
 
 def offsets_of(many: Iterable[Sequence[int] | Ids]) -> NDArray[Any]:
-    """Return where each one's ids begin, with the end of the last.
+    """Return the offset at which each list begins, and the end of the last.
 
     >>> offsets_of([[1, 2], [], [3]]).tolist()
     [0, 2, 2, 3]

@@ -1,4 +1,4 @@
-"""What is measured: vocabularies, patterns, and the cells that they span with texts and forms."""
+"""The cells of a run: tasks by vocabularies, groups of texts and forms of ids."""
 
 from dataclasses import astuple, dataclass
 from itertools import product
@@ -11,7 +11,7 @@ NANOCHAT_PLAIN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+"
 )
-# The last alternative is ours: stages keep what none of them matches, an alternation drops it.
+# The last alternative is ours, because stages keep unmatched text and an alternation drops it.
 DEEPSEEK = (
     "\\p{N}{1,3}|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
     r"""|[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
@@ -30,11 +30,11 @@ KIMI = (
 class Vocab:
     title: str
     pattern: str = ""
-    """Empty where zeton has it: a published pattern, or the default, which is nanochat's."""
+    """Empty for the pattern of a published vocabulary, and for zeton's default, nanochat's."""
     plain: str = ""
-    """The same without possessive quantifiers, where it has any; some peers know no others."""
+    """The pattern without possessive quantifiers, which some peers do not have; else empty."""
     gigatoken: str | None = None
-    """Gigatoken's name of the pattern, where it has one; it reads no other."""
+    """Gigatoken's name of the pattern, if it has one; it reads no other patterns."""
 
 
 VOCABS = {
@@ -57,7 +57,7 @@ HOSTILE = {
     "random": "random letters",
     "base64": "base64",
 }
-"""Which of `hostile.hostile()` are measured, by a word for each."""
+"""The measured texts of `hostile.hostile()`, by a word for each."""
 
 HELLO = "hello world"
 FORMS = ("list", "array")
@@ -71,7 +71,7 @@ TASKS = {
     "load": "load",
 }
 MAIN = ("cl100k_base", "o200k_base", "nanochat")
-"""What is decoded, and encodes hostile texts and hello world."""
+"""Vocabularies of the tasks decode, hostile and hello."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def all_cells() -> list[Cell]:
 
 
 def choose(words: list[str]) -> list[Cell]:
-    """Return the cells that words name; words of one kind are alternatives.
+    """Return the cells with the named words; words of one kind are alternatives.
 
     >>> [cell.vocab for cell in choose(["load", "words", "kimi"])]
     ['words', 'kimi']

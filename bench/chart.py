@@ -1,4 +1,4 @@
-"""A run's results as a picture: how many times as fast as tiktoken each peer is."""
+"""A run's results as a picture: the speed of each peer relative to tiktoken."""
 
 from html import escape
 
@@ -12,7 +12,7 @@ OURS, ORACLE, OTHER, INK, PALE = "#c8102e", "#555555", "#9aa5b1", "#1a1a1a", "#8
 
 
 def svg(results: Results) -> str:
-    """Draw first-seen large texts to arrays: a row a vocabulary, a column a group of texts."""
+    """Draw cold large texts to arrays: a row per vocabulary, a column per group of texts."""
     panels = {
         vocab: [look_up(results, Cell("large", vocab, group, "array")) for group in GROUPS]
         for vocab in VOCABS
@@ -27,7 +27,7 @@ def svg(results: Results) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">',
         f'<rect {size} fill="#ffffff"/>',
-        text(MARGIN, 24, "Encoding a first-seen text to an array, one thread", size=16, bold=True),
+        text(MARGIN, 24, "Encoding a text to an array, cold cache, one thread", size=16, bold=True),
         text(MARGIN, 44, f"Times as fast as tiktoken by CPU time; {results['machine']['CPU']}"),
     ]
     y = TOP
@@ -43,7 +43,7 @@ def svg(results: Results) -> str:
 
 
 def bar(x: int, y: int, peer: str, cell: dict[str, Record], scale: float) -> list[str]:
-    """Draw a peer's bar with its value, or the word that says why there is none."""
+    """Draw a peer's bar with its value, or its status if it has none."""
     times = over(cell, peer)
     color = {"zeton": OURS, "tiktoken": ORACLE}.get(peer, OTHER)
     name = text(x, y + BAR - 3, peer, bold=peer == "zeton")

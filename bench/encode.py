@@ -21,14 +21,14 @@ def seconds(work: Callable[[], object]) -> float:
 def compare(
     megabytes: float, ours: Callable[[], object], theirs: Callable[[], object]
 ) -> list[str]:
-    """Run both in turn; return our rate, theirs, and the ratio."""
+    """Run both in turns; return zeton's rate, tiktoken's rate and their ratio."""
     rounds = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS)]
     rates = [megabytes / median(times) for times in zip(*rounds, strict=True)]
     return [*(f"{rate:.1f}" for rate in rates), f"{median(b / a for a, b in rounds):.2f}"]
 
 
 def measure(tok: zeton.Tokenizer, texts: list[str]) -> list[str]:
-    """Compare on one large text, text by text, and backwards."""
+    """Compare on one large text, on many texts, and in decoding."""
     encoding = tok.as_tiktoken()
     whole = "\n".join(texts)
     ids = tok.encode(whole)

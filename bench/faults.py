@@ -1,9 +1,9 @@
-"""Injects faults into every way to a card: each must end in the right ids or in a typed error.
+"""Fault injection into every transport of a card: each fault ends in right ids or a typed error.
 
-A fault is drawn with its moment; those that never strike are not counted. Texts are encoded while
-it strikes, and sometimes tables are loaded. Then it is healed, the card is reset, and
-texts are encoded again, which must be right. A fault that nothing ends within a
-minute is a hang, and the end of the run.
+Each trial draws a fault and its moment; a fault that does not strike is not counted. Texts are
+encoded while it strikes, and sometimes tables are loaded. Then the fault ends, the card is reset,
+and texts are encoded again, with right ids. A trial that takes over a minute is a hang and ends
+the run.
 """
 
 import argparse
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parent / "results" / "faults.json"
 SHAPE = configuration("small", lanes=2, units=2, slots=8, wide_units=1, wide_slots=16, bytes_log=8)
 WAIT_SECONDS = 0.5
-"""How long a card is waited for: every stall lasts so long."""
+"""Seconds until a card times out, which is the length of every stall."""
 
 HANG_SECONDS = 60
 ROUNDS = 3
@@ -57,7 +57,7 @@ ROUNDS = 3
 
 
 class Faults(Protocol):
-    """What spoils."""
+    """The object that injects faults."""
 
     has_struck: bool
 
@@ -68,12 +68,12 @@ class Faults(Protocol):
 
 @dataclass
 class Way:
-    """A way to a card, and the faults that it can have."""
+    """A transport, and the faults that it can have."""
 
     name: str
     device: Device
     faults: dict[str, tuple[Faults, int]]
-    """For each fault who makes it, and the latest moment: calls, or bytes."""
+    """The injector of each fault and its latest moment, in calls or bytes."""
     is_near: bool = False
     """Whether registers answer at once."""
 
@@ -84,11 +84,11 @@ class Record:
     fault: str
     seed: int
     struck: bool
-    """Else it is recorded only if it ended wrong."""
+    """False if the fault did not strike; then only a wrong end is recorded."""
     loading: bool
-    """Whether tables were loaded as well."""
+    """True if tables were loaded too."""
     ended: str
-    """`right ids`, or the type of the error; `wrong ids` and other errors must not be."""
+    """`right ids`, or the type of the error. `wrong ids` and errors of other types are failures."""
     said: str
     seconds: float
 
@@ -128,11 +128,11 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-# ---- ways ----
+# ---- transports ----
 
 
 def ways(card: str) -> "list[Callable[[Path], Any]]":
-    """Return what opens each way that there is here."""
+    """Return the functions that open each transport that this machine has."""
 
     def made() -> "Transport":
         return open_transport(card, SHAPE)
@@ -183,7 +183,7 @@ def ways(card: str) -> "list[Callable[[Path], Any]]":
 
 
 def opened(name: str, transport: "Transport", own: dict[str, tuple[Faults, int]]) -> Way:
-    """Open a device whose transport, and what is below it, can be spoiled."""
+    """Open a device with fault injection in its transport and in the layer below."""
     faulty = FaultyTransport(transport)
     common: dict[str, tuple[Faults, int]] = dict.fromkeys(TRANSPORT_FAULTS, (faulty, 2))
     named = {f"{fault} ({name})": made for fault, made in own.items()}
@@ -218,8 +218,8 @@ def injected(way: Way, named: str, seed: int, tokenizers: list[zeton.Tokenizer])
     fault = named.partition(" (")[0]
     start = time.monotonic()
     faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
-    # What spoils a packet below all checks of the way is found by reading the tables back, which
-    # takes minutes over a way that has a round trip for each register.
+    # A packet that changes below the transport's checks is found by reading the tables back, which
+    # takes minutes if each register needs a round trip.
     is_below = isinstance(faults, FaultyTransport)
     loading = draw.random() < 0.4 and (way.is_near or not is_below)
     tokenizer = tokenizers[loading]
@@ -228,7 +228,7 @@ def injected(way: Way, named: str, seed: int, tokenizers: list[zeton.Tokenizer])
     ended, said = encoded(way.device, draw, tokenizer, loading=loading, verifying=is_below)
     struck = faults.has_struck
     faults.heal()
-    if ended == "right ids":  # What it left behind may come later.
+    if ended == "right ids":  # Late words of the fault may still arrive.
         ended, said = encoded(way.device, draw, tokenizer)
     try:
         way.device.reset()
@@ -240,7 +240,7 @@ def injected(way: Way, named: str, seed: int, tokenizers: list[zeton.Tokenizer])
         ended, said = f"after the reset: {after[0]}", after[1]
     faulthandler.cancel_dump_traceback_later()
     seconds = round(time.monotonic() - start, 3)
-    said = said.replace(gettempdir(), "…")  # A record names no machine's folders.
+    said = said.replace(gettempdir(), "…")  # A record has no paths of this machine.
     return Record(way.name, fault, seed, struck, loading, ended, said, seconds)
 
 
@@ -252,7 +252,7 @@ def encoded(
     loading: bool = False,
     verifying: bool = False,
 ) -> tuple[str, str]:
-    """Encode drawn texts; say how it ended, and the error's message."""
+    """Encode drawn texts; return the outcome and the error's message."""
     batches = [[drawn(draw) for _ in range(draw.randrange(1, 5))] for _ in range(ROUNDS)]
     try:
         if loading:
@@ -263,7 +263,7 @@ def encoded(
         device.counters()
     except AcceleratorError as error:
         return type(error).__name__, str(error)
-    except Exception as error:  # noqa: BLE001 - it is what must not be, and is recorded.
+    except Exception as error:  # noqa: BLE001 - a failure, which is recorded.
         return f"untyped {type(error).__name__}", str(error)
     return (
         "right ids"
@@ -273,7 +273,7 @@ def encoded(
 
 
 def drawn(draw: random.Random) -> bytes:
-    """Draw a text: of a sample, of odd bytes, a long run, or nothing."""
+    """Draw a text: a sample, odd bytes, a long run, or an empty text."""
     kind = draw.randrange(8)
     if kind == 0:
         return b""
@@ -290,7 +290,7 @@ def is_right(record: Record) -> bool:
     return record.ended in ("right ids", "DeviceError", "DeviceTimeoutError", "AnswerError")
 
 
-# ---- what was found ----
+# ---- results ----
 
 
 def shown(records: list[Record]) -> None:
@@ -300,7 +300,7 @@ def shown(records: list[Record]) -> None:
 
 
 def write(records: list[Record], options: argparse.Namespace) -> None:
-    """Write a record a line, and tables of how faults ended."""
+    """Write one record per line, and tables of the outcomes of faults."""
     ends = Counter(record.ended for record in records)
     head = {
         "date": time.strftime("%Y-%m-%d"),

@@ -1,4 +1,4 @@
-"""How fast phrases are found in ids: `python bench/find.py [FILE]`, two minutes.
+"""The speed of finding phrases in ids: `python bench/find.py [FILE]`, two minutes.
 
 A text (enwik8 by default) is encoded with gpt2 (ids of 16 bits) and cl100k_base (32 bits). Phrases
 are counted in the ids, mapped from a file, beside decoding them and counting in the text. Every
@@ -39,7 +39,7 @@ MANY = 1000
 
 
 def seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Return the median of the processor time that something takes."""
+    """Return the median CPU time of a function."""
     took = []
     for _ in range(rounds):
         start = time.process_time()
@@ -49,7 +49,7 @@ def seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
 
 
 def occurrences(text: bytes, phrase: bytes) -> int:
-    """Count the slow way, overlapping occurrences too."""
+    """Count by a slow loop, including overlapping occurrences."""
     count, at = 0, text.find(phrase)
     while at >= 0:
         count, at = count + 1, text.find(phrase, at + 1)
@@ -57,7 +57,7 @@ def occurrences(text: bytes, phrase: bytes) -> int:
 
 
 def questions(text: bytes) -> list[bytes]:
-    """Take stretches of a text, and change a byte of every other one."""
+    """Return parts of a text, every second one with a changed byte."""
     chance = random.Random(7)  # noqa: S311 - the same in every run.
     found: list[bytes] = []
     while len(found) < MANY:
@@ -68,13 +68,13 @@ def questions(text: bytes) -> list[bytes]:
 
 
 def verify(equal: bool, what: str) -> None:  # noqa: FBT001
-    """End here if a count is not that of the text."""
+    """Exit if a count differs from the count in the text."""
     if not equal:
         sys.exit(f"the count of {what} in ids is not that in the text")
 
 
 def row(name: str, took: float, ids: Ids, size: int) -> list[str]:
-    """Tell a speed in bytes of ids, in ids and in bytes of text."""
+    """Return a speed in bytes of ids, in ids and in bytes of text."""
     speeds = (ids.nbytes / took / 1e6, len(ids) / took / 1e6, size / took / 1e6)
     return [name, *(f"{speed:,.0f}" for speed in speeds)]
 

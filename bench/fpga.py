@@ -1,7 +1,7 @@
 """The accelerator on an ECP5-85: area, clock, critical path and bytes per second, recorded.
 
 yosys makes the netlist, nextpnr places and routes it by several seeds; bytes per cycle are
-simulated. What is recorded for the same RTL is not made again. Nothing here ran on a board.
+simulated. Designs that are recorded for the same RTL are skipped. Nothing here ran on a board.
 """
 
 import argparse
@@ -51,13 +51,13 @@ DESIGNS = {
         "ulx3s-tiny", TINY, "ulx3s", BOARD_FILES, FPGA / "ulx3s" / "ulx3s.lpf", ULX3S, megahertz=50
     ),
 }
-"""What is placed and routed."""
+"""Designs that are placed and routed."""
 
 CARDS = {
     "cl100k": Design("cl100k", configuration("default")),
     "o200k": Design("o200k", configuration("large")),
 }
-"""What is too large for an ECP5: sized for UltraScale+, neither placed nor routed."""
+"""Designs too large for an ECP5: sized for UltraScale+, neither placed nor routed."""
 
 VOCABS = {
     "tiny": "cl100k_base/640",
@@ -65,7 +65,7 @@ VOCABS = {
     "small-3": "cl100k_base/4096",
     "gpt2": "gpt2",
 }
-"""The vocabulary that rates are simulated with; boards go as fast as their serial line."""
+"""The vocabulary of simulated rates; boards are limited by their serial line."""
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def read_options() -> argparse.Namespace:
     return options
 
 
-# ---- what is made ----
+# ---- designs ----
 
 
 def implement(design: Design, records: list[Record], seeds: int) -> Iterator[Record]:
@@ -169,7 +169,7 @@ def look_up(records: Iterable[Record], design: Design) -> Record | None:
 
 
 def put(records: list[Record], record: Record) -> list[Record]:
-    """Put a record in place of what was known of the same, and keep all in the file."""
+    """Replace the record of the same design, and write the file."""
     key = (record["design"], record["state"])
     others = [each for each in records if (each["design"], each["state"]) != key]
     write_records(RESULTS, [*others, record])

@@ -1,7 +1,7 @@
-"""What the host may choose: bytes and texts in a batch, and batches on the card at once.
+"""The host's settings: bytes and texts in a batch, and batches on the card at once.
 
-English texts on the simulated card, ids compared; bytes per cycle of its clock. What a link and a
-host take is not in it: the simulated card waits for neither. Writes results/fpga-batches.*.
+English texts on the simulated card, ids compared; bytes per cycle of its clock. The time of link
+and host is excluded, because the simulated card waits for neither. Writes results/fpga-batches.*.
 """
 
 import argparse
@@ -25,7 +25,7 @@ BATCH_BYTES = (1_024, 4_096, 16_384, 65_536)
 IN_FLIGHT = (1, 2, 4)
 ALL_BYTES = 131_072
 LANES = 2
-"""More than one, so that lanes can wait for each other at the end of a batch."""
+"""Lanes; with more than one, they may wait for each other at the end of a batch."""
 
 
 def main() -> None:
@@ -75,7 +75,7 @@ def measure() -> Iterator[Record]:
 
 
 def cut(whole: bytes, length: int) -> Iterator[bytes]:
-    """Cut bytes into texts of one length; a character may be cut, which is a text as well."""
+    """Cut bytes into texts of one length; a text may end inside a character."""
     return (whole[at : at + length] for at in range(0, len(whole), length))
 
 

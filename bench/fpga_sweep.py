@@ -1,8 +1,8 @@
 """The accelerator's parameters: bytes per cycle by language, clock and area, point by point.
 
-Every point is simulated; those named below are also placed and routed by one seed, or taken from
-bench/fpga.py where it is a design there. What is recorded for the same RTL is not made again, so a
-run may be stopped and gone on with.
+Every point is simulated. The points named below are also placed and routed by one seed, or taken
+from bench/fpga.py if it has the same design. Points that are recorded for the same RTL are skipped,
+so a run is resumable.
 """
 
 import argparse
@@ -38,7 +38,7 @@ RESULTS = Path(__file__).parent / "results" / "fpga-sweep.json"
 SEED = 1
 
 SIMULATED_BYTES = 120_000
-"""Of each language."""
+"""Bytes of each language."""
 
 POINTS: list[dict[str, int]] = [
     *({"units": units, "wide_units": wide} for units in (4, 6, 8, 10, 12) for wide in (2, 4)),
@@ -66,14 +66,14 @@ ROUTED: list[dict[str, int]] = [
     {"units": 8, "wide_units": 2},
     {"units": 7, "wide_units": 1, "lanes": 3},
 ]
-"""Points that are placed and routed, in this order: what is known first, then what is small."""
+"""Points that are placed and routed, in this order: known ones first, then small ones."""
 
 PICTURE = (640, 420, 70, 24, 150, 50)
 """Width, height, and the margins left, above, right, below."""
 
 
 build.FAST = "-O1"
-"""A model runs for seconds, so that it is the compiler whose time counts."""
+"""A low optimization level, because a model runs for seconds and its compiler for minutes."""
 
 
 def main() -> None:
@@ -96,7 +96,7 @@ def main() -> None:
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", nargs="?", choices=["simulate", "route", "all"], default="all")
-    parser.add_argument("--points", type=int, help="the first so many points of each kind")
+    parser.add_argument("--points", type=int, help="the first N points of each kind")
     parser.add_argument("--only", metavar="POINT", help="one point, as the page names it: '6 + 2'")
     return parser.parse_args()
 
@@ -112,7 +112,7 @@ def named(points: list[dict[str, int]], only: str | None) -> list[dict[str, int]
 
 
 def simulate(records: list[Record], changes: dict[str, int]) -> list[Record]:
-    """Measure the rates of a point, unless they are known."""
+    """Measure the rates of a point, unless they are recorded."""
     chosen = SMALL.with_parameters(**changes)
     record = look_up(records, chosen)
     if "rates" in record:
@@ -124,7 +124,7 @@ def simulate(records: list[Record], changes: dict[str, int]) -> list[Record]:
 
 
 def implement(records: list[Record], changes: dict[str, int]) -> list[Record]:
-    """Place and route a point, unless it was."""
+    """Place and route a point, unless that is recorded."""
     chosen = SMALL.with_parameters(**changes)
     record = look_up(records, chosen)
     if "megahertz" in record:
@@ -142,7 +142,7 @@ def implement(records: list[Record], changes: dict[str, int]) -> list[Record]:
 
 
 def design_of(point: Design) -> Record | None:
-    """Return what bench/fpga.py has recorded of the same netlist on the same part."""
+    """Return bench/fpga.py's record of the same netlist on the same part."""
     for record in read_records(fpga.RESULTS):
         if record["state"] == state(point) and record["part"] == ECP5_85.name:
             return record if str(SEED) in record.get("seeds", {}) else None
@@ -150,7 +150,7 @@ def design_of(point: Design) -> Record | None:
 
 
 def look_up(records: Sequence[Record], chosen: Configuration) -> Record:
-    """Return what is known of a point of this RTL."""
+    """Return the record of a point of this RTL."""
     shape, rtl = asdict(chosen), rtl_state()
     for record in records:
         if record["configuration"] == shape and record["rtl"] == rtl:
@@ -164,7 +164,7 @@ def look_up(records: Sequence[Record], chosen: Configuration) -> Record:
 
 
 def put(records: list[Record], record: Record) -> list[Record]:
-    """Put a record in place of what was known of the same point, and keep all."""
+    """Replace the record of the same point, and write all records."""
     key = (record["configuration"], record["rtl"])
     others = [each for each in records if (each["configuration"], each["rtl"]) != key]
     records = [*others, record]
@@ -173,7 +173,7 @@ def put(records: list[Record], record: Record) -> list[Record]:
 
 
 def label(record: Record) -> str:
-    """Say how a point differs from the small design, units first."""
+    """Return the differences between a point and the small design, units first."""
     shape, base = record["configuration"], asdict(SMALL)
     parts = [f"{shape['units']} + {shape['wide_units']}"]
     if shape["lanes"] > 1:
@@ -249,7 +249,7 @@ def luts(record: Record) -> int:
 
 
 def front(records: Sequence[Record]) -> list[Record]:
-    """Return the points that no other one beats in both MB/s and LUTs, smallest first."""
+    """Return the Pareto front in MB/s and LUTs, smallest first."""
     kept: list[Record] = []
     for record in sorted(records, key=lambda record: (luts(record), -megabytes(record))):
         if not kept or megabytes(record) > megabytes(kept[-1]):
@@ -261,7 +261,7 @@ def front(records: Sequence[Record]) -> list[Record]:
 
 
 def picture(records: Sequence[Record]) -> str:
-    """Draw MB/s over LUTs; a line joins the points that no other one beats."""
+    """Draw MB/s over LUTs, with a line along the Pareto front."""
     width, height, left, top, right, below = PICTURE
     most_luts = 1.1 * max(map(luts, records))
     most_speed = 1.1 * max(map(megabytes, records))

@@ -1,4 +1,4 @@
-"""A megabyte of hostile text against a megabyte of English: how many times as long it takes."""
+"""The time of a megabyte of hostile text relative to a megabyte of English."""
 
 import base64
 import random

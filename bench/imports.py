@@ -1,4 +1,4 @@
-"""How long a program waits for `import zeton` and its surfaces, in fresh interpreters."""
+"""The time of `import zeton` and its other APIs, in fresh interpreters."""
 
 import subprocess
 import sys

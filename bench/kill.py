@@ -1,4 +1,4 @@
-"""Kills `zeton train` at random moments and runs it again: the file must have the same bytes."""
+"""Kills of `zeton train` at random moments: after a rerun, the file must have the same bytes."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from zeton import corpus
 PHASES = ("counting", "learning", "saving")
 NAME = "tok.zeton"
 PAUSE = 0.0005
-"""Seconds between two looks at the folder: saving takes only some milliseconds."""
+"""Seconds between two polls of the folder; they are short, because saving takes milliseconds."""
 
 
 def main() -> None:
@@ -34,12 +34,12 @@ def main() -> None:
         attempt = 0
         while hits.total() < options.kills:
             attempt += 1
-            # In turn, or the longest phase would get every kill.
+            # Phases take turns, because the longest would get every kill.
             aim = PHASES[attempt % len(PHASES)]
             training = Training(Path(folder, str(attempt)), options.files, options)
             hit = training.kill(aim, chance.random() * lasts[aim])
             if not hit:
-                continue  # It was done before the signal came.
+                continue  # The process ended before the signal.
             hits[hit] += 1
             training.run_to_its_end()
             left = sorted({file.name for file in training.folder.iterdir()} - {NAME})
@@ -55,21 +55,19 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="kill.py", description=__doc__)
-    parser.add_argument("files", nargs="*", type=Path, help="what to train on (dev/en, dev/web)")
+    parser.add_argument("files", nargs="*", type=Path, help="files to train on (dev/en, dev/web)")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--vocab-size", default="32768")
-    parser.add_argument(
-        "--checkpoint-every", default="2MB", help="after how much the journal is kept (2MB)"
-    )
+    parser.add_argument("--checkpoint-every", default="2MB", help="bytes between checkpoints (2MB)")
     parser.add_argument("--memory", default="64MB")
-    parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
+    parser.add_argument("--seed", type=int, help="seed of the random moments")
     options = parser.parse_args()
     options.files = given(options.files, "dev/en", "dev/web")
     return options
 
 
 class Training:
-    """One folder with a tokenizer in the making."""
+    """A folder with a training run."""
 
     def __init__(self, folder: Path, files: list[Path], options: argparse.Namespace) -> None:
         folder.mkdir()
@@ -87,7 +85,7 @@ class Training:
         return subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
 
     def run_to_its_end(self) -> dict[str, float]:
-        """Run; return how long each phase took."""
+        """Run to the end; return the seconds of each phase."""
         process, lasts, before = self.start(), dict.fromkeys(PHASES, 0.0), time.perf_counter()
         while process.poll() is None:
             phase, now = self.phase(), time.perf_counter()
@@ -99,7 +97,7 @@ class Training:
         return lasts
 
     def kill(self, aim: str, after: float) -> str:
-        """Start, and kill so many seconds after a phase begins; return the phase that was hit."""
+        """Start, and kill some seconds after a phase begins; return the phase of the kill."""
         process = self.start()
         while process.poll() is None and PHASES.index(self.phase()) < PHASES.index(aim):
             time.sleep(PAUSE)
@@ -108,7 +106,7 @@ class Training:
         return self.phase() if process.wait() == -signal.SIGKILL else ""
 
     def phase(self) -> str:
-        """Return how far a training is, as its folder tells."""
+        """Return the phase of a training run, from the files in its folder."""
         if self.out.exists() or any(self.folder.glob(f".{NAME}.*")):
             return "saving"
         try:

@@ -1,4 +1,4 @@
-"""Kills `zeton train --executor ray`, or one of its workers, at random moments: the same bytes."""
+"""Kills of `zeton train --executor ray` or its workers at random moments: the same bytes."""
 
 import argparse
 import os
@@ -17,9 +17,9 @@ AIMS = ("worker", "driver")
 NAME = "tok.zeton"
 PAUSE = 0.005
 BUSY = b"ray::_outcome"
-"""What Ray calls a process that does a unit."""
+"""Ray's title of a process that runs a unit."""
 SECONDS_MAX = 600
-"""After which a run hangs."""
+"""Seconds after which a run counts as hanging."""
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
             units = training.units()
             if not kill(process, aim, chance):
                 training.finish(process)
-                continue  # It was done before the signal came.
+                continue  # The process ended before the signal.
             hits[aim] += 1
             if aim == "driver":
                 process.wait()
@@ -64,12 +64,14 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="kill_ray.py", description=__doc__)
-    parser.add_argument("files", nargs="*", type=Path, help="what to train on (dev/en, dev/web)")
+    parser.add_argument("files", nargs="*", type=Path, help="files to train on (dev/en, dev/web)")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--vocab-size", default="4096")
-    parser.add_argument("--checkpoint-every", default="1MB", help="bytes of a unit, about (1MB)")
+    parser.add_argument(
+        "--checkpoint-every", default="1MB", help="approximate bytes of a unit (1MB)"
+    )
     parser.add_argument("--workers", default="2")
-    parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
+    parser.add_argument("--seed", type=int, help="seed of the random moments")
     options = parser.parse_args()
     options.files = given(options.files, "dev/en", "dev/web")
     return options
@@ -88,7 +90,7 @@ def local(out: Path, options: argparse.Namespace) -> bytes:
 
 
 class Training:
-    """One folder with a tokenizer in the making, on Ray."""
+    """A folder with a training run on Ray."""
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         folder.mkdir()
@@ -121,7 +123,7 @@ class Training:
 
 
 def kill(process: "subprocess.Popen[bytes]", aim: str, chance: random.Random) -> bool:
-    """Kill the process, or one of its workers; tell whether it was there."""
+    """Kill the process, or one of its workers; return whether it existed."""
     victims = [process.pid] if aim == "driver" else busy(process.pid)
     if process.poll() is not None or not victims:
         return False
@@ -133,7 +135,7 @@ def kill(process: "subprocess.Popen[bytes]", aim: str, chance: random.Random) ->
 
 
 def busy(pid: int) -> list[int]:
-    """Return which processes that come from one are doing a unit."""
+    """Return the descendants of a process that run a unit."""
     parents, titles = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

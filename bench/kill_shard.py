@@ -1,4 +1,4 @@
-"""Kills `zeton shard` at random moments and runs it again: all files must have the same bytes."""
+"""Kills of `zeton shard` at random moments: after a rerun, all files must have the same bytes."""
 
 import argparse
 import random
@@ -35,7 +35,7 @@ def main() -> None:
             out = Path(folder, f"whole-{number}")
             seconds = finish(command(out, way, options))
             whole[way] = seconds, contents(out)
-            if options.engine != "local":  # The bytes are those of one process.
+            if options.engine != "local":  # One process writes the same bytes as several.
                 alone = Path(folder, f"alone-{number}")
                 finish(
                     command(alone, way, argparse.Namespace(**{**vars(options), "engine": "local"}))
@@ -51,7 +51,7 @@ def main() -> None:
             seconds, expected = whole[way]
             phase = kill(command(out, way, options), out, seconds, chance, options.engine)
             if not phase:
-                continue  # It was done before the signal came.
+                continue  # The process ended before the signal.
             hits[phase] += 1
             if phase != "a worker":
                 finish(command(out, way, options))
@@ -67,15 +67,13 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="kill_shard.py", description=__doc__)
-    parser.add_argument("files", nargs="*", type=Path, help="what to make shards of (dev)")
+    parser.add_argument("files", nargs="*", type=Path, help="files to make shards of (dev)")
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument(
-        "--checkpoint-every", default="1MB", help="after how much the journal is kept (1MB)"
-    )
-    parser.add_argument("--seed", type=int, help="to kill at about the same moments again")
-    parser.add_argument("--folder", type=Path, help="where shards go while it runs")
+    parser.add_argument("--checkpoint-every", default="1MB", help="bytes between checkpoints (1MB)")
+    parser.add_argument("--seed", type=int, help="seed of the random moments")
+    parser.add_argument("--folder", type=Path, help="folder of the shards during the run")
     parser.add_argument("--executor", choices=["local", "ray"], default="local")
-    parser.add_argument("--only", choices=WAYS, help="one way of writing, not all in turn")
+    parser.add_argument("--only", choices=WAYS, help="only this setup, instead of all in turn")
     options = parser.parse_args()
     options.files = given(options.files, "dev")
     return options
@@ -91,7 +89,7 @@ def command(out: Path, way: str, options: argparse.Namespace) -> list[str]:
 
 
 def finish(arguments: list[str]) -> float:
-    """Run to the end; return how long it took."""
+    """Run to the end; return the seconds."""
     start = time.perf_counter()
     subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - start
@@ -100,10 +98,10 @@ def finish(arguments: list[str]) -> float:
 def kill(
     arguments: list[str], out: Path, seconds: float, chance: random.Random, engine: str
 ) -> str:
-    """Start, and kill at some moment; return how far it was, or nothing if it was done."""
+    """Start, and kill at some moment; return its progress, or nothing if it had ended."""
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
     after = chance.random() * seconds
-    if engine == "ray":  # Its start takes most of the time.
+    if engine == "ray":  # Starting takes most of the time.
         wait_for_unit(process)
         after /= 4
     time.sleep(after)

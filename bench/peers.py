@@ -30,7 +30,7 @@ from zeton import _engine
 BENCH = Path(__file__).parent
 RESULTS = BENCH / "results"
 SLOW = 6
-"""Seconds. A peer whose process takes longer in a cell is not asked again."""
+"""Seconds. A peer that takes longer in a cell is measured once."""
 
 
 def main() -> None:
@@ -71,16 +71,19 @@ def parse() -> argparse.Namespace:
         return given.split(",")
 
     parser = argparse.ArgumentParser(prog="peers.py", description=__doc__)
-    parser.add_argument("--rounds", type=int, help="how often each cell is measured (5)")
-    parser.add_argument("--quick", action="store_true", help="one round on small texts, to try it")
+    parser.add_argument("--rounds", type=int, help="rounds of measurement (5)")
+    parser.add_argument("--quick", action="store_true", help="one round on small texts, as a trial")
     parser.add_argument(
-        "--only", type=words, default=[], help="cells, by words as in cl100k_base,en,code,list"
+        "--only",
+        type=words,
+        default=[],
+        help="words that choose cells, as in cl100k_base,en,code,list",
     )
     parser.add_argument("--peers", type=words, default=[], help="these peers only")
+    parser.add_argument("--more", action="store_true", help="add rounds to results/latest.json")
     parser.add_argument(
-        "--more", action="store_true", help="add rounds to those in results/latest.json"
+        "--timeout", type=float, default=180, help="time limit of a process in seconds (180)"
     )
-    parser.add_argument("--timeout", type=float, default=180, help="seconds for a process (180)")
     parser.add_argument("--readme", action="store_true", help="print the README's table and stop")
     parser.add_argument(
         "--picture", action="store_true", help="print the README's picture, an SVG, and stop"
@@ -99,7 +102,7 @@ def parse() -> argparse.Namespace:
 
 
 class Run:
-    """One run: its folder of texts and vocabularies, and what was found so far."""
+    """A run: its folder of texts and vocabularies, and its records so far."""
 
     def __init__(self, folder: Path, peers: list[str], timeout: float) -> None:
         self.folder = folder
@@ -112,7 +115,7 @@ class Run:
         self.cores = cores()
 
     def go_on(self, known: Results, results: Results) -> None:
-        """Begin with what another run has found, of the same encoders on the same machine."""
+        """Begin with the records of another run, of the same encoders on the same machine."""
         alike = [
             (each["machine"], each["versions"], each.get("engine")) for each in (known, results)
         ]
@@ -125,7 +128,7 @@ class Run:
                 self.done.add((cell, record["peer"]))
 
     def prepare(self, cells: list[Cell], *, quick: bool) -> None:
-        """Write texts and vocabularies, and tiktoken's ids of all that will be encoded."""
+        """Write texts and vocabularies, and tiktoken's ids of all texts of the cells."""
         say("cut the texts")
         rest = prepare_texts(self.folder, QUICK if quick else FULL)
         for vocab in dict.fromkeys(cell.vocab for cell in cells):
@@ -138,7 +141,7 @@ class Run:
                 say(f"tiktoken {outcome['status']}: {outcome['reason']}")
 
     def round(self, cells: list[Cell], number: int) -> Iterator[Cell]:
-        """Measure all cells once more; yield each when it is done."""
+        """Measure all cells once more; yield each finished cell."""
         for at, cell in enumerate(cells, 1):
             turn = number % len(self.peers)
             for peer in self.peers[turn:] + self.peers[:turn]:
@@ -148,7 +151,7 @@ class Run:
             yield cell
 
     def measure(self, cell: Cell, peer: str) -> Iterator[str]:
-        """Measure a peer once more, unless that is in vain; yield what to tell."""
+        """Measure a peer once more, unless it failed or was slow; yield lines of progress."""
         if (cell, peer) in self.done:
             return
         record = self.records.setdefault((cell, peer), self.record(cell, peer))
@@ -212,7 +215,7 @@ class Run:
 def start_worker(
     script: str, job: dict[str, Any], environment: Mapping[str, str], timeout: float
 ) -> dict[str, Any]:
-    """Run a script of ours with a job; return its outcome, or how it ended without one."""
+    """Run a script of this folder with a job; return its outcome, also after a crash or hang."""
     try:
         done = subprocess.run(
             [sys.executable, BENCH / script, json.dumps(job)],
@@ -241,7 +244,7 @@ def last_words(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 def both_loads(first: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
-    """Join a load with an empty cache folder and one with what it left there."""
+    """Join the figures of a load with an empty cache folder, and of one with its cache."""
     if again["status"] != "ok":
         return again
     one, two = first["figures"], again["figures"]
@@ -250,7 +253,7 @@ def both_loads(first: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(results: Results, name: str) -> None:
-    """Write the figures, the tables and the picture; a part of a run never replaces a whole one."""
+    """Write the figures, the tables and the picture."""
     RESULTS.mkdir(exist_ok=True)
     write(results, RESULTS / f"{name}.json")
     (RESULTS / f"{name}.md").write_text(report.tables(results) + "\n")
@@ -258,7 +261,7 @@ def save(results: Results, name: str) -> None:
 
 
 def machine() -> dict[str, str]:
-    """Return what decides speed, and nothing that tells whose machine it is."""
+    """Return the properties of the machine that affect speed, and none that identify it."""
     file = Path("/proc/cpuinfo")
     info = file.read_text() if file.exists() else ""
     model = re.search(r"model name\s*: (.*)", info)
@@ -284,7 +287,7 @@ def versions(packages: Mapping[str, str]) -> dict[str, str]:
 
 
 def cores() -> list[int]:
-    """Return the cores to measure on: the last, as the first have the system's work."""
+    """Return the cores to measure on: the last ones, because the system uses the first."""
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     return allowed[-THREADS:]
 

@@ -1,4 +1,4 @@
-"""How long pieces are: the share of pieces of at most so many bytes."""
+"""The lengths of pieces: the cumulative share by number of bytes."""
 
 import sys
 from collections import Counter

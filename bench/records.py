@@ -1,4 +1,4 @@
-"""What a run found, as a file and as figures."""
+"""The records of a run: reading and writing them, and ratios of their figures."""
 
 import json
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ class Record(TypedDict):
     form: str
     peer: str
     status: str
-    """ok; or absent, refuses, fails, differs, crashes, hangs: then there is a reason."""
+    """ok; or absent, refuses, fails, differs, crashes, hangs, with a reason."""
     reason: NotRequired[str]
     bytes: int
     figures: dict[str, list[float]]
-    """Seconds (`hello`: nanoseconds, memory: MB) of each round."""
+    """Seconds of each round; for `hello` nanoseconds, for memory MB."""
 
 
 class Results(TypedDict):
@@ -31,12 +31,12 @@ class Results(TypedDict):
     machine: dict[str, str]
     versions: dict[str, str]
     engine: NotRequired[str]
-    """A digest of ours, which has changes that its version does not tell."""
+    """A digest of zeton's engine, which changes more often than its version."""
     records: list[Record]
 
 
 def write(results: Results, file: Path) -> None:
-    """Write a record a line, so that two runs can be compared line by line."""
+    """Write one record per line, so that two runs can be compared line by line."""
     head = json.dumps({**results, "records": []}, indent=1, ensure_ascii=False)
     lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in results["records"])
     file.write_text(head.replace('"records": []', f'"records": [\n{lines}\n]') + "\n")
@@ -54,7 +54,7 @@ def look_up(results: Results, cell: Cell) -> dict[str, Record]:
 
 
 def figures(record: Record | None, name: str) -> list[float]:
-    """Return the figures of all rounds, none where there is no right result."""
+    """Return the figures of all rounds; a wrong or missing result has none."""
     if record is None or record["status"] != "ok":
         return []
     return record["figures"].get(name, [])
@@ -67,7 +67,7 @@ def rate(record: Record | None, name: str = "first") -> float | None:
 
 
 def ratio(ours: Iterable[float], theirs: Iterable[float]) -> float | None:
-    """Return how many times as fast we are: the median of the rounds that both have.
+    """Return our speed relative to theirs: the median over the rounds that both have.
 
     >>> ratio([1.0, 2.0, 1.0], [2.0, 4.0, 9.0])
     2.0
@@ -77,7 +77,7 @@ def ratio(ours: Iterable[float], theirs: Iterable[float]) -> float | None:
 
 
 def best_peer(cell: dict[str, Record], name: str) -> str | None:
-    """Return the fastest of the others that is exact."""
+    """Return the fastest exact peer, without zeton."""
     medians = {
         peer: median(figures(record, name))
         for peer, record in cell.items()

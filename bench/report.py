@@ -7,7 +7,7 @@ from adapters import PEERS
 from cells import GROUPS, HOSTILE, TASKS, VOCABS, Cell, all_cells
 from records import Record, Results, best_peer, figures, look_up, rate, ratio
 
-PASSES = {"first": "first-seen text", "warm": "the same text again"}
+PASSES = {"first": "cold cache", "warm": "warm cache"}
 README_ROWS = (
     ("encode", "large", "array", "cl100k_base", tuple(GROUPS)),
     ("encode", "large", "array", "o200k_base", tuple(GROUPS)),
@@ -25,7 +25,7 @@ def tables(results: Results) -> str:
 
 def _lines(results: Results) -> Iterator[str]:
     yield "# Encoders in one run\n"
-    size = " on small texts, to try it" if results["quick"] else ""
+    size = " on small texts, as a trial" if results["quick"] else ""
     yield f"Made by `python bench/peers.py` on {results['date']}, {_rounds(results)}{size}."
     yield ", ".join(f"{name}: {value}" for name, value in results["machine"].items()) + ".  "
     yield ", ".join(f"{name} {version}" for name, version in results["versions"].items()) + "."
@@ -52,7 +52,7 @@ def _lines(results: Results) -> Iterator[str]:
 
 
 def _rounds(results: Results) -> str:
-    """Return how many rounds the cells have."""
+    """Return the number of rounds of the cells."""
     counts = [len(figures(each, "first")) for each in results["records"] if each["peer"] == "zeton"]
     least, most = min(counts, default=0), max(counts, default=0)
     return f"{most} rounds" if least == most else f"{least} to {most} rounds"
@@ -106,7 +106,7 @@ def _entry(record: Record | None, name: str, show: Callable[[Record, str], str])
 
 
 def spread(values: list[float], digits: int = 1) -> str:
-    """Return the median and, where they differ, the least and most; digits below 20 only."""
+    """Return the median and, if values differ, their range; only values below 20 have digits."""
     digits = 0 if median(values) >= 20 else digits
     middle, low, high = (f"{v:.{digits}f}" for v in (median(values), min(values), max(values)))
     return middle if low == high else f"{middle} ({low}..{high})"

@@ -1,10 +1,10 @@
-"""What ready-made rules change: bytes per token with and without, at the same vocabulary size.
+"""The effect of ready-made rules: bytes per token with and without them, at one vocabulary size.
 
-Every fifth text is measured, the others are trained on; of logs, which are five long texts of five
-systems, every fifth block of 40 lines.
+Every fifth text is measured, and the others are for training. Logs are five long texts of five
+systems, so every fifth block of 40 lines is measured.
 
-The words for Thai and Chinese are found in the training texts by `words_of`, which knows no more of
-the languages than that their marks stand with letters: a list made by people does better.
+`words_of` finds the words for Thai and Chinese in the training texts. It only knows that marks
+belong to letters, so a real dictionary does better.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from texts import SEPARATOR, data, table
 from zeton import Rules, rules
 
 SIZES = {"logs": [1024, 3072]}
-"""The corpus of logs has pairs for no more."""
+"""The largest size that the corpus of logs gives."""
 SIZES_OF_OTHERS = [4096, 16384]
 HELD_OUT = 5
-"""Every so many-th text is measured, the others are trained on."""
+"""One text of this many is measured, and the others are for training."""
 
 BLOCK_LINES = 40
 
@@ -41,19 +41,19 @@ WORDS_MAX = 30_000
 COUNT_MIN = 5
 WORD_CHARACTERS_MAX = {"Thai": 5, "Chinese": 4}
 TIES_MIN = 8.0
-"""How many times as often as by chance the two parts of a word must stand together."""
+"""The smallest ratio of a word's count to its expected count, at its weakest cut."""
 NEIGHBOURS_MIN = 0.8
-"""Bits: what stands beside a word must be so uncertain."""
+"""The smallest entropy in bits of the characters beside a word."""
 
 RUNS = {"Thai": r"[\u0e01-\u0e3a\u0e40-\u0e4e]+", "Chinese": r"[\u4e00-\u9fff\u3400-\u4dbf]+"}
 CLUSTER = r"[\u0e40-\u0e44]?.[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*"
-"""Thai characters that belong together: a vowel that is written first, a letter, and its signs."""
+"""A Thai cluster: an optional leading vowel, a letter, and its signs."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the figures to a file as well")
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="which texts")
+    parser.add_argument("--json", type=Path, help="also write the figures to a file")
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="kinds of texts")
     arguments = parser.parse_args()
     rows = []
     for kind in arguments.kinds or KINDS:
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def texts_of(kind: str) -> tuple[list[str], list[str]]:
-    """Return the texts to train on, and those to measure on."""
+    """Return the training texts and the measured texts."""
     place = data() / "dev" / KINDS[kind]
     files = sorted(place.glob("*.txt")) if place.is_dir() else [place]
     texts = [text for file in files for text in file.read_bytes().decode().split(SEPARATOR)]
@@ -117,7 +117,7 @@ def shown(row: dict[str, Any]) -> list[str]:
 
 
 def words_of(texts: Iterable[str], kind: str) -> list[str]:
-    """Find stretches that are frequent, hold together, and stand beside many others."""
+    """Return character sequences that are frequent, cohesive, and have varied neighbours."""
     most = WORD_CHARACTERS_MAX[kind]
     counts: Counter[tuple[str, ...]] = Counter()
     before: dict[tuple[str, ...], Counter[str]] = {}
@@ -151,13 +151,13 @@ def clusters(run: str) -> list[str]:
 
 
 def tie(part: tuple[str, ...], counts: Counter[tuple[str, ...]], total: int) -> float:
-    """Return how much more often than by chance a stretch is, by its weakest cut."""
+    """Return the ratio of a sequence's count to its expected count, at its weakest cut."""
     cuts = range(1, len(part))
     return min(counts[part] * total / (counts[part[:at]] * counts[part[at:]]) for at in cuts)
 
 
 def uncertainty(beside: Counter[str]) -> float:
-    """Return the entropy of what stands beside a stretch; the end of a run is always another."""
+    """Return the entropy of a sequence's neighbours; each end of a run is a new neighbour."""
     total = beside.total()
     ends = beside[""]
     bits = sum(-n / total * math.log2(n / total) for side, n in beside.items() if side)

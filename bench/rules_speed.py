@@ -1,8 +1,8 @@
-"""What rules cost in encoding: `python bench/rules_speed.py [FILE]`, a minute.
+"""The cost of rules in encoding: `python bench/rules_speed.py [FILE]`, a minute.
 
-One text is encoded by one vocabulary with its own pattern and with rules, in turns, on one thread;
-the figure is the processor time of the pattern over that of the rules. The beginning of the text is
-verified against the specification.
+One text is encoded by one vocabulary, with its own pattern and with rules in turns, on one thread.
+The figure is the CPU time with the pattern divided by the CPU time with rules. The beginning of the
+text is verified against the specification.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def kinds(text: str) -> dict[str, Rules]:
 
 
 def verify(tok: zeton.Tokenizer, rules: Rules, text: str) -> None:
-    """End here if a text is not encoded as the specification says."""
+    """Exit if a text's ids differ from the specification's."""
     expected = reference_rules.encode(text, tok.ranks(), json.loads(rules.spelled))
     if tok.encode(text) != expected:
         raise SystemExit(f"{rules} encodes otherwise than the specification")

@@ -1,9 +1,9 @@
-"""The accelerator at scale, on paper: what lanes, links and hosts allow, what a terabyte costs.
+"""The accelerator at scale, calculated: limits by lanes, links and hosts; cost of a terabyte.
 
-Rates of the card are simulated (`results/accel.json`), clocks and areas those of place and route
-(`results/fpga.json`), the software's rates measured (`results/latest.json`). The host's own share
-of the work is measured here (`--measure`). What is assumed has an option, and is told as assumed.
-The tables go into the page `docs/accelerator-scale.md`.
+Rates of the card are simulated (`results/accel.json`). Clocks and areas come from place and route
+(`results/fpga.json`), rates of the software from `results/latest.json`. The host's own share of the
+work is measured here (`--measure`). Each assumption has an option, and tables mark it as assumed.
+The tables are part of `docs/accelerator-scale.md`.
 """
 
 import argparse
@@ -38,7 +38,7 @@ PARTS = {"LUT": 1_303_680, "FF": 2_607_360, "block RAM": 2_016, "URAM": 960}
 """Cells of an Alveo U55C (XCU55C)."""
 
 TOPS_MAX = 4
-"""Channels that XDMA has in each direction: a `top` needs one of each."""
+"""Channels of XDMA in each direction; a `top` needs one of each."""
 
 Record = dict[str, Any]
 
@@ -61,7 +61,7 @@ def main() -> None:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", action="store_true", help="measure the host's share anew")
+    parser.add_argument("--measure", action="store_true", help="measure the host's share again")
     parser.add_argument("--clock", type=float, default=250, help="of a data-centre card, MHz")
     parser.add_argument("--fill", type=float, default=0.75, help="share of its cells that is used")
     parser.add_argument("--link", type=float, default=6.7, help="GB/s in each direction")
@@ -77,7 +77,7 @@ def read_options() -> argparse.Namespace:
 
 
 class Recorder(SimTransport):
-    """A simulated card whose words are kept."""
+    """A simulated card that records its words."""
 
     def __init__(self, shape: Configuration) -> None:
         super().__init__(shape)
@@ -90,7 +90,7 @@ class Recorder(SimTransport):
 
 
 def measured() -> Record:
-    """Return, by group, what a core of the host does beside a card: MB a CPU second."""
+    """Return the rate of a host core that serves a card, by group: MB per CPU second."""
     import numpy as np  # noqa: PLC0415
 
     tokenizer = zeton.pretrained("cl100k_base")
@@ -177,7 +177,7 @@ def simulated() -> dict[str, Record]:
 
 
 def lanes_of(record: Record) -> float:
-    """Return how many lanes fill the streams of one `top`: 8 bytes in, one word out a cycle."""
+    """Return the number of lanes that fill a `top`: 8 bytes in, one word out per cycle."""
     return float(min(8 / record["to"], 1 / record["back"]) / record["rate"])
 
 
@@ -203,7 +203,7 @@ def stream_table(groups: dict[str, Record], options: argparse.Namespace) -> Iter
 
 
 def lane_table(options: argparse.Namespace) -> Iterator[str]:
-    """Yield how many lanes the cells of a card hold."""
+    """Yield the numbers of lanes that fit the cells of a card."""
     newest = {record["design"]: record for record in fpga_records()}
     sized = [newest[name] for name in ("cl100k", "o200k") if name in newest]
     yield ""
@@ -222,7 +222,7 @@ def lane_table(options: argparse.Namespace) -> Iterator[str]:
 
 
 def cells_of(cells: dict[str, int]) -> dict[str, float]:
-    """Sum the cells of UltraScale+ by what a part has of them."""
+    """Sum the cells of UltraScale+ by the resources of a part."""
 
     def of(*starts: str) -> float:
         return float(sum(count for kind, count in cells.items() if kind.startswith(starts)))
@@ -236,7 +236,7 @@ def cells_of(cells: dict[str, int]) -> dict[str, float]:
 
 
 def by_memory(options: argparse.Namespace) -> Iterator[str]:
-    """Yield how many lanes the memory of a card holds, where none was synthesized."""
+    """Yield the numbers of lanes that fit the memory of a card; used without synthesis."""
     yield (
         "*Lanes by memory*: `python bench/fpga.py cl100k o200k` has recorded no cells yet, so the "
         "pair table alone is counted: four banks, each as deep as 4,096 entries of 72 bits a URAM:"
@@ -251,7 +251,7 @@ def by_memory(options: argparse.Namespace) -> Iterator[str]:
 
 
 def card_rate(record: Record, options: argparse.Namespace) -> tuple[float, str]:
-    """Return the GB/s of a card, and what bounds it."""
+    """Return the GB/s of a card, and its bottleneck."""
     limits = {
         f"{TOPS_MAX} streams of words": TOPS_MAX * options.clock / 1000 / record["back"],
         "link to the card": options.link / record["to"],
@@ -354,7 +354,7 @@ def terabyte(
 
 
 def software() -> dict[str, float]:
-    """Return the MB a CPU second of the engine on a large text that it has not seen, as arrays."""
+    """Return the engine's MB per CPU second on a large text, to arrays, with a cold cache."""
     records = json.loads((RESULTS / "latest.json").read_text())["records"]
     found = {}
     for record in records:

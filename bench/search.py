@@ -1,6 +1,6 @@
-"""Search on 100 MB of English beside `bytes.count` and memmem; worst cases, ids, many needles.
+"""Search in 100 MB of English beside `bytes.count` and memmem; worst cases, ids, many needles.
 
-Counts are verified. Times are CPU seconds, each way in turn, the best of the rounds.
+Counts are verified. Times are CPU seconds, the best of the rounds; the functions take turns.
 """
 
 import argparse
@@ -38,7 +38,7 @@ NEEDLES = {
 
 
 def english(paths: list[str]) -> bytes:
-    """Return 100 MB, some of it more than once if there is less."""
+    """Return 100 MB of text; a shorter file is repeated."""
     texts = [Path(path) for path in paths]
     if texts and texts[0].suffix == ".xz":
         text = lzma.decompress(texts[0].read_bytes())
@@ -48,7 +48,7 @@ def english(paths: list[str]) -> bytes:
 
 
 def seconds(ways: dict[str, Callable[[], int]], rounds: int) -> dict[str, float]:
-    """Return the best CPU time of each way, in turn; all must count the same."""
+    """Return the best CPU time of each function, in turns; all counts must be equal."""
     best: dict[str, float] = {}
     counts = set()
     for _ in range(rounds):
@@ -63,7 +63,7 @@ def seconds(ways: dict[str, Callable[[], int]], rounds: int) -> dict[str, float]
 
 
 def count_by_memmem(text: bytes) -> Callable[[bytes], int]:
-    """Count as the C library finds."""
+    """Count by the C library's memmem."""
     memmem = ctypes.CDLL(None).memmem
     memmem.restype = ctypes.c_void_p
     memmem.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
@@ -79,14 +79,14 @@ def count_by_memmem(text: bytes) -> Callable[[bytes], int]:
 
 
 def sampled(text: bytes, count: int) -> list[bytes]:
-    """Return stretches of the text of 8 to 32 bytes."""
+    """Return parts of the text of 8 to 32 bytes."""
     chance = random.Random(1)  # noqa: S311
     starts = [chance.randrange(len(text) - 32) for _ in range(count)]
     return [text[start : start + chance.randint(8, 32)] for start in starts]
 
 
 def average(text: bytes, rounds: int, samples: int) -> float:
-    """Print each kind of needle against the others; return our seconds a byte on the average."""
+    """Print each kind of needle beside the other functions; return our mean seconds per byte."""
     memmem = count_by_memmem(text)
     kinds = {**NEEDLES, "taken from the text": sampled(text, samples)}
     rows, ratios, ours = [], [], []
@@ -131,7 +131,7 @@ def fibonacci(size: int) -> bytes:
 
 
 def worst(usual: float, rounds: int) -> None:
-    """Print the time a byte of hostile texts over that of the average case."""
+    """Print the time per byte of hostile texts relative to the average case."""
     texts = {"a": b"a" * SIZE, "(ab)": b"ab" * (SIZE // 2), "Fibonacci": fibonacci(SIZE)}
     rows = []
     for length in (8, 32, 1000):
@@ -166,7 +166,7 @@ def worst(usual: float, rounds: int) -> None:
 
 
 def arrays(text: bytes, rounds: int) -> None:
-    """Print how fast sequences of ids are found, in bytes of the array."""
+    """Print the speed of finding sequences of ids, in bytes of the array."""
     some = zeton.pretrained("gpt2").encode_array(text[:20_000_000].decode(errors="replace"))
     ids = np.tile(np.asarray(some), 6)
     chance = random.Random(2)  # noqa: S311
@@ -184,7 +184,7 @@ def arrays(text: bytes, rounds: int) -> None:
 
 
 def many(text: bytes, rounds: int) -> None:
-    """Print how fast many needles are found, verified by a regex on a part of the text."""
+    """Print the speed of finding many needles, verified by a regex on a part of the text."""
     counts = Counter(re.findall(rb"[A-Za-z]{4,}", text[:30_000_000]))
     words = [word for word, count in counts.items() if count < 50]
     rows = []

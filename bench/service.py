@@ -1,10 +1,10 @@
 """`zeton accel serve` under load: every id verified, nothing lost, latency, memory, throughput.
 
-First the card alone encodes, then the service does for many clients, some of which are killed, then
-the card alone again: shares are of the mean of both. In the end the service is killed and started
-again under its clients. Where other programs use the machine too, the share by CPU time says more:
-all that the service does is in it. A simulated card is slow, and requests wait for it; with `--card
-software` it is the service, and the clients, that are measured.
+The run has three parts: the card alone, the service with many clients, and the card alone again.
+Some clients are killed. Shares are relative to the mean of both parts without the service. At the
+end the service itself is killed and restarted under its clients. On a busy machine the share by CPU
+time is more reliable than the one by the clock. A simulated card is the bottleneck of its service;
+`--card software` measures the service and the clients.
 """
 
 import argparse
@@ -44,13 +44,13 @@ Record = dict[str, Any]
 
 @dataclass
 class Load:
-    """What clients did and saw."""
+    """The requests and errors of clients."""
 
     texts: list[bytes]
     ids: list[list[int]]
     seconds: list[float] = field(default_factory=list)
     asked: int = 0
-    """Requests that no one killed."""
+    """Requests of clients that were not killed."""
     answered: int = 0
     killed: int = 0
     wrong: int = 0
@@ -82,9 +82,14 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument(
-        "--texts", type=int, nargs=2, default=[1, 4], metavar="N", help="of a request: least, most"
+        "--texts",
+        type=int,
+        nargs=2,
+        default=[1, 4],
+        metavar="N",
+        help="smallest and largest number of texts in a request",
     )
-    parser.add_argument("--restarts", type=int, default=3, help="of the service, in the end")
+    parser.add_argument("--restarts", type=int, default=3, help="kills of the service at the end")
     return parser.parse_args()
 
 
@@ -126,7 +131,7 @@ def shortened(text: str) -> str:
 
 
 def parts_of(corpus: list[str], chosen: random.Random) -> Iterator[str]:
-    """Cut texts of some length out of a corpus."""
+    """Return parts of a corpus, of some length, as texts."""
     for _ in range(TEXTS):
         text = chosen.choice(corpus)
         length = chosen.randint(*TEXT_CHARACTERS)
@@ -186,7 +191,7 @@ async def service(
 
 
 async def one_client(address: str, load: Load, seed: int) -> None:
-    """Ask until the end, and verify every answer."""
+    """Send requests until the end, and verify every answer."""
     chosen = random.Random(seed)  # noqa: S311 - no secret.
     async with AsyncClient(address, in_flight=1, patience=120) as client:
         while not load.ended.is_set():
@@ -208,7 +213,7 @@ async def one_client(address: str, load: Load, seed: int) -> None:
 
 
 async def clients(options: argparse.Namespace, folder: Path, load: Load) -> None:
-    """Keep so many clients asking; one is killed and replaced every other second."""
+    """Keep a number of clients busy; every two seconds one is killed and replaced."""
     address = f"unix:{folder / 'socket'}"
     seeds = iter(range(1 << 30))
     tasks = [
@@ -229,7 +234,7 @@ async def clients(options: argparse.Namespace, folder: Path, load: Load) -> None
 
 
 async def loaded(options: argparse.Namespace, folder: Path, load: Load) -> Record:
-    """Let clients ask for some time, and say what they saw."""
+    """Run clients for some time, and return their results."""
     async with service(options, folder) as _:
         asking = asyncio.create_task(clients(options, folder, load))
         async with AsyncClient(f"unix:{folder / 'socket'}", patience=120) as monitor:
@@ -271,7 +276,7 @@ async def values(monitor: AsyncClient) -> dict[str, float]:
 
 
 async def restarted(options: argparse.Namespace, folder: Path, load: Load) -> Record:
-    """Kill the service under its clients, and start it again, some times."""
+    """Kill and restart the service under its clients, several times."""
     asking = None
     for _ in range(options.restarts):
         async with service(options, folder) as started:
@@ -296,7 +301,7 @@ async def restarted(options: argparse.Namespace, folder: Path, load: Load) -> Re
 
 
 def page(records: list[Record]) -> Iterator[str]:
-    """Spell the records as a table in Markdown."""
+    """Return the records as a table in Markdown."""
     yield (
         "`python bench/service.py`: requests of some texts of 100 to 1,500 characters; "
         "every answer is compared."

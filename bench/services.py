@@ -1,7 +1,7 @@
-"""What counting, cutting and streaming cost: `python bench/services.py`, a minute.
+"""The cost of counting, cutting and streaming: `python bench/services.py`, a minute.
 
-Counting is measured beside encoding the same text, both first seen and warm, in turns; what is cut,
-and what is streamed, is verified against `encode` outside the clock.
+Counting and encoding the same text take turns, with cold and with warm caches. Cuts and streams are
+verified against `encode` outside the clock.
 """
 
 import json
@@ -21,20 +21,20 @@ TEXT_CHARACTERS = 10_000_000
 
 
 def verify(equal: bool) -> None:  # noqa: FBT001
-    """End here if a result is not what `encode` says."""
+    """Exit if a result differs from the result of `encode`."""
     if not equal:
         sys.exit("a result differs from that of encode")
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """Return the seconds of processor time that something takes."""
+    """Return the CPU seconds of a function."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def best(work: Callable[[], object], times: int) -> float:
-    """Return the least seconds of processor time of so many tries."""
+    """Return the smallest number of CPU seconds of several tries."""
     return min(cpu(work) for _ in range(times))
 
 
@@ -59,7 +59,7 @@ def first_seen(text: str, name: str) -> dict[str, float]:
 
 
 def counting(tok: zeton.Tokenizer, text: str) -> dict[str, float]:
-    """Measure counting against encoding once both have met the text."""
+    """Measure counting against encoding with warm caches."""
     verify(tok.count(text) == len(tok.encode_array(text)))
     ratios = [
         cpu(lambda: tok.encode_array(text, threads=1)) / cpu(lambda: tok.count(text, threads=1))

@@ -1,4 +1,4 @@
-"""Measures `zeton shard` beside the encoder alone, in time and memory, with all ids compared."""
+"""`zeton shard` beside the encoder alone: time and memory, with all ids compared."""
 
 import argparse
 import hashlib
@@ -52,10 +52,10 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="shard.py", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="a text (large/enwik8.txt.xz)")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--large", action="store_true", help="also ten times as much")
+    parser.add_argument("--large", action="store_true", help="also a corpus ten times as large")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--tokenizer", default="gpt2", help="the name of a pretrained one (gpt2)")
-    parser.add_argument("--folder", type=Path, help="where corpus and shards go while it runs")
+    parser.add_argument("--tokenizer", default="gpt2", help="name of a pretrained tokenizer (gpt2)")
+    parser.add_argument("--folder", type=Path, help="folder of corpus and shards during the run")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
 
 
 def corpora(folder: Path, options: argparse.Namespace) -> list[tuple[str, Path]]:
-    """Write the text, and one ten times as large: the letters of each repeat are others."""
+    """Write the text, and one ten times as large, in which every repeat has shifted letters."""
     content = options.file.read_bytes()
     if options.file.suffix == ".xz":
         content = lzma.decompress(content)
@@ -83,7 +83,7 @@ def corpora(folder: Path, options: argparse.Namespace) -> list[tuple[str, Path]]
 
 
 def measure(name: str, file: Path, out: Path, options: argparse.Namespace) -> list[list[str]]:
-    """Run both in turn, each in a process of its own; return rows of the table."""
+    """Run both in turns, each in a process of its own; return rows of the table."""
     found: dict[str, list[dict[str, Any]]] = {worker: [] for worker in WORKERS}
     for turn in range(options.rounds):
         for worker, runs in found.items():
@@ -118,7 +118,7 @@ def run(worker: str, file: Path, out: Path, options: argparse.Namespace) -> dict
 
 
 def encode(options: argparse.Namespace) -> dict[str, Any]:
-    """Time the encoder on the whole text, and once more when it has met all pieces."""
+    """Time the encoder on the whole text, with a cold and with a warm cache."""
     tok = zeton.pretrained(options.tokenizer)
     text = options.file.read_bytes()
     tok.encode_array(WARM)
@@ -130,7 +130,7 @@ def encode(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def write(options: argparse.Namespace) -> dict[str, Any]:
-    """Time the writing of shards, and once more; tell the peak of memory."""
+    """Time the writing of shards with a cold and a warm cache; return the peak memory too."""
     tok = zeton.pretrained(options.tokenizer)
     tok.encode_array(WARM)
     out, threads = options.out, options.threads
@@ -145,7 +145,7 @@ def write(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def command(options: argparse.Namespace) -> dict[str, Any]:
-    """Time the whole command, from nothing."""
+    """Time the whole command, process start included."""
     arguments = [sys.executable, "-m", "zeton", "shard", str(options.file), "-o", str(options.out)]
     arguments += ["-t", options.tokenizer, "--threads", str(options.threads), "--quiet"]
     took = timed(lambda: subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True))
@@ -153,14 +153,14 @@ def command(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds of the clock and of the processors that something takes."""
+    """Return the wall seconds and CPU seconds of a function."""
     cpu, start = time.process_time(), time.perf_counter()
     work()
     return time.perf_counter() - start, time.process_time() - cpu
 
 
 def peak() -> float:
-    """Return the most memory that this process has had, in megabytes."""
+    """Return the peak memory of this process, in megabytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     [line] = [line for line in lines if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024 / 1e6

@@ -1,4 +1,4 @@
-"""The texts that benchmarks run on."""
+"""The texts of the benchmarks."""
 
 import os
 import re
@@ -10,11 +10,11 @@ SEPARATOR = "\x1e"
 TEXT_BYTES = 100_000
 
 LINE = re.compile(rb"\n(?=[A-Za-z])")
-"""No piece of nanochat's pattern goes on here: a text that is cut has the same pieces."""
+"""No piece of nanochat's pattern crosses this string, so texts cut here have the same pieces."""
 
 
 def groups(arguments: list[str]) -> dict[str, list[str]]:
-    """Return texts by group: the files named, or those of ZETON_DATA by folder."""
+    """Return texts by group: the named files, or the files of ZETON_DATA by folder."""
     if arguments:
         return {Path(name).name: [Path(name).read_text()] for name in arguments}
     folder = data() / "dev"
@@ -27,13 +27,13 @@ def groups(arguments: list[str]) -> dict[str, list[str]]:
 
 
 def data() -> Path:
-    """Return the folder of texts, which need not be there."""
+    """Return the folder of texts, which may not exist."""
     default = Path(__file__).parent.parent.parent / "shared" / "data"
     return Path(os.environ.get("ZETON_DATA", default))
 
 
 def given(files: list[Path], *default: str) -> list[Path]:
-    """Return the files named, or those of the data, which must be there."""
+    """Return the named files, or the files of ZETON_DATA, which must exist."""
     found = files or [data() / name for name in default]
     if missing := [str(file) for file in found if not file.exists()]:
         sys.exit(f"{', '.join(missing)} is not there; name files, or set ZETON_DATA")
@@ -41,7 +41,7 @@ def given(files: list[Path], *default: str) -> list[Path]:
 
 
 def texts_of(content: bytes) -> Iterator[str]:
-    """Cut a long text into some of about 100 KB, at line ends."""
+    """Cut a long text at line ends, into texts of about 100 KB."""
     start = 0
     while start < len(content):
         end = cut(content, start + TEXT_BYTES)
@@ -50,7 +50,7 @@ def texts_of(content: bytes) -> Iterator[str]:
 
 
 def cut(content: bytes, at: int) -> int:
-    """Return where to cut a text, at a line end that is not before `at`, or its end."""
+    """Return the first line end of a text from `at` on, or the text's end."""
     found = LINE.search(content, at)
     return found.end() if found else len(content)
 

@@ -1,6 +1,6 @@
 """A batch of texts on one thread and on two: MB a second by the clock, and the median ratio.
 
-Each measurement is a process of its own, which has encoded other texts before.
+Each measurement is a process of its own, which encodes other texts first to warm up.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def compare(folder: str, group: str, rounds: int) -> list[str]:
-    """Measure one thread and two in turn; return rates and ratios, first seen and again."""
+    """Measure one thread and two in turns; return rates and ratios, with cold and warm caches."""
     found = [[ask(folder, group, threads) for threads in (1, 2)] for _ in range(rounds)]
     cells = []
     for time_of in ("first", "again"):
@@ -55,7 +55,7 @@ def ask(folder: str, group: str, threads: int) -> dict[str, float]:
 
 
 def measure(folder: Path, group: str, threads: int) -> dict[str, float]:
-    """Return MB a second for a batch that this process has not seen, and for it again."""
+    """Return MB per second for a batch with a cold cache, then with a warm one."""
     tok = zeton.pretrained(VOCAB)
     before = (folder / f"{group}.before").read_bytes().decode()
     starts = range(0, len(before), BEFORE_SMALL)

@@ -1,9 +1,9 @@
-"""Takes memory from the system, writes to it, and gives it back: the next to ask has it at once."""
+"""Allocate memory, write to it and free it, so that the next process gets its memory at once."""
 
 import mmap
 
 TOUCHED = 256 << 20
-"""Bytes: more than a measurement needs."""
+"""Bytes, more than a measurement needs."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Training, measured in one run: beside others, on two threads, within a budget, by size."""
+"""Training, measured in one run: beside peers, on two threads, within a memory budget, by size."""
 
 import argparse
 import lzma
@@ -24,12 +24,12 @@ from train_worker import TRAINERS
 ENWIK8 = Path("large", "enwik8.txt.xz")
 NEEDED = (ENWIK8, *(Path("dev", group) for group in ("en", "code", "multi", "web")))
 OTHER_TIES = ("tokenizers",)
-"""Peers that choose another of equally frequent pairs: they learn other merges, rightly."""
+"""Peers with another rule for equally frequent pairs; their merges may differ."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured, in bytes and tokens."""
+    """The sizes of a run, in bytes and tokens."""
 
     english: int
     enwik8: int
@@ -37,11 +37,11 @@ class Plan:
     vocab: int
     vocab_large: int
     source: int
-    """How much of each file the corpus is made of, at most."""
+    """The largest part of each file in the corpus."""
     sizes: tuple[int, ...]
-    """Of the corpus. The last is that of all of it."""
+    """Sizes of the corpus; the last one is its full size."""
     rustbpe_max: int
-    """Rustbpe is asked up to this size of the corpus."""
+    """The largest corpus that rustbpe trains on."""
     budget: str
 
 
@@ -98,12 +98,14 @@ def parse() -> argparse.Namespace:
         return given.split(",")
 
     parser = argparse.ArgumentParser(prog="train.py", description=__doc__)
-    parser.add_argument("--rounds", type=int, help="how often each cell is measured (3)")
-    parser.add_argument("--quick", action="store_true", help="one round on small texts, to try it")
+    parser.add_argument("--rounds", type=int, help="rounds of measurement (3)")
+    parser.add_argument("--quick", action="store_true", help="one round on small texts, as a trial")
     parser.add_argument(
         "--only", type=words, default=[], help=f"some of {','.join(report.TASKS)}, with commas"
     )
-    parser.add_argument("--timeout", type=float, default=1800, help="seconds for a process (1800)")
+    parser.add_argument(
+        "--timeout", type=float, default=1800, help="time limit of a process in seconds (1800)"
+    )
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 3)
     if strange := set(options.only) - set(report.TASKS):
@@ -114,7 +116,7 @@ def parse() -> argparse.Namespace:
 
 
 class Run:
-    """One run: its folder of texts, what is to be measured, and what was found so far."""
+    """A run: its folder of texts, its cells, and its records so far."""
 
     def __init__(self, folder: Path, plan: Plan, timeout: float) -> None:
         self.folder = folder
@@ -127,7 +129,7 @@ class Run:
         self.refused: dict[str, dict[str, Any]] = {}
 
     def prepare(self, tasks: list[str]) -> None:
-        """Choose the cells, and write the texts that they need."""
+        """Choose the cells, and write their texts."""
         plan, vocab, large = self.plan, str(self.plan.vocab), str(self.plan.vocab_large)
         whole = str(plan.sizes[-1])
         ours = ["zeton"]
@@ -161,7 +163,7 @@ class Run:
                 self.compare(cell, peer)
 
     def measure(self, cell: Cell, peer: str, place: str) -> None:
-        """Measure a peer once more, unless that is in vain."""
+        """Measure a peer once more, unless it failed before."""
         files = self.files(cell)
         record = self.records.setdefault((cell, peer), self.record(cell, peer, files))
         if record["status"] != "ok":
@@ -196,7 +198,7 @@ class Run:
         return start_worker("train_worker.py", job, environment, self.timeout)
 
     def compare(self, cell: Cell, peer: str) -> None:
-        """Compare what was learned with what should be; a peer with other ties may differ."""
+        """Compare learned tokens with the expected ones; another tie rule may differ."""
         record, reference = self.records[cell, peer], self.reference(cell)
         if record["status"] != "ok" or reference is None:
             return
@@ -217,11 +219,11 @@ class Run:
                 return self.learned(cell, "rustbpe")
 
     def learned(self, cell: Cell, peer: str) -> Path:
-        """Return the file of what a peer learned: a token a line."""
+        """Return the file of a peer's tokens, one per line."""
         return self.folder / f"{'-'.join([*filter(None, asdict(cell).values()), peer])}.learned"
 
     def files(self, cell: Cell) -> list[Path]:
-        """Return the files that a cell reads: one of texts, or the first parts of the corpus."""
+        """Return the files of a cell: one file of texts, or the first parts of the corpus."""
         if cell.task in ("strings", "threads"):
             return [self.folder / f"{cell.texts}.texts"]
         return [
@@ -254,7 +256,7 @@ def write_texts(folder: Path, plan: Plan) -> None:
 
 
 def write_corpus(folder: Path, plan: Plan) -> None:
-    """Write a corpus as parts, of which the first ones are a corpus of each smaller size."""
+    """Write a corpus as parts; the first parts alone are a smaller corpus."""
     sources = ["\n".join(texts).encode()[: plan.source] for texts in groups([]).values()]
     source = b"\n".join([enwik8(plan.source), *sources]).decode(errors="ignore").encode()
     blocks, block, written = rotated(source), b"", 0
@@ -268,7 +270,7 @@ def write_corpus(folder: Path, plan: Plan) -> None:
 
 
 def rotated(source: bytes) -> Iterator[bytes]:
-    """Yield a text again and again, its letters shifted by one more each time: Zoo, App, Bqq."""
+    """Yield a text repeatedly, its letters shifted by one more each time: Zoo, App, Bqq."""
     lower = bytes(range(ord("a"), ord("z") + 1))
     for shift in range(len(lower)):
         moved = lower[shift:] + lower[:shift]
@@ -285,9 +287,9 @@ def part_file(folder: Path, at: int) -> Path:
 
 
 def difference(learned: Path, reference: Path) -> str:
-    """Say how what was learned differs, or nothing.
+    """Return the difference between learned and expected lines, or an empty string.
 
-    What is the same ends at the first token that is not; all that are shared come in any order.
+    The message has the number of equal tokens before the first difference, and of shared tokens.
     """
     ours, theirs = (file.read_text().splitlines() for file in (learned, reference))
     if ours == theirs:
@@ -299,7 +301,7 @@ def difference(learned: Path, reference: Path) -> str:
 
 
 def save(results: Results, name: str) -> None:
-    """Write the figures, the tables and the picture; a part of a run never replaces a whole one."""
+    """Write the figures, the tables and the picture."""
     RESULTS.mkdir(exist_ok=True)
     write(results, RESULTS / f"{name}.json")
     (RESULTS / f"{name}.md").write_text(report.tables(results) + "\n")

@@ -1,4 +1,4 @@
-"""What a run of `train.py` found, as tables in Markdown and as a picture."""
+"""The results of `train.py` as tables in Markdown and as a picture."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -16,7 +16,7 @@ TASKS = {
 }
 TITLES = {"en": "English", "enwik8": "enwik8", "multi": "other languages"}
 PEAK_MAX, SLOWER_MAX, PIECES_MIN = 400, 2.0, 5_000_000
-"""The bars: MB with a budget of 256 MB, times as long as without one, distinct pieces."""
+"""The limits: MB with a budget of 256 MB, time relative to no budget, distinct pieces."""
 
 COLORS = {"ink": chart.INK, "pale": chart.ORACLE, "rule": "#dddddd", "bar": chart.OTHER}
 COLORS |= {"first": chart.OURS, "second": chart.ORACLE}
@@ -135,7 +135,7 @@ def svg(results: Results) -> str:
     """Draw CPU time and memory over the size of the corpus, side by side."""
     width, height = 2 * (PICTURE_WIDTH + MARGIN) + MARGIN, TOP + PICTURE_HEIGHT + MARGIN
     size = f'width="{width}" height="{height}"'
-    # The pictures are made for a page, which has colours and whose width they take.
+    # The pictures take colours and width from the page around them.
     style = STYLE + f"svg {{ width: {width}px; max-width: none; height: {height}px; }}"
     style += f"svg svg {{ width: {PICTURE_WIDTH}px; height: {PICTURE_HEIGHT}px; }}"
     for name, color in COLORS.items():

@@ -5,8 +5,8 @@
 
 A refactoring must leave speed as it was. Each cell runs in one process of each build. The
 processes take turns, so that a change of the machine's speed meets both. Each result has a digest,
-and different digests end the run. Instructions are counted by valgrind's callgrind, which knows
-AVX2 but not AVX-512: those in the engine's library, by the difference between two and more rounds.
+and different digests end the run. Instructions in the engine's library are counted by valgrind's
+callgrind, as the difference between two and more rounds. It knows AVX2 but not AVX-512.
 """
 
 import argparse

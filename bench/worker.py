@@ -1,6 +1,6 @@
-"""Measures one cell of one peer in a process of its own; prints one line of JSON.
+"""Measure one cell of one peer in a process of its own, and print one line of JSON.
 
-`peers.py` starts it: the job is its only argument. Whatever goes wrong is a status, not a crash.
+`peers.py` starts it with a job as its only argument. A failure is a status, not a crash.
 """
 
 import gc
@@ -27,19 +27,19 @@ from texts import SEPARATOR
 BENCH = Path(__file__).parent
 
 MEMORY_MAX = 16 << 30
-"""More than that no peer is given: the machine may have other users."""
+"""The memory limit of a peer, because the machine may have other users."""
 
 REASON_MAX = 300
 HELLO_CALLS = 20_000
 HELLO_REPEATS = 7
 BEFORE_SMALL = 2_000
-"""How many characters the texts have that a batch is warmed up with."""
+"""Characters of each text that warms up a batch."""
 
 Figures: TypeAlias = dict[str, float]
 
 
 class Differs(Exception):  # noqa: N818 - a finding about a peer.
-    """A peer's result is not tiktoken's."""
+    """A peer's result differs from tiktoken's."""
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def confine(cores: list[int]) -> None:
-    """Keep this process to some cores, and its memory within bounds."""
+    """Limit this process to some cores and to a maximum of memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
@@ -83,7 +83,7 @@ def work(name: str, cell: Cell, folder: Path, *, expect: bool) -> dict[str, Any]
 
 
 def reason(error: BaseException, folder: Path) -> str:
-    """Return what an error says, in a line."""
+    """Return an error's message as one line."""
     told = " ".join(f"{type(error).__name__}: {error}".split())
     return told.replace(str(folder), "…")[:REASON_MAX]
 
@@ -101,7 +101,7 @@ def measure(encoder: Encoder, cell: Cell, folder: Path, bare: float) -> Figures:
 
 
 def measure_encode(encoder: Encoder, cell: Cell, folder: Path, bare: float) -> Figures:
-    """Encode something else, then the cell's text, which is new to this process, then it again."""
+    """Warm up with other text, then encode the cell's text with a cold and with a warm cache."""
     run = runner(encoder, cell)
     clock = time.perf_counter if cell.task == "batch" else time.process_time
     figures = {}
@@ -115,12 +115,12 @@ def measure_encode(encoder: Encoder, cell: Cell, folder: Path, bare: float) -> F
     if cell.task == "hostile":
         figures["english"], _ = timed(run, (folder / "english").read_bytes().decode(), clock)
     for name in ("first", "warm"):
-        # Read anew: a str keeps its UTF-8 once somebody has asked for it.
+        # Read again, because a str caches its UTF-8 after the first use.
         texts = read_texts(cell, folder)
         figures[name], result = timed(run, texts, clock)
         figures.setdefault("memory", peak_memory() - bare)
         batch = flat(result)
-        del result  # Or the second run would find less memory to use again.
+        del result  # Otherwise the second run could reuse less memory.
         verify(batch, encoder, cell, folder)
     return figures
 
@@ -140,7 +140,7 @@ def measure_decode(encoder: Encoder, cell: Cell, folder: Path) -> Figures:
 
 
 def measure_hello(encoder: Encoder, cell: Cell, folder: Path) -> Figures:
-    """Return nanoseconds of CPU a call, and those of the cheapest call that takes a str."""
+    """Return CPU nanoseconds per call, and of the cheapest call that takes a str."""
     encode = getattr(encoder, f"encode_{cell.form}")
     verify(flat(encode(HELLO)), encoder, cell, folder)
     figures = {}
@@ -157,7 +157,7 @@ def measure_hello(encoder: Encoder, cell: Cell, folder: Path) -> Figures:
 
 
 def runner(encoder: Encoder, cell: Cell) -> Callable[[Any], Any]:
-    """Return what turns a cell's text, or texts, into ids."""
+    """Return the function that encodes a cell's text or texts."""
     if cell.task == "batch":
         batch: Callable[[Any], Any] = getattr(encoder, f"batch_{cell.form}")
         return batch
@@ -168,10 +168,10 @@ def runner(encoder: Encoder, cell: Cell) -> Callable[[Any], Any]:
 
 
 def touch_memory() -> None:
-    """Have another process take memory from the system, write to it, and give it back.
+    """Let another process allocate memory, write to it and free it.
 
-    The host of a virtual machine may give memory only when it is touched, and take it back when it
-    has been free for some seconds: whoever comes then would pay for it, and not for encoding.
+    The host of a virtual machine may provide memory on first use, and reclaim free memory after
+    some seconds. Without this call, that time would count as encoding.
     """
     subprocess.run([sys.executable, BENCH / "touch.py"], check=True)
 
@@ -194,7 +194,7 @@ def read_texts(cell: Cell, folder: Path) -> Any:  # noqa: ANN401 - a text or a l
 
 
 def flat(result: Any) -> Batch:  # noqa: ANN401 - of one text or many, lists or arrays.
-    """Return any result as a batch: all ids, and where each text's begin."""
+    """Return any result as a batch: all ids, and the offset of each text."""
     if isinstance(result, tuple):
         return result
     many = result if isinstance(result, list) and not isinstance(result[0], int) else [result]
@@ -202,7 +202,7 @@ def flat(result: Any) -> Batch:  # noqa: ANN401 - of one text or many, lists or 
 
 
 def verify(batch: Batch, encoder: Encoder, cell: Cell, folder: Path) -> None:
-    """Compare with tiktoken's ids; where it has none, a text must come back."""
+    """Compare with tiktoken's ids; without any, the ids must decode to the text."""
     ids, offsets = batch
     file = folder / ids_file(cell)
     if not file.exists():
@@ -220,7 +220,7 @@ def verify(batch: Batch, encoder: Encoder, cell: Cell, folder: Path) -> None:
 
 
 def write_ids(encoder: Encoder, cell: Cell, folder: Path) -> None:
-    """Write what everybody's ids are compared with."""
+    """Write the ids that all peers are compared with."""
     texts = read_texts(cell, folder)
     many = texts if isinstance(texts, list) else [texts]
     ids, offsets = flat([encoder.encode_array(text) for text in many])
@@ -228,9 +228,9 @@ def write_ids(encoder: Encoder, cell: Cell, folder: Path) -> None:
 
 
 def peak_memory() -> float:
-    """Return the most memory that this process has had, in MB.
+    """Return the peak memory of this process, in MB.
 
-    The kernel's VmHWM where there is one: ru_maxrss begins with what the parent process had.
+    It is the kernel's VmHWM if it has one, because ru_maxrss includes the parent's memory.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,4 +1,4 @@
-"""Call tiktoken and zeton.tiktoken alike, many times, and name every difference.
+"""Compare random calls of tiktoken and zeton.tiktoken, and print every difference.
 
     python scripts/agree_with_tiktoken.py [CALLS] [SEED]
 
@@ -22,7 +22,7 @@ EACH = 250
 
 
 def main(count: int, seed: int) -> int:
-    """Make so many calls; return how many differed."""
+    """Make a number of calls; return the number of differences."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated.
     names = zeton.tiktoken.list_encoding_names()
     pairs = [published(name) for name in names]

@@ -1,6 +1,6 @@
-"""Build what is derived from rtl/registers.rdl: the register block, its page and its Python names.
+"""Build the files derived from rtl/registers.rdl: the register block, its page, its Python names.
 
-usage: build_registers.py [FOLDER]    (the folder that they are written below; the project's own)
+usage: build_registers.py [FOLDER]    (the folder of the files; by default the project's own)
 """
 
 import sys
@@ -61,8 +61,8 @@ def main(root: Path) -> None:
     for path in (BLOCK / "x", PAGE, NAMES):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
     registers = compiled()
-    # The block's types have the names of their registers; the bus is ours (rtl/bus.sv). What is
-    # read passes two registers more: the counters are many, and far from the bus.
+    # The block's types have the names of their registers; the bus is ours (rtl/bus.sv). Read data
+    # passes two registers more, because the many counters are far from the bus.
     RegblockExporter().export(
         registers,
         str(root / BLOCK),
@@ -74,7 +74,7 @@ def main(root: Path) -> None:
     MarkdownExporter().export(registers, str(root / PAGE))
     page = (root / PAGE).read_text()
     _, _, body = page.partition("-->\n\n")
-    _, _, body = body.partition("\n\n")  # Our own title takes the place of theirs.
+    _, _, body = body.partition("\n\n")  # Replace the generated title by our own.
     (root / PAGE).write_text(PAGE_START + body)
     (root / NAMES).write_text("\n".join((NAMES_START, *names(registers))) + "\n")
 
@@ -108,7 +108,7 @@ def names(registers: AddrmapNode) -> Iterator[str]:
 
 
 def placed(field: FieldNode) -> str:
-    """Say where a field is."""
+    """Return the position of a field."""
     reset = int(field.get_property("reset") or 0)
     if not reset:
         return f"Field({field.low}, {field.width})"
@@ -116,7 +116,7 @@ def placed(field: FieldNode) -> str:
 
 
 def docstring(node: RegNode | FieldNode) -> Iterator[str]:
-    """Yield a description as a docstring of lines that are not too long."""
+    """Yield a description as the lines of a docstring, wrapped."""
     yield from textwrap.wrap(f'"""{node.get_property("desc")}"""', 100, break_long_words=False)
 
 

@@ -1,4 +1,4 @@
-"""Digest everything that a refactoring must leave as it was: ids, pieces, counts and merges.
+"""Digest all results that a refactoring must not change: ids, pieces, counts and merges.
 
     python scripts/digests.py > before.json           on the tree before the change
     python scripts/digests.py --compare before.json    on the tree after it
@@ -28,7 +28,7 @@ from zeton.tiktoken.load import load_tiktoken_bpe
 
 PRETRAINED = ("gpt2", "p50k_base", "cl100k_base", "o200k_base", "o200k_harmony")
 LOADED = {"llama3": "tiktoken/llama3.tokenizer.model", "qwen": "tiktoken/qwen.tiktoken"}
-"""Vocabularies that are not bundled: the name of their pattern, and their file."""
+"""Vocabularies that are not bundled: the names of their pattern and of their file."""
 
 KIMI = (
     r"[\p{Han}]+"
@@ -39,14 +39,14 @@ KIMI = (
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 OTHER_PATTERNS = {"kimi": KIMI, "words": r"\w+|\W", "backtracking": r"(\w)\1+|\w|\s+|[^\w\s]+"}
-"""Patterns of the DFA and of the backtracking engine; `patterns.txt` has those of the family."""
+"""Patterns of the DFA and of the backtracking engine; `patterns.txt` has the family's patterns."""
 
 TRAINED = {"en": 8192, "code": 4096, "multi": 4096}
-"""Texts of a folder and the vocabulary size that is trained on them."""
+"""A folder of training texts, and the vocabulary size."""
 
 
 def main() -> int:
-    """Print the digests, or compare them with recorded ones; return how many differ."""
+    """Print the digests, or compare them with recorded ones; return the number of differences."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compare", type=Path, help="digests of the tree before the change")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Boots a Linux guest in QEMU whose PCI function is a card, and encodes in it by the same driver.
+"""Boot a Linux guest in QEMU with a card as its PCI function, and encode in it by the same driver.
 
 The function is ivshmem: its BAR is memory that the guest and this process map, and a simulated card
 is served through it (`zeton.accel.transports.pci`). The guest's root is this Python, packed into
@@ -70,11 +70,11 @@ libc.reboot(0x4321FEDC)
 
 
 def main() -> None:
-    """Boot the guest, and say what it said."""
+    """Boot the guest, and return its output."""
     parser = argparse.ArgumentParser(prog="guest.py", description=__doc__)
     parser.add_argument("--kernel", type=Path, required=True, help="a bzImage")
     parser.add_argument("--card", default="sim", help="the card that is served (sim)")
-    parser.add_argument("--seconds", type=float, default=240.0, help="the guest's at most")
+    parser.add_argument("--seconds", type=float, default=240.0, help="memory of the guest")
     options = parser.parse_args()
     qemu = shutil.which("qemu-system-x86_64")
     if qemu is None:
@@ -122,12 +122,12 @@ def packed(tokenizer: Path) -> bytes:
 
 
 def site_folders() -> list[str]:
-    """Return where the packages are that the guest needs."""
+    """Return the folders of the packages that the guest needs."""
     return [str(Path(np.__file__).parent.parent)]
 
 
 def root_files() -> Iterator[tuple[str, Path]]:
-    """Yield where each file is in the guest, and what it is here."""
+    """Yield the path of each file in the guest, and its content."""
     python = Path(os.path.realpath(sys.executable))
     libraries = [python]
     site = Path(site_folders()[0])

@@ -2,8 +2,8 @@
 
     python scripts/reading_test.py SEED [--count 10] [--answers]
 
-Somebody who has not seen the code says for each function what it does, who calls it and what it
-may touch. `--answers` prints the source of the same functions and the lines that call them.
+A reader without knowledge of the code describes each function: its effect, its callers, its inputs
+and outputs. `--answers` prints the source of the same functions and the lines that call them.
 """
 
 import argparse

@@ -1,8 +1,10 @@
-"""The words of the sources: HOUSE rules that a program can check.
+"""The words of the sources: rules of prose that a program can check.
 
 The layers of the engine import only downwards, no type name stands twice in a crate, and prose has
 no banned phrase, no line above 100 characters and few clauses headed by a pronoun. The check is a
 floor: a comment that obeys it and still needs a second reading is not done.
+
+`PYTHON` and `PAGES` are tables of the folders and pages that are checked, a line each.
 """
 
 import re
@@ -14,6 +16,7 @@ import pytest
 
 from support.layers import ENGINE_LAYERS, allowed_imports
 from support.paths import ROOT
+from support.python_prose import prose_of
 
 ENGINE = ROOT / "crates/zeton/src"
 GENERATED = {"tables.rs", "registers.sv", "registers_pkg.sv"}
@@ -24,27 +27,42 @@ SOURCES = sorted(
     for file in ROOT.glob(pattern)
     if file.name not in GENERATED
 )
-PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")]
-PAGES += [
-    ROOT / f"docs/{name}.md"
-    for name in (
-        "compare",
-        "encode",
-        "glossary",
-        "index",
-        "learn",
-        "nanochat",
-        "rustbpe",
-        "tiktoken",
-        "trust",
-    )
-]
-PAGES += sorted(
-    [
-        *ROOT.glob("docs/design/*.md"),
-        *ROOT.glob("docs/notes/*.md"),
-        *ROOT.glob("docs/reference/*.md"),
-    ]
+
+PAGES_CHECKED = (
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "bench/README.md",
+    "docs/*.md",
+    "docs/design/*.md",
+    "docs/notes/*.md",
+    "docs/reference/*.md",
+    "examples/pronounce/README.md",
+)
+PAGES = sorted(
+    page
+    for pattern in PAGES_CHECKED
+    for page in ROOT.glob(pattern)
+    if page.name != "accelerator-registers.md"
+)
+
+PYTHON_CHECKED = (
+    "bench",
+    "examples",
+    "python/zeton",
+    "scripts",
+    "tests/python/nanochat",
+    "tests/python/seq2seq",
+    "tests/python/tiktoken",
+    "tests/support",
+)
+"""Folders and files of Python whose docstrings, comments and option help are checked."""
+
+PYTHON = sorted(
+    file
+    for place in PYTHON_CHECKED
+    for file in ([ROOT / place] if place.endswith(".py") else (ROOT / place).rglob("*.py"))
 )
 
 BANNED = (
@@ -96,7 +114,8 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
 
 def texts(file: Path) -> list[tuple[int, str]]:
     """Return the lines of prose of a source or a page."""
-    return list(prose(file) if file.suffix == ".md" else comments(file))
+    readers = {".md": prose, ".py": prose_of}
+    return list(readers.get(file.suffix, comments)(file))
 
 
 def name(file: Path) -> str:
@@ -187,7 +206,7 @@ def test_constructors_say_whether_they_can_fail() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("file", SOURCES + PAGES, ids=name)
+@pytest.mark.parametrize("file", SOURCES + PAGES + PYTHON, ids=name)
 def test_prose_has_no_banned_phrase_and_no_long_line(file: Path) -> None:
     wrong = []
     lines = file.read_text().splitlines()
@@ -195,17 +214,28 @@ def test_prose_has_no_banned_phrase_and_no_long_line(file: Path) -> None:
         found = [phrase for phrase in BANNED if phrase in text.lower()]
         wrong += [f"{number}: {phrase}: {text}" for phrase in found]
         is_link = "](" in text or "http" in text
-        if len(lines[number - 1]) > PROSE_COLUMNS_MAX and not is_link:
+        is_checked_by_ruff = file.suffix == ".py"
+        if len(lines[number - 1]) > PROSE_COLUMNS_MAX and not is_link and not is_checked_by_ruff:
             wrong.append(f"{number}: {len(lines[number - 1])} columns: {text}")
     assert wrong == []
 
 
 @pytest.mark.parametrize(
     "folder",
-    ["crates/zeton", "crates/bridge", "rtl", "fpga", "docs", "README", "CONTRIBUTING", "SECURITY"],
+    [
+        "crates/zeton",
+        "crates/bridge",
+        "rtl",
+        "fpga",
+        "docs",
+        "README",
+        "CONTRIBUTING",
+        "SECURITY",
+        *PYTHON_CHECKED,
+    ],
 )
 def test_sentences_have_nouns_for_subjects(folder: str) -> None:
-    files = [file for file in SOURCES + PAGES if name(file).startswith(folder)]
+    files = [file for file in SOURCES + PAGES + PYTHON if name(file).startswith(folder)]
     lines = [(f"{name(file)}:{number}", text) for file in files for number, text in texts(file)]
     words = sum(len(re.findall(r"[A-Za-z]+", text)) for _, text in lines)
     found = [f"{place}: {text}" for place, text in lines if PRONOUNS.search(text)]

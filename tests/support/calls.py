@@ -151,7 +151,7 @@ class Caller:
 
 
 def outcome(encoding: object, name: str, argument: object, options: dict[str, Any]) -> Any:
-    """Return what a call returns, in a form that compares, or the error that it raises."""
+    """Return the result of a call in a comparable form, or its error."""
     try:
         result = getattr(encoding, name)(argument, **options)
     except Exception as error:  # noqa: BLE001 - which it is, is the question.

@@ -30,7 +30,7 @@ def contents(*kinds: str) -> st.SearchStrategy[object]:
 
 @st.composite
 def chats(draw: st.DrawFn) -> Chat:
-    """Draw what nanochat allows: perhaps a system message, then questions and answers in turn."""
+    """Draw a chat that nanochat allows: an optional system message, then questions and answers."""
     chat = [message("system", draw(texts))] if draw(st.booleans()) else []
     answers = contents("text", "python", "python_output")
     for at in range(draw(st.integers(1, 7))):

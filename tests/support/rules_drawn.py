@@ -78,12 +78,12 @@ def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 regexes = st.recursive(st.sampled_from(SETS + CLASSES), larger, max_leaves=6)
-"""Regexes that match something; what repeats does so too."""
+"""Regexes that match at least one character, also in their repeated parts."""
 
 
 @st.composite
 def literals(draw: st.DrawFn, most: int = 4) -> list[str]:
-    """Draw a few literals, often those that overlap."""
+    """Draw a few literals, which often overlap."""
     drawn = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=3)
     return draw(st.lists(st.one_of(st.sampled_from(WORDS), drawn), max_size=most, unique=True))
 
