@@ -62,7 +62,8 @@ def main() -> None:
         for number in range(1, options.rounds + 1):
             for _ in run.round(cells, number):
                 results["records"] = list(run.records.values())
-                save(results, "latest" if whole or options.more else "part")
+                name = "latest" if whole or options.more else "part"
+                save(results, name, report.tables(results), chart.svg(results))
     print(report.tables(results))
 
 
@@ -252,12 +253,12 @@ def both_loads(first: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "figures": figures}
 
 
-def save(results: Results, name: str) -> None:
-    """Write the figures, the tables and the picture."""
+def save(results: Results, name: str, tables: str, picture: str) -> None:
+    """Write the records, their tables and their picture."""
     RESULTS.mkdir(exist_ok=True)
     write(results, RESULTS / f"{name}.json")
-    (RESULTS / f"{name}.md").write_text(report.tables(results) + "\n")
-    (RESULTS / f"{name}.svg").write_text(chart.svg(results))
+    (RESULTS / f"{name}.md").write_text(tables + "\n")
+    (RESULTS / f"{name}.svg").write_text(picture)
 
 
 def machine() -> dict[str, str]:

@@ -15,9 +15,9 @@ from typing import Any
 import train_report as report
 import zeton
 from cells import Cell
-from peers import RESULTS, cores, machine, say, start_worker, versions
+from peers import cores, machine, save, say, start_worker, versions
 from prepare import SEED
-from records import Record, Results, write
+from records import Record, Results
 from texts import SEPARATOR, cut, data, groups, texts_of
 from train_worker import TRAINERS
 
@@ -89,7 +89,8 @@ def main() -> None:
         for number in range(1, options.rounds + 1):
             run.round(number)
             results["records"] = list(run.records.values())
-            save(results, "train" if whole else "train-part")
+            name = "train" if whole else "train-part"
+            save(results, name, report.tables(results), report.svg(results))
     print(report.tables(results))
 
 
@@ -298,14 +299,6 @@ def difference(learned: Path, reference: Path) -> str:
     same = next((at for at, (one, other) in enumerate(pairs) if one != other), len(ours))
     shared = len(set(ours) & set(theirs))
     return f"{shared:,} of {len(theirs):,} tokens are the same, in order the first {same:,}"
-
-
-def save(results: Results, name: str) -> None:
-    """Write the figures, the tables and the picture."""
-    RESULTS.mkdir(exist_ok=True)
-    write(results, RESULTS / f"{name}.json")
-    (RESULTS / f"{name}.md").write_text(report.tables(results) + "\n")
-    (RESULTS / f"{name}.svg").write_text(report.svg(results))
 
 
 if __name__ == "__main__":
