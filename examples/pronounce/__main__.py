@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dictionary import read, shares
-from learning import counted, learned_together
-from measure import measured, measured_together, pictured
+from learning import count_ngrams, train_models
+from measure import draw_pictures, measure_ensemble, measure_model
 from page import page
 from setups import COMPARED, MODELS, TOGETHER
 from zeton.seq2seq import load
@@ -46,19 +46,19 @@ def main() -> None:
     given.results.mkdir(parents=True, exist_ok=True)
     for name in given.models or names:
         models = {each: setups[each] for each in TOGETHER.get(name, [name])}
-        places = learned_together(models, parts, given.folder, threads=given.threads)
+        places = train_models(models, parts, given.folder, threads=given.threads)
         record = given.results / f"{name}.json"
         weights = [hashlib.sha256((each / WEIGHTS).read_bytes()).hexdigest() for each in places]
         if record.exists() and json.loads(record.read_text()).get("weights") == weights:
             print(f"{name}: measured before")
             continue
         if name in TOGETHER:
-            counts, seconds = counted(load(places[0]).tokens, parts, given.folder)
-            found = measured_together(places, counts, parts) | {"counted_seconds": seconds}
+            counts, seconds = count_ngrams(load(places[0]).tokens, parts, given.folder)
+            found = measure_ensemble(places, counts, parts) | {"counted_seconds": seconds}
         else:
             if name in MODELS:
                 write_pictures(name, places[0], given.results)
-            found = measured(places[0], parts)
+            found = measure_model(places[0], parts)
         record.write_text(json.dumps(found | {"weights": weights}, indent=1) + "\n")
         print(f"{name}: {100 * found['beam_5']['word_error']:.1f} % of words wrong, beam 5")
     write_page(given.results)
@@ -66,7 +66,7 @@ def main() -> None:
 
 def write_pictures(name: str, place: Path, results: Path) -> None:
     """Write the loss curve of a model, and its attention."""
-    for end, picture in pictured(place).items():
+    for end, picture in draw_pictures(place).items():
         (results / f"{name}-{end}").write_text(picture)
 
 

@@ -20,12 +20,12 @@ from zeton.seq2seq.checkpoint import has_checkpoint
 from zeton.seq2seq.model import MODEL
 from zeton.seq2seq.pairs import hash_fraction
 
-__all__ = ["counted", "learned", "learned_together"]
+__all__ = ["count_ngrams", "train_model", "train_models"]
 
 COUNTS, SECONDS = "counts.safetensors", "counts.json"
 
 
-def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: int = 1) -> Path:
+def train_model(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: int = 1) -> Path:
     """Return the folder of a setup's model; train or resume it unless it is there already."""
     place = folder / name
     restart = False
@@ -51,11 +51,11 @@ def learned(name: str, setup: Setup, parts: Shares, folder: Path, *, threads: in
     return place
 
 
-def learned_together(
+def train_models(
     setups: dict[str, Setup], parts: Shares, folder: Path, *, threads: int = 1
 ) -> list[Path]:
     """Train models side by side, a process each, at most one per core; return their folders."""
-    learn_one = partial(learned, parts=parts, folder=folder, threads=threads)
+    learn_one = partial(train_model, parts=parts, folder=folder, threads=threads)
     if len(setups) == 1:
         return [learn_one(name, setup) for name, setup in setups.items()]
     processes = min(len(setups), os.cpu_count() or 1)
@@ -63,7 +63,7 @@ def learned_together(
         return list(pool.map(learn_one, setups.keys(), setups.values()))
 
 
-def counted(tokens: Tokens, parts: Shares, folder: Path) -> tuple[JointNgrams, float]:
+def count_ngrams(tokens: Tokens, parts: Shares, folder: Path) -> tuple[JointNgrams, float]:
     """Return the n-gram counts of all pairs, cached in the folder, and the seconds they took."""
     place, seconds = folder / COUNTS, folder / SECONDS
     if not seconds.exists():

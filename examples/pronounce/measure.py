@@ -16,7 +16,7 @@ from zeton.seq2seq.learner import REPORT
 from zeton.seq2seq.pairs import references_of
 from zeton.seq2seq.plots import attention_map
 
-__all__ = ["measured", "measured_together", "pictured"]
+__all__ = ["draw_pictures", "measure_ensemble", "measure_model"]
 
 BEAM = 5
 SHOWN = 12
@@ -25,7 +25,7 @@ SHOWN = 12
 LOOKED_AT = "thoroughbred"
 
 
-def measured(place: Path, parts: Shares) -> dict[str, Any]:
+def measure_model(place: Path, parts: Shares) -> dict[str, Any]:
     """Measure a model on the test share, on one thread, greedily and by beam search."""
     torch.set_num_threads(1)
     model, references = load(place), references_of(parts.test)
@@ -54,7 +54,7 @@ def measured(place: Path, parts: Shares) -> dict[str, Any]:
     }
 
 
-def measured_together(places: list[Path], counts: JointNgrams, parts: Shares) -> dict[str, Any]:
+def measure_ensemble(places: list[Path], counts: JointNgrams, parts: Shares) -> dict[str, Any]:
     """Measure an ensemble of models and counts on the test share, on one thread, by beam search.
 
     The validation share chooses the weight of the counts.
@@ -81,7 +81,7 @@ def measured_together(places: list[Path], counts: JointNgrams, parts: Shares) ->
     }
 
 
-def pictured(place: Path) -> dict[str, str]:
+def draw_pictures(place: Path) -> dict[str, str]:
     """Return the pictures of a model, by the ends of their file names: loss curve and attention."""
     pictures = {"curve.svg": (place / "curve.svg").read_text()}
     model: Seq2Seq = load(place)

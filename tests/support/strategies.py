@@ -24,7 +24,7 @@ def vocab_with(tokens: list[bytes]) -> Vocab:
     return BYTES | {token: 256 + at for at, token in enumerate(learned)}
 
 
-# Characters of every class that a pattern tells apart, and the makings of contractions.
+# Characters of every class that a pattern distinguishes, and parts of contractions.
 ALPHABET = "aAsStlLvVeErR ſéÉǅʰ中\u0301\u064b\u0345Ⓐ1½٣ \t\n\r\u00a0\u3000'’/!_😀\u212a\0\ufffd"
 
 odd_text = st.one_of(st.text(st.sampled_from(ALPHABET), max_size=24), st.text(max_size=24))
