@@ -13,7 +13,7 @@ except ImportError as error:
     _package = "safetensors" if error.name == "safetensors" else "torch"
     raise MissingTorchError(f"zeton.seq2seq {needed(_package)}") from None
 
-from zeton.seq2seq.attention import Additive
+from zeton.seq2seq.attention import AdditiveAttention
 from zeton.seq2seq.decoder import Decoder
 from zeton.seq2seq.encoder import Encoder
 from zeton.seq2seq.ensemble import Ensemble
@@ -28,7 +28,7 @@ from zeton.seq2seq.report import Epoch, Report, StepProgress
 from zeton.seq2seq.tokens import Tokens
 
 __all__ = [
-    "Additive",
+    "AdditiveAttention",
     "Candidate",
     "Decoder",
     "Encoder",

@@ -4,10 +4,10 @@ from torch import Tensor, nn
 
 from zeton.seq2seq.hidden_state import Memory
 
-__all__ = ["Additive"]
+__all__ = ["AdditiveAttention"]
 
 
-class Additive(nn.Module):
+class AdditiveAttention(nn.Module):
     """Additive attention: a small network scores a query against each key (Bahdanau 2014)."""
 
     def __init__(self, size: int) -> None:

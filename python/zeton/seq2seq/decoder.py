@@ -5,14 +5,14 @@ from typing import Literal, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from zeton.seq2seq.attention import Additive
+from zeton.seq2seq.attention import AdditiveAttention
 from zeton.seq2seq.errors import Seq2SeqError
 from zeton.seq2seq.hidden_state import Cell, HiddenState, recurrent
 
 __all__ = ["ATTENTIONS", "Attention", "Decoder"]
 
 Attention: TypeAlias = Literal["additive"]
-ATTENTIONS = {"additive": Additive}
+ATTENTIONS = {"additive": AdditiveAttention}
 
 
 class Decoder(nn.Module):

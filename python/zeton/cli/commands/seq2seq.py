@@ -32,8 +32,12 @@ threads_option = click.option(
 )
 
 SHAPE = [
-    click.option("--cell", type=click.Choice(["rnn", "gru", "lstm"]), default="gru"),
-    click.option("--embedding-size", type=POSITIVE, default=64, help="Embedding size."),
+    click.option(
+        "--cell", type=click.Choice(["rnn", "gru", "lstm"]), default="gru", help="Recurrent cell."
+    ),
+    click.option(
+        "--embedding-size", type=POSITIVE, default=64, help="Numbers in the embedding of an id."
+    ),
     click.option("--size", type=POSITIVE, default=256, help="Size of the hidden state."),
     click.option("--layers", type=POSITIVE, default=1, help="Layers of encoder and decoder."),
     click.option(
@@ -42,8 +46,18 @@ SHAPE = [
     click.option(
         "--bidirectional/--one-way", default=True, help="Directions in which the encoder reads."
     ),
-    click.option("--attention", type=click.Choice(["additive", "none"]), default="additive"),
-    click.option("--dropout", type=click.FloatRange(0, 1, max_open=True), default=0.2),
+    click.option(
+        "--attention",
+        type=click.Choice(["additive", "none"]),
+        default="additive",
+        help="Attention of the decoder to the source text.",
+    ),
+    click.option(
+        "--dropout",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.2,
+        help="Dropout of embeddings, between layers and before the logits.",
+    ),
     click.option("--backward", is_flag=True, help="Write answers from last token to first."),
 ]
 OPTIONS = [
@@ -54,7 +68,12 @@ OPTIONS = [
         "--warmup", type=SHARE, default=0.05, help="Share of steps in which the rate rises."
     ),
     click.option("--clip", type=float, default=1.0, help="Largest norm of gradients."),
-    click.option("--label-smoothing", type=SHARE, default=0.0, help="Label smoothing."),
+    click.option(
+        "--label-smoothing",
+        type=SHARE,
+        default=0.0,
+        help="Share of a target's probability spread over all ids.",
+    ),
     click.option(
         "--teacher-forcing",
         type=SHARE,
@@ -62,7 +81,10 @@ OPTIONS = [
         help="Teacher-forcing ratio in the last epoch; it is 1.0 in the first.",
     ),
     click.option(
-        "--token-dropout", type=SHARE, default=0.0, help="Share of decoder inputs that are dropped."
+        "--token-dropout",
+        type=SHARE,
+        default=0.0,
+        help="Share of decoder inputs replaced by the begin token.",
     ),
     click.option(
         "--ema-decay",
@@ -113,7 +135,7 @@ def seq2seq() -> None:
     "--source-vocab",
     type=click.IntRange(258),
     default=512,
-    help="Vocabulary size of a trained source tokenizer; 258 is bytes only.",
+    help="Vocabulary size of a trained source tokenizer; 258 is bytes and two specials.",
 )
 @click.option(
     "--target-vocab",
