@@ -19,7 +19,7 @@ help: ## List the commands.
 
 .PHONY: train
 train: build ## Train a tokenizer on CORPUS (default: Python's standard library), compare it, show it.
-	@zeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT)
+	@zeton train $(CORPUS) --vocab-size $(VOCAB) --out $(OUT) --force
 	@echo; echo "On short samples (ratio: bytes a token, more is better; diff: tokens saved against the first; best at what it was trained on):"
 	@zeton eval -t gpt2 -t cl100k_base -t $(OUT)
 	@echo; zeton show --color always -t $(OUT) "def encode(text: str) -> list[int]:  # 12345 tokens"

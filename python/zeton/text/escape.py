@@ -11,7 +11,19 @@ def visible(text: str | bytes) -> str:
     """
     if isinstance(text, bytes):
         text = text.decode(errors="backslashreplace")
-    return "".join(c if c.isprintable() else escape(c) for c in text)
+    return text if text.isprintable() else text.translate(_ESCAPES)
+
+
+class _Escapes(dict[int, str]):
+    """The escape of each code point, computed once: `str.translate` reads it in C."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = shown = character if character.isprintable() else escape(character)
+        return shown
+
+
+_ESCAPES = _Escapes()
 
 
 def escape(character: str) -> str:

@@ -4,7 +4,7 @@ A file of ids is a `.npy` array, or bare little-endian numbers of 16 or 32 bits.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zeton.text_encoder import TextEncoder
     from zeton.tokenizer import Tokenizer
 
-__all__ = ["decode_file", "encode_file"]
+__all__ = ["decode_file", "encode_file", "read_ids", "write_ids"]
 
 READ_BYTES = 1 << 23
 """Bytes of text that are read at a time."""
@@ -41,15 +41,27 @@ def encode_file(
     threads: int | None,
 ) -> int:
     """Encode a file, compressed or not, into a file of ids; return the number of ids."""
-    numbers = _checked(tokenizer, dtype)
     _refuse_same(given(source), given(target))
+    ids = _ids_of(tokenizer, given(source), allowed_special, threads)
+    return write_ids(tokenizer, ids, target, dtype=dtype)
+
+
+def write_ids(
+    tokenizer: "Tokenizer",
+    ids: "Iterable[NDArray[np.uint32]]",
+    target: str | os.PathLike[str],
+    *,
+    dtype: Dtype | None,
+) -> int:
+    """Write arrays of ids into one file, `.npy` or bare; return how many ids there are."""
+    numbers = _checked(tokenizer, dtype)
     count = 0
 
     def write(file: BinaryIO) -> None:
         nonlocal count
-        for ids in _ids_of(tokenizer, given(source), allowed_special, threads):
-            file.write(ids.astype(numbers, copy=False).data)
-            count += len(ids)
+        for each in ids:
+            file.write(each.astype(numbers, copy=False).data)
+            count += len(each)
 
     _write(given(target), write, lambda: header(count, numbers.str))
     return count
@@ -68,7 +80,7 @@ def decode_file(
 
     def write(file: BinaryIO) -> None:
         nonlocal count
-        for ids in _ids_in(given(source), _checked(tokenizer, dtype)):
+        for ids in read_ids(tokenizer, source, dtype=dtype):
             text = tokenizer.decode_bytes(ids)
             file.write(text)
             count += len(text)
@@ -89,6 +101,13 @@ def _ids_of(
     for chunk in chunks(source, 0, READ_BYTES):
         yield encoder.push_array(chunk, threads)
     yield np.array(encoder.finish(), dtype=np.uint32)
+
+
+def read_ids(
+    tokenizer: "Tokenizer", source: str | os.PathLike[str], *, dtype: Dtype | None
+) -> "Iterator[NDArray[Any]]":
+    """Read a file of ids, `.npy` or bare, a few megabytes at a time."""
+    return _ids_in(given(source), _checked(tokenizer, dtype))
 
 
 def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":

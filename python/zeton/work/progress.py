@@ -1,5 +1,6 @@
-"""Progress of long work: reported to a function, or shown as a bar."""
+"""Progress of long work: values for a program, a bar on a terminal, or a line a minute."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -7,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
-__all__ = ["Clock", "Listener", "Progress", "Shown", "measured", "shown"]
+__all__ = ["Clock", "Lines", "Listener", "Progress", "Shown", "measured", "shown"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,59 @@ def shown(progress: Shown) -> Iterator[Listener]:
 def measured(now: Progress) -> str:
     """Return the measurement of a vocabulary on the validation share, in words."""
     return f"held out: {now.bytes_per_token:.3f} bytes a token with {now.vocab_size:,} tokens"
+
+
+class Lines:
+    """A line a minute, for logs: a bar needs a terminal."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        """Write lines by `say`. The variable ZETON_PROGRESS_SECONDS changes the minute."""
+        self._say = say
+        self._every = float(os.environ.get("ZETON_PROGRESS_SECONDS", "60"))
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, now: Progress) -> None:
+        """Report the progress of a training or of shards."""
+        if now.stage == "measure":
+            self._say(measured(now))
+        elif self._is_due():
+            self._say(line(now))
+
+    def read(self, name: str, done: int, total: int | None) -> None:
+        """Report how many bytes of a file were read."""
+        if self._is_due():
+            self._say(_amount(name, done, total, time.monotonic() - self._start))
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if now - self._last < self._every:
+            return False
+        self._last = now
+        return True
+
+
+def line(now: Progress) -> str:
+    """Write progress as a line for people.
+
+    >>> line(Progress("count", 100, texts=5, text_bytes=10**8, text_bytes_total=4 * 10**8))
+    'count: 100 of 400 MB, 1 MB/s, 5 texts, 5 min left'
+    >>> line(Progress("learn", 1, merges=500, merges_total=2000))
+    'learn: 500 of 2,000 merges, 3 s left'
+    """
+    if now.stage == "learn":
+        written = f"learn: {now.merges:,} of {now.merges_total:,} merges"
+    else:
+        written = _amount(now.stage, now.text_bytes, now.text_bytes_total, now.seconds)
+        written += f", {now.texts:,} text{'s' * (now.texts != 1)}"
+    if now.left is None:
+        return written
+    left = f"{now.left:.0f} s" if now.left < 100 else f"{now.left / 60:.0f} min"
+    return f"{written}, {left} left"
+
+
+def _amount(name: str, done: int, total: int | None, seconds: float) -> str:
+    of = "" if total is None else f" of {total / 1e6:,.0f}"
+    return f"{name}: {done / 1e6:,.0f}{of} MB, {done / 1e6 / max(seconds, 1e-9):,.0f} MB/s"
 
 
 class _Bars:

@@ -236,7 +236,8 @@ def test_prints_places_of_texts(folder: Path) -> None:
     assert output("find", "-w", "cat", "0.txt", folder=folder).count("\n") == 1
     assert output("find", "-wi", "cat", "0.txt", folder=folder).count("\n") == 2
     assert (
-        output("find", "-c", "-i", "cat", "0.txt", "2.txt", folder=folder) == "0.txt:3\n2.txt:2\n"
+        output("find", "-c", "-i", "cat", "0.txt", "2.txt", folder=folder)
+        == "0.txt:3\n2.txt:2\ntotal:5\n"
     )
     assert output("find", "cat", stdin=b"a cat\n") == "-:1:3:a cat\n"
     assert output("find", "--max", 1, "cat", "0.txt", "1.txt", folder=folder).count("\n") == 2
@@ -292,7 +293,7 @@ def test_prints_the_number_of_an_id_where_there_are_no_texts(folder: Path) -> No
     ids = tok.encode("a cat")
     np.array(ids, np.uint16).tofile(folder / "bare.bin")
     first = tok.token_at("a cat", position=2).number
-    assert output("find", "cat", "bare.bin", folder=folder) == f"bare.bin:{first}:a cat\n"
+    assert output("find", "cat", "--ids", "bare.bin", folder=folder) == f"bare.bin:{first}:a cat\n"
 
 
 def test_lines_and_needles_of_windows_are_those_of_others(folder: Path) -> None:
@@ -310,7 +311,11 @@ def test_shards_inside_of_a_folder_are_found(folder: Path) -> None:
     shutil.copytree(folder / "out", folder / "deep" / "er" / "out")
     (folder / "deep" / "a.txt").write_text("a cat")
     found = output("find", "-c", "cat", "deep", folder=folder).splitlines()
-    assert found == [f"{Path('deep/a.txt')}:1", f"{Path('deep/er/out/train_000000.bin')}:4"]
+    assert found == [
+        f"{Path('deep/a.txt')}:1",
+        f"{Path('deep/er/out/train_000000.bin')}:4",
+        "total:5",
+    ]
 
 
 @pytest.mark.parametrize("content", ['{"name": "another"}', "none"])
@@ -328,7 +333,7 @@ def test_needles_of_json_lines_may_have_line_breaks(folder: Path, options: tuple
     (folder / "q.jsonl").write_text("".join(objects))
     of = ("--needles", "q.jsonl", "--field", "question")
     found = run("find", *of, *options, "out", folder=folder)
-    assert found.stderr.decode().strip() == "zeton: 1 of 2 needles are there"
+    assert found.stderr.decode().strip() == "zeton: 1 of 2 needles found"
     assert found.stdout.decode().startswith("1\there,\\nbut\t")
     assert "contains a line break" in refusal("find", *of, "0.txt", folder=folder)
     assert "text" in refusal("find", "--needles", "q.jsonl", "out", folder=folder)
@@ -362,7 +367,7 @@ def test_prints_json(folder: Path) -> None:
 def test_tells_which_of_many_needles_there_are(folder: Path, options: tuple[str, ...]) -> None:
     found = run("find", *options, "--needles", "needles", "out", "0.txt", "--max", 1, folder=folder)
     assert found.returncode == 0
-    assert found.stderr.decode().strip() == "zeton: 2 of 3 needles are there"
+    assert found.stderr.decode().strip() == "zeton: 2 of 3 needles found"
     lines = [line.split("\t") for line in found.stdout.decode().splitlines()]
     counts = {"cat": 9, "the mat": 2} if options else {"cat": 6, "the mat": 2}
     assert {needle: int(count) for count, needle, _ in lines} == counts

@@ -39,7 +39,7 @@ def test_writes_reads_checks_and_tells(folder: Path) -> None:
     ids = [tok.encode(text, append="<|end|>") for text in TEXTS * 2]
     tokens = sum(map(len, ids))
     count = -(-tokens // 1024)
-    assert made == f"out: {tokens} tokens of 6 texts in {count} shards\n"
+    assert made == f"out: {tokens} tokens of 6 texts in {count} shard\n"
     assert [text.tolist() for text in shards.open(folder / "out")] == ids
     told = output("shard", "--stat", "out", folder=folder).splitlines()
     assert told[0] == "tokens\ttexts\tbytes\tbytes/token\tsource"
@@ -47,7 +47,7 @@ def test_writes_reads_checks_and_tells(folder: Path) -> None:
     assert told[1] == f"{tokens // 2}\t3\t{size}\t{size * 2 / tokens:.3f}\ta.txt"
     assert told[2].endswith("\tb")
     assert told[3].startswith(f"{tokens}\t6\t")
-    assert told[4] == f"train: {tokens} tokens of 6 texts in {count} shards"
+    assert told[4] == f"train: {tokens} tokens of 6 texts in {count} shard"
     as_json = json.loads(output("shard", "--stat", "out", "--json", folder=folder))
     assert as_json["sources"]["b"]["texts"] == 3
     assert as_json["splits"]["train"]["tokens"] == tokens
@@ -86,7 +86,7 @@ def test_the_same_command_says_that_all_is_there(folder: Path) -> None:
 
 def test_refuses_what_it_cannot_do_in_one_line(folder: Path) -> None:
     assert "give one of --out, --verify and --stat" in refusal("shard", "a.txt", folder=folder)
-    assert "there is nothing" in refusal("shard", "-o", "none", folder=folder)
+    assert "there is no corpus" in refusal("shard", "-o", "none", folder=folder)
     assert "has no manifest.json" in refusal("shard", "--stat", "b", folder=folder)
     assert "is missing" in refusal("shard", "no.txt", "-o", "none", folder=folder)
     assert run("shard", "a.txt", "-o", "x", "--shard-size", "many", folder=folder).returncode == 2

@@ -14,17 +14,18 @@ import click
 import zeton
 from zeton.cli.options.files import STDIN, files_argument, read
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
+from zeton.cli.render.examples import examples
 from zeton.text.escape import visible
 
 if TYPE_CHECKING:
     from zeton.accel import Configuration, Device
 
 PARAMETERS = {
-    "lanes": "Texts that are encoded at once.",
+    "lanes": "Texts encoded in parallel.",
     "units": "Narrow merge units of a lane.",
-    "slots": "Bytes that a narrow unit takes.",
+    "slots": "Maximum bytes of a part in a narrow unit.",
     "wide_units": "Wide merge units of a lane.",
-    "wide_slots": "Bytes that a wide unit takes.",
+    "wide_slots": "Maximum bytes of a part in a wide unit.",
     "id_bits": "Bits of an id.",
     "bank_bits": "Bits of an index into a bank of pairs.",
     "bridge_bits": "Bits of an index into the table of bridges.",
@@ -50,16 +51,25 @@ def card_options(command: Command) -> Command:
         default="default",
         show_default=True,
         metavar="NAME",
-        help="The card: default, large or small; the options below change it.",
+        help="Configuration: default, large or small; the options below change it.",
     )(command)
 
 
-@click.group()
+@click.group(
+    epilog=examples(
+        "zeton accel encode book.txt -t cl100k_base > book.ids", "zeton accel info -t tokenizer"
+    )
+)
 def accel() -> None:
-    """Encode on the accelerator: simulated, or a card."""
+    """Encode on the hardware accelerator, simulated or real."""
 
 
-@accel.command()
+@accel.command(
+    epilog=examples(
+        "zeton accel encode book.txt -t cl100k_base > book.ids",
+        "zeton accel encode book.txt -t gpt2 --card nodes:/dev/xdma0",
+    )
+)
 @files_argument
 @tokenizer_option
 @special_option
@@ -68,7 +78,7 @@ def accel() -> None:
     default="sim",
     show_default=True,
     metavar="NAME",
-    help="The RTL as a program; or reference, nodes:PREFIX, pci:PATH, uart:PATH, tcp:HOST:PORT.",
+    help="Card: sim (simulated RTL), reference, nodes:PREFIX, pci:PATH, uart:PATH, tcp:HOST:PORT.",
 )
 @click.option(
     "--clock",
@@ -76,7 +86,7 @@ def accel() -> None:
     default=100.0,
     show_default=True,
     metavar="MHZ",
-    help="The clock that the card's rate is stated at.",
+    help="Clock at which the card's rate is reported.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array a file.")
 @card_options
@@ -91,10 +101,9 @@ def encode(
     config: str,
     **parameters: int | None,
 ) -> None:
-    """Encode each FILE (standard input by default) into one line of ids.
+    """Encode each FILE (standard input by default) into a line of ids.
 
-    On stderr: the rate that the card has at its clock, and that of the simulation, or of the way
-    to the card.
+    The rate of the card at its clock, and of the simulation or the transport, is on stderr.
     """
     from zeton.accel import configuration
     from zeton.accel import open as open_card
@@ -188,18 +197,18 @@ def shown(device: "Device", files: tuple[str, ...]) -> Iterator[None]:
         yield
 
 
-@accel.command()
+@accel.command(epilog=examples("zeton accel info -t tokenizer", "zeton accel info --json"))
 @click.option(
     "-t",
     "--tokenizer",
     "names",
     multiple=True,
     metavar="TOKENIZER",
-    help=f"A tokenizer to try; may be repeated. By default {', '.join(SHOWN)}.",
+    help=f"Tokenizer to check. Repeatable. By default {', '.join(SHOWN)}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(*, names: tuple[str, ...], as_json: bool) -> None:
-    """Say which cards there are, and which tokenizers fit on them."""
+    """List the configurations of a card, and the tokenizers that fit on them."""
     from zeton.accel import CONFIGURATIONS
     from zeton.accel.routed import PART, ROUTED
     from zeton.accel.transports.build import find_missing_tool

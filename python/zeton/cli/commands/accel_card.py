@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeton.cli.commands.accel import card_options
+from zeton.cli.commands.accel import accel, card_options
+from zeton.cli.render.examples import examples
 
 if TYPE_CHECKING:
     from zeton.accel.transports.transport import Transport
@@ -15,20 +16,19 @@ card_option = click.option(
     default="sim",
     show_default=True,
     metavar="NAME",
-    help="The card that is served: sim, reference, nodes:PREFIX, pci:PATH, uart:PATH, "
-    "tcp:HOST:PORT.",
+    help="Card to serve: sim, reference, nodes:PREFIX, pci:PATH, uart:PATH, tcp:HOST:PORT.",
 )
 
 
-@click.command("fake-card")
+@accel.command("fake-card", epilog=examples("zeton accel fake-card folder"))
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--name", default="card", show_default=True, help="What the nodes' names begin with.")
+@click.option("--name", default="card", show_default=True, help="Prefix of the nodes' names.")
 @card_option
 @card_options
 def fake_card(*, folder: Path, name: str, card: str, config: str, **parameters: int | None) -> None:
-    """Serve nodes like XDMA's in FOLDER by FUSE, until the process is told to end.
+    """Serve device nodes like those of the XDMA driver in FOLDER, by FUSE, until SIGTERM.
 
-    The card is then `nodes:FOLDER/card` for programs of this machine, one at a time.
+    Programs of this machine open the card as `nodes:FOLDER/card`, one at a time.
     """
     from zeton.accel.transports.fake_card import serve_nodes
 
@@ -37,17 +37,21 @@ def fake_card(*, folder: Path, name: str, card: str, config: str, **parameters: 
     serve_nodes(transport, folder, name)
 
 
-@click.command("card-server")
+@accel.command(
+    "card-server", epilog=examples("zeton accel card-server --listen 127.0.0.1:4004 --card sim")
+)
 @click.option(
     "--listen",
     default="127.0.0.1:4004",
     show_default=True,
     metavar="HOST:PORT",
-    help="Where clients come to; port 0 is any that is free.",
+    help="Address to listen on; port 0 takes a free one.",
 )
-@click.option("--token-file", type=Path, metavar="FILE", help="Holds what clients have to know.")
-@click.option("--certificate", type=Path, metavar="FILE", help="TLS: the server's certificate.")
-@click.option("--key", type=Path, metavar="FILE", help="TLS: the key of the certificate.")
+@click.option(
+    "--token-file", type=Path, metavar="FILE", help="File with the token that clients must send."
+)
+@click.option("--certificate", type=Path, metavar="FILE", help="TLS certificate, in PEM.")
+@click.option("--key", type=Path, metavar="FILE", help="TLS key, in PEM.")
 @card_option
 @card_options
 def card_server(
@@ -60,15 +64,15 @@ def card_server(
     config: str,
     **parameters: int | None,
 ) -> None:
-    """Serve a card to one client at a time, which opens `tcp:HOST:PORT`.
+    """Serve a card to one client at a time, as `tcp:HOST:PORT`.
 
-    Beyond the loopback, a token and TLS are a must.
+    Addresses beyond the loopback need TLS and a token.
     """
     from zeton.accel.transports import gate
     from zeton.accel.transports.card_server import CardServer
 
     if (certificate is None) != (key is None):
-        raise click.UsageError("--certificate and --key belong together")
+        raise click.UsageError("--certificate and --key belong together; give both")
     context = gate.server_context(certificate, key) if certificate and key else None
     token = gate.read_token(token_file) if token_file else b""
     host, port = gate.split_address(listen)

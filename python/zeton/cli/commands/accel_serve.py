@@ -1,4 +1,4 @@
-"""`zeton accel serve`: cards for many clients, until it is told to end."""
+"""`zeton accel serve`: cards for many clients, until SIGTERM."""
 
 import asyncio
 import sys
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 import zeton
-from zeton.cli.commands.accel import card_options
+from zeton.cli.commands.accel import accel, card_options
+from zeton.cli.options.learning import MEMORY_LEAST
+from zeton.cli.options.sizes import Size
 from zeton.cli.options.tokenizer import load, tokenizer_option
+from zeton.cli.render.examples import examples
 from zeton.text.escape import visible
 
 if TYPE_CHECKING:
@@ -20,7 +23,12 @@ if TYPE_CHECKING:
 SOFTWARE = "software"
 
 
-@click.command()
+@accel.command(
+    epilog=examples(
+        "zeton accel serve -t cl100k_base",
+        "zeton accel serve -t gpt2 --card nodes:/dev/xdma0 --listen unix:/run/zeton.sock",
+    )
+)
 @tokenizer_option
 @click.option(
     "--card",
@@ -29,37 +37,48 @@ SOFTWARE = "software"
     default=("sim",),
     show_default=True,
     metavar="NAME",
-    help="A card, as `open` names it, or `software`. May be repeated.",
+    help="Card: sim, nodes:PREFIX, tcp:HOST:PORT, …, or software. Repeatable.",
 )
 @click.option(
     "--listen",
     "addresses",
     multiple=True,
     metavar="unix:PATH|tcp:HOST:PORT",
-    help="Where clients come. May be repeated. By default a socket in the user's runtime folder.",
+    help="Address to listen on. Repeatable. By default a socket in the user's runtime folder.",
 )
-@click.option("--group", metavar="NAME", help="Whose members may use the Unix sockets, too.")
-@click.option("--metrics", metavar="tcp:HOST:PORT", help="Where monitors come, on the loopback.")
-@click.option("--certificate", type=click.Path(path_type=Path), help="TLS: the chain, in PEM.")
-@click.option("--key", type=click.Path(path_type=Path), help="TLS: its key, in PEM.")
+@click.option("--group", metavar="NAME", help="Group that may use the Unix sockets, too.")
+@click.option("--metrics", metavar="tcp:HOST:PORT", help="Address of the metrics, on the loopback.")
 @click.option(
-    "--token-file", type=click.Path(path_type=Path), help="The token that every client must have."
+    "--certificate", type=click.Path(path_type=Path), help="TLS certificate chain, in PEM."
 )
-@click.option("--clients", type=click.IntRange(1), default=1024, show_default=True, help="At once.")
+@click.option("--key", type=click.Path(path_type=Path), help="TLS key, in PEM.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="File with the token that clients must send.",
+)
+@click.option(
+    "--clients",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    help="Maximum concurrent clients.",
+)
 @click.option(
     "--request-bytes",
-    type=click.IntRange(1024, 1 << 28),
-    default=8 << 20,
+    type=Size(least=1024, most=1 << 28, of_bytes=True),
+    default="8MiB",
     show_default=True,
-    help="The largest request.",
+    metavar="SIZE",
+    help="Maximum size of a request.",
 )
 @click.option(
     "--memory",
-    type=click.IntRange(1),
-    default=256,
+    type=Size(least=1, of_bytes=True, typo_below=MEMORY_LEAST),
+    default="256MiB",
     show_default=True,
-    metavar="MIB",
-    help="Of requests that wait; answers may have as much.",
+    metavar="SIZE",
+    help="Memory of queued requests; answers may have as much.",
 )
 @click.option(
     "--timeout",
@@ -67,7 +86,7 @@ SOFTWARE = "software"
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="After which a silent card has failed.",
+    help="Seconds after which a silent card has failed.",
 )
 @click.option(
     "--drain",
@@ -75,9 +94,13 @@ SOFTWARE = "software"
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="To answer what was accepted, when told to end.",
+    help="Seconds to finish pending requests after SIGTERM.",
 )
-@click.option("--no-fallback", is_flag=True, help="Let texts wait when no card can encode them.")
+@click.option(
+    "--no-fallback",
+    is_flag=True,
+    help="Queue texts while no card works; do not encode in software.",
+)
 @card_options
 def serve(
     *,
@@ -98,24 +121,24 @@ def serve(
     config: str,
     **parameters: int | None,
 ) -> None:
-    """Put cards behind one queue for many clients.
+    """Serve cards to many clients, behind one queue.
 
-    SIGTERM lets no one in, answers what was accepted, and ends. Beyond the loopback, clients come
-    by TLS and with a token.
+    On SIGTERM the service stops accepting, finishes pending requests and exits. Addresses beyond
+    the loopback need TLS and a token.
     """
     from zeton.accel.service import Address, Service, Settings, run
     from zeton.accel.transports.gate import read_token, server_context
 
     if (certificate is None) != (key is None):
-        raise zeton.Error("a certificate and its key belong together; give both")
+        raise zeton.Error("--certificate and --key belong together; give both")
     tokenizer = load(name)
     changed = {each: value for each, value in parameters.items() if value is not None}
     settings = Settings(
         connections_max=clients,
         body_bytes_max=request_bytes,
         in_flight_bytes_max=2 * request_bytes,
-        waiting_bytes_max=memory << 20,
-        answers_bytes_max=memory << 20,
+        waiting_bytes_max=memory,
+        answers_bytes_max=memory,
         hang_seconds=5 * timeout,
         fallback=not no_fallback,
     )

@@ -3,67 +3,132 @@
 import json
 import sys
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import click
 
 import zeton
-from zeton.cli.options.files import STDIN, blocks, files_argument
+from zeton.cli.options.files import (
+    STDIN,
+    Text,
+    expanded,
+    files_argument,
+    raw_option,
+    size_of,
+    texts_of,
+)
+from zeton.cli.options.sizes import Size
+from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import say, watched
+from zeton.corpus.formats import format_of
 from zeton.text.escape import visible
 
+BATCH = 1 << 10
+"""Rows of a table that are counted together, by all cores."""
 
-@click.command()
+
+@click.command(
+    epilog=examples(
+        "zeton count notes.txt -t cl100k_base",
+        "zeton count corpus/ more.jsonl.gz",
+        "zeton count --limit 8k < prompt.txt",
+    )
+)
 @files_argument
 @tokenizer_option
 @special_option
 @click.option(
     "--limit",
-    type=click.IntRange(0),
+    type=Size(),
     metavar="N",
-    help="Stop at N tokens; print N if there are more.",
+    help="Stop reading a file at N tokens, and print N.",
 )
+@field_option
+@raw_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def count(
-    *, files: tuple[str, ...], name: str, specials: Specials, limit: int | None, as_json: bool
+    *,
+    files: tuple[str, ...],
+    name: str,
+    specials: Specials,
+    limit: int | None,
+    field: str,
+    raw: bool,
+    as_json: bool,
 ) -> None:
-    """Count the tokens of each FILE (standard input by default)."""
-    tokenizer = load(name)
-    counts = [(file, tokens_of(tokenizer, file, specials, limit)) for file in files or (STDIN,)]
-    total = sum(tokens for _, tokens in counts)
+    """Count the tokens of each FILE (standard input by default).
+
+    A folder stands for the files in it. A .gz, .zst or .xz file is unpacked; of .jsonl and
+    .parquet files the texts are counted. A file that cannot be read is reported, and the others
+    are counted; the exit code is then 2.
+    """
+    tokenizer = load(name, specials)
+    rows, failed = list[tuple[str, int]](), False
+    for path in files or (STDIN,):
+        try:
+            for file in expanded([path]):
+                tokens = tokens_of(tokenizer, file, specials, limit, field, raw=raw)
+                rows.append((file, tokens))
+                if files and not as_json:
+                    click.echo(f"{tokens}\t{visible(file)}")
+        except BrokenPipeError:
+            raise
+        except (zeton.Error, OSError) as error:
+            say(error)
+            failed = True
+    total = sum(tokens for _, tokens in rows)
     if as_json:
-        rows = [{"name": file, "tokens": tokens} for file, tokens in counts]
-        click.echo(json.dumps({"files": rows, "tokens": total}))
-        return
-    if not files:
+        report = {"files": [{"name": file, "tokens": tokens} for file, tokens in rows]}
+        click.echo(json.dumps(report | {"tokens": total}))
+    elif not files and rows:
         click.echo(total)
-        return
-    for file, tokens in counts:
-        click.echo(f"{tokens}\t{visible(file)}")
-    if len(counts) > 1:
+    elif len(rows) > 1:
         click.echo(f"{total}\ttotal")
+    if failed:
+        sys.exit(2)
 
 
-def tokens_of(tokenizer: zeton.Tokenizer, file: str, specials: Specials, limit: int | None) -> int:
-    """Count the tokens of a file, a block at a time, no further than the limit."""
-    encoder, tokens = tokenizer.encoder(allowed_special=specials), 0
-    for block in shown(blocks(file), file):
-        tokens += encoder.push_count(block, None)
+def tokens_of(
+    tokenizer: zeton.Tokenizer,
+    file: str,
+    specials: Specials,
+    limit: int | None,
+    field: str,
+    *,
+    raw: bool,
+) -> int:
+    """Count the tokens of a file in bounded memory, and no further than the limit."""
+    texts = texts_of(file, field=field, raw=raw)
+    if file == STDIN or raw or not format_of(Path(file)).holds_many:
+        parts = (tokens_of_text(tokenizer, text, specials, raw=raw) for text in texts)
+        counts: Iterator[int] = chain.from_iterable(parts)
+    else:
+        counts = tokens_of_rows(tokenizer, texts, specials)
+    tokens = 0
+    for each in counts:
+        tokens += each
         if limit is not None and tokens >= limit:
             return limit
-    tokens += len(encoder.finish())
-    return tokens if limit is None else min(tokens, limit)
+    return tokens
 
 
-def shown(parts: Iterator[bytes], file: str) -> Iterator[bytes]:
-    """Show on a terminal how far a file is, with bytes a second and the time left."""
-    if not sys.stderr.isatty():
-        yield from parts
-        return
-    from tqdm import tqdm
+def tokens_of_text(
+    tokenizer: zeton.Tokenizer, text: Text, specials: Specials, *, raw: bool
+) -> Iterator[int]:
+    """Yield the number of tokens of each block of a text."""
+    encoder = tokenizer.encoder(allowed_special=specials)
+    for block in watched(text.blocks, text.file, size_of(text.file, raw=raw)):
+        yield encoder.push_count(block, None)
+    yield len(encoder.finish())
 
-    total = None if file == STDIN else Path(file).stat().st_size
-    with tqdm(desc=file, total=total, unit="B", unit_scale=True, leave=False, delay=1) as bar:
-        for part in parts:
-            yield part
-            bar.update(len(part))
+
+def tokens_of_rows(
+    tokenizer: zeton.Tokenizer, texts: Iterator[Text], specials: Specials
+) -> Iterator[int]:
+    """Yield the number of tokens of each batch of short texts."""
+    rows = ("".join(map(str, text.blocks)) for text in texts)
+    while batch := list(islice(rows, BATCH)):
+        yield sum(tokenizer.count_batch(batch, allowed_special=specials))

@@ -1,20 +1,33 @@
-"""`zeton eval`: how many tokens each tokenizer makes of texts, and how many bytes a token holds."""
+"""`zeton eval`: tokenizers compared on texts, by tokens and by bytes a token."""
 
 import json
+from collections.abc import Iterable, Iterator
 
 import click
 
 from zeton import corpus
+from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.samples import SAMPLES
 from zeton.cli.options.texts import field_option, paths_argument
 from zeton.cli.options.tokenizer import FOLDER, is_tokenizer, load
 from zeton.cli.render.color import color_option
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import bar
 from zeton.cli.render.table import Cell, Column, aligned, markdown
 from zeton.errors import CorpusError
 from zeton.evaluation import Row, measure, total
 
+ROWS_MAX = 40
+"""Files with a row of their own; the rest of a larger corpus shares one."""
 
-@click.command("eval")
+
+@click.command(
+    "eval",
+    epilog=examples(
+        "zeton eval corpus/ -t gpt2 -t o200k_base -t small.zeton",
+        "zeton eval notes/ --total --markdown > comparison.md",
+    ),
+)
 @paths_argument
 @click.option(
     "-t",
@@ -22,37 +35,43 @@ from zeton.evaluation import Row, measure, total
     "names",
     multiple=True,
     metavar="TOKENIZER",
-    help="A path or a name, as in the other commands. May be repeated. "
+    help="Tokenizer to compare, by path or name. Repeatable. "
     f"By default gpt2, cl100k_base and, where there is one, ./{FOLDER}.",
 )
 @field_option
+@click.option("--total", "only_total", is_flag=True, help="Print the total only.")
 @color_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print a table in Markdown.")
+@quiet_option
 def evaluate(
     *,
     paths: tuple[str, ...],
     names: tuple[str, ...],
     field: str,
+    only_total: bool,
     colored: bool,
     as_json: bool,
     as_markdown: bool,
+    quiet: bool,
 ) -> None:
-    """Compare tokenizers by how many bytes a token holds.
+    """Compare tokenizers by the bytes a token holds.
 
-    Each tokenizer has its tokens, their ratio (bytes per token) and the share of the first
-    tokenizer's tokens that it saves. The best ratio of a row is green, or has a star; the worst
-    is red. Without a PATH the texts are short samples of prose in several languages, of code,
-    of mathematics and of science.
+    Columns of a tokenizer: its tokens, the ratio (bytes per token), and the percentage of the
+    first tokenizer's tokens that it saves. The best ratio of a row is green, or has a star; the
+    worst is red. Beyond 40 files the smaller ones share a row. Without a PATH the texts are
+    short samples: prose in several languages, code, mathematics and science.
     """
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
     tokenizers = {name: load(name) for name in names or default_names()}
-    texts = corpus.texts(paths, field=field) if paths else SAMPLES.items()
+    texts = watched_texts(paths, field, quiet=quiet) if paths else SAMPLES.items()
     rows = measure(texts, tokenizers=tokenizers)
     if not rows:
         raise CorpusError("there is no text; give files or folders of text")
     whole = total(rows, names=tokenizers)
+    if only_total:
+        rows = []
     if as_json:
         report = {
             "files": [described(row) for row in rows],
@@ -61,18 +80,41 @@ def evaluate(
         }
         click.echo(json.dumps(report))
         return
-    columns = table([*rows, whole], list(tokenizers))
+    columns = table([*grouped(rows, tokenizers), whole], list(tokenizers))
     for line in markdown(columns) if as_markdown else aligned(columns, colored=colored):
         click.echo(line, color=colored)
 
 
+def watched_texts(
+    paths: tuple[str, ...], field: str, *, quiet: bool
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the texts of files, and show how many bytes were read."""
+    done = 0
+    with bar("eval", None, quiet=quiet) as tell:
+        for name, text in corpus.texts(paths, field=field):
+            yield name, text
+            done += len(text)
+            tell(done)
+
+
+def grouped(rows: list[Row], names: Iterable[str]) -> list[Row]:
+    """Keep the rows of the largest files, in order, and add the others up into one."""
+    if len(rows) <= ROWS_MAX:
+        return rows
+    by_size = sorted(range(len(rows)), key=lambda at: -rows[at].size)
+    largest = set(by_size[: ROWS_MAX - 1])
+    others = total([row for at, row in enumerate(rows) if at not in largest], names)
+    others.name = f"{len(rows) - len(largest)} other files"
+    return [*(row for at, row in enumerate(rows) if at in largest), others]
+
+
 def default_names() -> list[str]:
-    """Name the tokenizers to compare when none is given."""
+    """Return the names of the tokenizers that are compared by default."""
     return ["gpt2", "cl100k_base", *([FOLDER] if is_tokenizer(FOLDER) else [])]
 
 
 def described(row: Row) -> dict[str, object]:
-    """Say in JSON what a row holds."""
+    """Return a row as values for JSON."""
     return {
         "name": row.name,
         "bytes": row.size,
@@ -83,7 +125,7 @@ def described(row: Row) -> dict[str, object]:
 
 
 def table(rows: list[Row], names: list[str]) -> list[Column]:
-    """Put texts first, then each tokenizer, and compare all but the first with it."""
+    """Return the columns: texts, then each tokenizer, compared with the first."""
     columns = text_columns(rows)
     for name in names:
         columns += token_columns(rows, name)
@@ -93,7 +135,7 @@ def table(rows: list[Row], names: list[str]) -> list[Column]:
 
 
 def text_columns(rows: list[Row], label: str = "text") -> list[Column]:
-    """Name the texts and say how large they are."""
+    """Return the names and the sizes of the texts."""
     return [
         Column(label, [Cell(row.name) for row in rows], left=True),
         Column("bytes", [Cell(str(row.size)) for row in rows]),
@@ -101,7 +143,7 @@ def text_columns(rows: list[Row], label: str = "text") -> list[Column]:
 
 
 def token_columns(rows: list[Row], name: str, decimals: int = 3) -> list[Column]:
-    """Say how many tokens one tokenizer makes, and how many bytes a token holds."""
+    """Return the tokens of a tokenizer, and its bytes a token."""
     return [
         Column("tokens", [Cell(str(row.tokens[name])) for row in rows], title=name),
         Column("ratio", [ratio_cell(row, name, decimals) for row in rows], title=name),
@@ -109,14 +151,14 @@ def token_columns(rows: list[Row], name: str, decimals: int = 3) -> list[Column]
 
 
 def ratio_cell(row: Row, name: str, decimals: int) -> Cell:
-    """Mark the best and the worst ratio of a row."""
+    """Return a ratio, with a mark if it is the best or the worst of its row."""
     ratio = row.bytes_per_token()[name]
     text = "-" if ratio is None else f"{ratio:.{decimals}f}"
     return Cell(text, "best" if name == row.best() else "worst" if name == row.worst() else None)
 
 
 def difference_column(rows: list[Row], name: str) -> Column:
-    """Say what share of the first tokenizer's tokens another one saves."""
+    """Return the share of the first tokenizer's tokens that another one saves."""
     shares = (row.relative_difference()[name] for row in rows)
     cells = [Cell("-" if share is None else f"{share:+.1f}%") for share in shares]
     return Column("diff", cells, title=name)

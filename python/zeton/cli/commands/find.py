@@ -1,10 +1,10 @@
 """`zeton find`: needles in, the places out where texts and shards of ids have them."""
 
 import json
+import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from dataclasses import field as kept
 from functools import cached_property
@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import zeton
-from zeton.cli.options.files import BLOCK_BYTES, STDIN, blocks, bytes_of, read
-from zeton.cli.options.learning import quiet_option, say
+from zeton.cli.options.files import BLOCK_BYTES, STDIN, blocks, bytes_of, read, size_of
+from zeton.cli.options.ids import dtype_option
+from zeton.cli.options.learning import quiet_option
+from zeton.cli.options.sizes import Size
 from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import load, tokenizer_option
 from zeton.cli.render.color import color_option
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import bar, say, watched
+from zeton.cli.render.table import counted
 from zeton.corpus import files as corpus_files
 from zeton.corpus import texts as corpus_texts
-from zeton.corpus.formats import PARQUET, chunks, compression_of, format_of, recognise
+from zeton.corpus.formats import PARQUET, chunks, format_of, recognise
 from zeton.search.lines import Line, lines_of
 from zeton.search.needles import Needles
 from zeton.text.escape import visible
@@ -45,47 +50,51 @@ PLACE = ("line", "column", "text", "token")
 MARK, RESET = "\x1b[1;31m", "\x1b[0m"
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "zeton find 'New York' corpus/ notes.txt.gz",
+        "zeton find -w -i -C 2 cat *.txt",
+        "zeton find --needles questions.txt shards/ -t tokenizer",
+    )
+)
 @click.argument("arguments", nargs=-1, metavar="PATTERN [PATH]...")
 @click.option(
     "--needles",
     metavar="FILE",
-    help="Look for each line of a file, or each text of a .jsonl or .parquet, not for PATTERN.",
+    help="Search for each line of a file, or each text of a .jsonl or .parquet, not for PATTERN.",
 )
 @field_option
-@click.option("-w", "--whole-word", is_flag=True, help="Only where no word goes on beside it.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Letters of either case are the same.")
-@click.option("-c", "--count", "counted", is_flag=True, help="Print how often, for each file.")
+@click.option("-w", "--whole-word", is_flag=True, help="Match whole words only.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
+@click.option("-c", "--count", "only_count", is_flag=True, help="Print the matches of each file.")
 @click.option(
     "-C",
     "--context",
-    type=click.IntRange(0),
+    type=Size(),
     metavar="N",
-    help="Show N lines before and after; of shards, N tokens (by default 8).",
+    help="Show N lines before and after a match; in shards, N tokens (by default 8).",
 )
 @click.option(
     "--max",
     "most",
-    type=click.IntRange(1),
+    type=Size(least=1),
     metavar="N",
-    help="Stop after N matches in a file; with --needles, tell N places of each (by default 3).",
+    help="Stop after N matches in a file; with --needles, print N places of each (by default 3).",
 )
 @tokenizer_option
-@click.option(
-    "--dtype",
-    type=click.Choice(["uint16", "uint32"]),
-    help="How ids are stored in a .bin without a manifest; by default by the vocabulary's size.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, an object a line.")
+@click.option("--ids", is_flag=True, help="Read a bare .bin file as token ids, not as text.")
+@dtype_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
 @color_option
 @quiet_option
 def find(
     *,
     arguments: tuple[str, ...],
     needles: str | None,
+    ids: bool,
     whole_word: bool,
     ignore_case: bool,
-    counted: bool,
+    only_count: bool,
     context: int | None,
     most: int | None,
     name: str,
@@ -97,11 +106,12 @@ def find(
 ) -> None:
     """Find PATTERN, a plain text, in each PATH (standard input by default).
 
-    A PATH is a text, also .gz, .zst or .xz, a folder of texts, shards that `zeton shard` made, one
-    of their files, or a file of ids (.bin, .npy). The exit code is 0 if anything was found, else 1.
+    A PATH is a text, also .gz, .zst or .xz, a folder of texts, shards of `zeton shard`, one of
+    their files, a .npy file of ids, or with --ids a bare .bin file of ids. The exit code is 0 if
+    there is a match, and 1 if there is none.
     """
     if needles is None and not arguments:
-        raise click.UsageError("Give PATTERN, or --needles.")
+        raise click.UsageError("Give PATTERN, or a file of them with --needles.")
     texts = [bytes_of(arguments[0])] if needles is None else needles_of(needles, field)
     paths = arguments[1:] if needles is None else arguments
     search = Search(
@@ -109,10 +119,11 @@ def find(
         name=name,
         dtype=dtype,
         beside=context,
-        progress=not quiet and sys.stderr.isatty(),
+        bare_ids=ids,
+        quiet=quiet,
     )
     sources = search.sources(paths or (STDIN,))
-    if counted:
+    if only_count:
         found = print_counts(search, sources, as_json=as_json)
     elif needles is not None:
         found = print_needles(search, sources, most or PLACES, as_json=as_json, quiet=quiet)
@@ -122,8 +133,25 @@ def find(
         sys.exit(1)
 
 
+def holds_ids(file: Path, *, bare: bool) -> bool:
+    """Return whether a file surely holds ids: a shard, an array of whole numbers, or as asked."""
+    from zeton.search.stored import is_stored
+    from zeton.shards.formats.llmc import MAGICS
+
+    if not is_stored(file):
+        return False
+    if bare or file.suffix not in {".bin", ".npy"} or is_stored(file.parent):
+        return True
+    with file.open("rb") as source:
+        beginning = source.read(128)
+    if beginning.startswith(b"\x93NUMPY"):
+        return re.search(rb"'descr': '[<>|=][iu]", beginning) is not None
+    magics = {magic for magic, _ in MAGICS.values()}
+    return int.from_bytes(beginning[:4], "little") in magics
+
+
 def needles_of(file: str, name: str) -> list[bytes]:
-    """Read needles, one a line or a field; empty ones are none, and the same twice is one."""
+    """Read needles, one a line or a field; empty lines and duplicates are ignored."""
     lines: Iterable[bytes]
     if format_of(Path(file)).holds_many:
         lines = (text for _, text in corpus_texts([file], name))
@@ -132,7 +160,7 @@ def needles_of(file: str, name: str) -> list[bytes]:
         lines = (line.removesuffix(b"\r") for line in plain.split(b"\n"))
     found = list(dict.fromkeys(line for line in lines if line))
     if not found:
-        raise zeton.Error(f"{file} holds no needle; give one a line")
+        raise zeton.Error(f"{file} has no needle; write one a line")
     return found
 
 
@@ -187,7 +215,8 @@ class Search:
     name: str = kept(kw_only=True)
     dtype: Dtype | None = kept(kw_only=True)
     beside: int | None = kept(kw_only=True)
-    progress: bool = kept(kw_only=True)
+    bare_ids: bool = kept(kw_only=True)
+    quiet: bool = kept(kw_only=True)
 
     @cached_property
     def tokenizer(self) -> zeton.Tokenizer:
@@ -196,7 +225,7 @@ class Search:
 
     def sources(self, paths: tuple[str, ...]) -> "Iterator[str | Stored]":
         """Yield the texts and the files of ids that paths stand for."""
-        from zeton.search.stored import is_stored, shards_in, stored
+        from zeton.search.stored import shards_in, stored
 
         for path in paths:
             if path == STDIN:
@@ -206,7 +235,7 @@ class Search:
             for file in corpus_files([path]):
                 if not set(folders).isdisjoint(file.parents):
                     continue
-                if is_stored(file):
+                if holds_ids(file, bare=self.bare_ids or self.dtype is not None):
                     yield from stored(file, self.tokenizer, self.dtype)
                 elif format_of(file) is PARQUET or recognise(file).other:
                     raise zeton.Error(
@@ -214,6 +243,8 @@ class Search:
                         "shards that `zeton shard` makes of it, or in a file of its text"
                     )
                 else:
+                    if file.suffix in {".bin", ".npy"}:
+                        say(f"{file} is searched as text; give --ids if it holds token ids")
                     yield str(file)
             for folder in folders:
                 yield from stored(folder, self.tokenizer, self.dtype)
@@ -226,14 +257,14 @@ class Search:
             from zeton.search.stored import places_in
 
             beside = TOKENS_BESIDE if self.beside is None else self.beside
-            with bar(source.path, source.size, shown=self.progress) as tell:
+            with bar(source.path, source.size, quiet=self.quiet) as tell:
                 width = source.ids[:0].itemsize
                 for place in places_in(source, self.needles, lambda ids: tell(ids * width)):
                     yield of_ids(source, place, beside if is_shown(place.needle) else None)
             return
-        with bar(source, size_of(source), shown=self.progress) as tell:
-            for line in lines_of(told(read_blocks(source), tell), self.needles, self.beside or 0):
-                yield of_text(source, line)
+        blocks = watched(read_blocks(source), source, size_of(source), quiet=self.quiet)
+        for line in lines_of(blocks, self.needles, self.beside or 0):
+            yield of_text(source, line)
 
 
 def of_text(file: str, line: Line) -> Entry:
@@ -300,17 +331,19 @@ def print_matches(
 
 
 def print_counts(search: Search, sources: "Iterator[str | Stored]", *, as_json: bool) -> bool:
-    """Print how many matches each file has."""
-    total = 0
+    """Print the number of matches of each file, then of all."""
+    total, files = 0, 0
     search = replace(search, beside=0)
     for source in sources:
         count = sum(len(entry.marks) for entry in search.entries(source, lambda _: False))
-        total += count
+        total, files = total + count, files + 1
         file = source if isinstance(source, str) else str(source.path)
         if as_json:
             click.echo(json.dumps({"file": file, "count": count}))
         else:
             click.echo(f"{visible(file)}:{count}")
+    if files > 1 and not as_json:
+        click.echo(f"total:{total}")
     return total > 0
 
 
@@ -340,38 +373,10 @@ def print_needles(
             click.echo(f"{count}\t{visible(text)}\t{where}")
     there = sum(count > 0 for count in counts)
     if not quiet:
-        say(f"{there} of {len(texts)} needles are there")
+        say(f"{there} of {counted(len(texts), 'needle')} found")
     return there > 0
 
 
 def read_blocks(file: str) -> Iterator[bytes]:
     """Read a text a block at a time, unpacked."""
     return blocks(file) if file == STDIN else chunks(Path(file), 0, BLOCK_BYTES)
-
-
-def size_of(file: str) -> int | None:
-    """Return the bytes of a text, if they are known."""
-    packed = file != STDIN and compression_of(Path(file)) is not None
-    return None if file == STDIN or packed else Path(file).stat().st_size
-
-
-def told(parts: Iterator[bytes], tell: Callable[[int], object]) -> Iterator[bytes]:
-    """Tell how many bytes were read."""
-    done = 0
-    for part in parts:
-        done += len(part)
-        tell(done)
-        yield part
-
-
-@contextmanager
-def bar(file: str | Path, size: int | None, *, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Show on a terminal how far a file is: yield what is to be told the bytes that are done."""
-    if not shown:
-        yield int
-        return
-    from tqdm import tqdm
-
-    name = visible(str(file))
-    with tqdm(desc=name, total=size, unit="B", unit_scale=True, leave=False, delay=1) as drawn:
-        yield lambda done: drawn.update(done - drawn.n)

@@ -1,4 +1,4 @@
-"""`zeton info`: what a tokenizer is made of."""
+"""`zeton info`: the size, the pattern and the special tokens of a tokenizer."""
 
 import json
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ import click
 import zeton
 from zeton.chat.template import NOTE, Template
 from zeton.cli.options.tokenizer import load, tokenizer_option
+from zeton.cli.render.examples import examples
 from zeton.rules.display import rule_lines
 from zeton.text.escape import visible
 
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@click.command()
+@click.command(epilog=examples("zeton info -t cl100k_base", "zeton info --json"))
 @tokenizer_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(*, name: str, as_json: bool) -> None:
-    """Say what a tokenizer is made of."""
+    """Describe a tokenizer: its size, its pattern or rules, and its special tokens."""
     tokenizer = load(name)
     facts = described(name, tokenizer)
     if as_json:
@@ -38,9 +39,9 @@ def info(*, name: str, as_json: bool) -> None:
 
 
 def described(name: str, tokenizer: zeton.Tokenizer) -> dict[str, object]:
-    """Collect the facts, most asked for first.
+    """Return the facts in the order of their use.
 
-    A token that no merge reaches is made only of a piece that it is the whole of.
+    A token is unreached if no sequence of merges makes it; it encodes a whole pre-token only.
     """
     vocab = tokenizer.ranks()
     merges = len(tokenizer.merges())

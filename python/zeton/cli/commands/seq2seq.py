@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zeton.cli.options.files import stdin
-from zeton.cli.options.learning import quiet_option, say
+from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.tokenizer import load
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import say
 from zeton.text.escape import visible
 
 if TYPE_CHECKING:
@@ -117,12 +119,23 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.group()
+@click.group(
+    epilog=examples(
+        "zeton seq2seq learn pairs.tsv -o model",
+        "zeton seq2seq run model < questions.txt",
+    )
+)
 def seq2seq() -> None:
     """Train a model on pairs of texts, and run it."""
 
 
-@seq2seq.command(context_settings={"show_default": True})
+@seq2seq.command(
+    context_settings={"show_default": True},
+    epilog=examples(
+        "zeton seq2seq learn pairs.tsv -o model --epochs 10",
+        "zeton seq2seq learn pairs.tsv -o model --cell lstm --layers 2 --device cuda",
+    ),
+)
 @click.argument("pairs", metavar="PAIRS")
 @click.option("-o", "--out", required=True, metavar="FOLDER", help="Folder of the model.")
 @click.option(
@@ -259,7 +272,11 @@ def epoch_lines() -> Any:  # noqa: ANN401 - a listener.
     return tell
 
 
-@seq2seq.command()
+@seq2seq.command(
+    epilog=examples(
+        "zeton seq2seq run model < questions.txt", "zeton seq2seq run model --beam 4 < words.txt"
+    )
+)
 @click.argument("model", metavar="MODEL")
 @click.option(
     "--beam", type=POSITIVE, default=1, show_default=True, help="Width of the beam search."

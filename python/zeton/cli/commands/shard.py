@@ -1,8 +1,7 @@
-"""`zeton shard`: corpus in, shards of ids out; also checks them and says what is in them."""
+"""`zeton shard`: corpus in, shards of ids out; it also checks and describes shards."""
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,28 +9,18 @@ from typing import Any
 import click
 
 import zeton
-from zeton.cli.options.learning import quiet_option, say
+from zeton.cli.options.learning import quiet_option
+from zeton.cli.options.names import Name
+from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import say, shown
+from zeton.cli.render.table import counted
 from zeton.text.escape import visible
 from zeton.work.executor import EXECUTORS
 
 POSITIVE = click.IntRange(min=1)
-UNITS = {"K": 10**3, "M": 10**6, "B": 10**9}
-
-
-def read_tokens(_: click.Context, __: click.Parameter, given: str) -> int:
-    """Read `--shard-size 100M`.
-
-    >>> read_tokens(None, None, "100M"), read_tokens(None, None, "64")
-    (100000000, 64)
-    """
-    number, unit = given, 1
-    if given[-1:].upper() in UNITS:
-        number, unit = given[:-1], UNITS[given[-1].upper()]
-    if not (number.isascii() and number.isdigit()):
-        raise click.BadParameter(f"{given!r} is no number of tokens, such as 100M")
-    return int(number) * unit
 
 
 def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
@@ -46,52 +35,66 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
     try:
         return plain.decode("unicode_escape").encode("latin-1")
     except ValueError:
-        raise click.BadParameter(f"{given!r} has a backslash that says nothing") from None
+        raise zeton.Error(
+            f"--texts-end-with is {given!r}, with an unknown escape; write \\n, \\x1e or \\\\"
+        ) from None
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "zeton shard corpus/ -o shards --eos '<|endoftext|>' --validation 1%",
+        "zeton shard 'web/*.jsonl.zst' -t gpt2 -o shards --format megatron --shuffle 1",
+        "zeton shard --stat shards",
+    )
+)
 @paths_argument
 @tokenizer_option
-@click.option("-o", "--out", metavar="DIR", help="The folder for the shards.")
+@click.option("-o", "--out", metavar="DIR", help="Folder of the shards.")
 @click.option(
     "--format",
-    type=click.Choice(["npy", "bin", "megatron", "llmc", "parquet"]),
+    type=Name(["npy", "bin", "megatron", "llmc", "parquet"]),
     default="bin",
     show_default=True,
-    help="What is written; bin is bare ids, as nanoGPT reads them.",
+    help="Format of the shards; bin is bare ids, as nanoGPT reads them.",
 )
 @field_option
 @click.option(
     "--texts-end-with",
     metavar="BYTES",
     callback=read_end,
-    help=r"What ends a text in a plain file, such as '\x1e'. By default a file is one text.",
+    help=r"Separator of texts in a plain file, such as '\x1e'. By default a file is one text.",
 )
 @special_option
-@click.option("--bos", metavar="ID|NAME", help="What to put before each text.")
-@click.option("--eos", metavar="ID|NAME", help="What to put after each text.")
+@click.option("--bos", metavar="ID|NAME", help="Special token to put before each text.")
+@click.option("--eos", metavar="ID|NAME", help="Special token to put after each text.")
 @click.option(
     "--shard-size",
     default="100M",
     show_default=True,
     metavar="TOKENS",
-    callback=read_tokens,
-    help="The tokens of a shard.",
+    type=Size(least=1),
+    help="Tokens of a shard.",
 )
 @click.option("--shuffle", type=int, metavar="SEED", help="Shuffle the texts.")
 @click.option(
-    "--validation", default=0.0, metavar="SHARE", help="A share of the texts to hold out, as 0.01."
+    "--validation",
+    default=0.0,
+    type=Share(),
+    metavar="SHARE",
+    help="Share of the texts to write as validation shards, such as 1%.",
 )
-@click.option("--validation-seed", default=0, metavar="SEED", help="To hold out others.")
+@click.option("--validation-seed", default=0, metavar="SEED", help="Seed of the validation share.")
 @click.option(
     "--chat",
     metavar="TEMPLATE",
-    help="Lines are chats: chatml, nanochat, a file of JSON, or `tokenizer` for its own.",
+    help="Lines are chats, rendered by chatml, nanochat, a JSON file, or the `tokenizer`'s own.",
 )
-@click.option("--max-tokens", type=POSITIVE, metavar="N", help="Shorten chats to so many tokens.")
-@click.option("--pack", type=POSITIVE, metavar="LENGTH", help="Write rows of so many tokens.")
+@click.option("--max-tokens", type=Size(least=1), metavar="N", help="Maximum tokens of a chat.")
+@click.option("--pack", type=Size(least=1), metavar="N", help="Write rows of N tokens.")
 @click.option(
-    "--pad", metavar="ID|NAME", help="Keep texts whole in rows, and fill rows with this id."
+    "--pad",
+    metavar="ID|NAME",
+    help="Keep texts whole in rows, and pad rows with this special token.",
 )
 @on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to encode with.")
@@ -102,17 +105,22 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
     show_default=True,
     help="Encode on this machine or on a Ray cluster (RAY_ADDRESS, or this machine).",
 )
-@click.option("--workers", type=POSITIVE, metavar="N", help="Units to encode at once on Ray.")
+@click.option("--workers", type=POSITIVE, metavar="N", help="Work units to encode at once on Ray.")
 @click.option(
     "--checkpoint-every",
     default="256MB",
     show_default=True,
+    type=Size(least=1, of_bytes=True),
     metavar="SIZE",
     help="Save a checkpoint after every SIZE of text.",
 )
 @click.option("--restart", is_flag=True, help="Start over: discard the shards in DIR.")
-@click.option("--verify", metavar="DIR", help="Check shards; with a corpus, encode it again.")
-@click.option("--stat", metavar="DIR", help="Print the tokens of shards by source.")
+@click.option(
+    "--verify",
+    metavar="DIR",
+    help="Check shards; with a PATH, also against the corpus.",
+)
+@click.option("--stat", metavar="DIR", help="Print tokens, texts and bytes by source.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @quiet_option
 def shard(
@@ -139,10 +147,10 @@ def shard(
     elif verify is not None:
         check(verify, paths, name, as_json=as_json)
     elif not paths:
-        raise zeton.Error("there is nothing to make shards of; give files or folders of text")
+        raise zeton.Error("there is no corpus; give files or folders of text")
     else:
         options |= {"allowed_special": specials or None, "on_warning": str if quiet else say}
-        options["progress"] = not quiet and sys.stderr.isatty()
+        options["progress"] = shown(quiet=quiet)
         with resume_hint(Path(out or "")):
             manifest = zeton.shards.write(paths, tokenizer=load(name), out=out or "", **options)
         print_summary(manifest, out or "", as_json=as_json)
@@ -150,7 +158,7 @@ def shard(
 
 @contextmanager
 def resume_hint(out: Path) -> Iterator[None]:
-    """Say after Ctrl-C what is kept."""
+    """Report after Ctrl-C whether a checkpoint is kept."""
     try:
         yield
     except KeyboardInterrupt:
@@ -162,7 +170,7 @@ def resume_hint(out: Path) -> Iterator[None]:
 
 
 def check(folder: str, paths: tuple[str, ...], name: str, *, as_json: bool) -> None:
-    """Check shards; say each thing that is wrong."""
+    """Check shards, and print each problem on a line of its own."""
     context = click.get_current_context()
     is_named = context.get_parameter_source("name") is not click.core.ParameterSource.DEFAULT
     tokenizer = load(name) if is_named or paths else None
@@ -177,19 +185,18 @@ def check(folder: str, paths: tuple[str, ...], name: str, *, as_json: bool) -> N
         raise zeton.errors.ShardError(wrong[-1])
     if as_json:
         return
-    encoded = ", and so is the corpus when it is encoded again" if paths else ""
-    click.echo(f"{visible(folder)}: {len(manifest.files())} files are as they should be{encoded}")
+    encoded = ", equal to the corpus encoded again" if paths else ""
+    click.echo(f"{visible(folder)}: OK, {counted(len(manifest.files()), 'file')}{encoded}")
 
 
 def print_summary(manifest: "zeton.shards.Manifest", out: str, *, as_json: bool) -> None:
-    """Print what was made."""
+    """Print the size of the shards."""
     shards = sum(len(split["shards"]) for split in manifest.splits.values())
     counts = {"path": out, "shards": shards, "texts": manifest.texts, "tokens": manifest.tokens}
     if as_json:
         click.echo(json.dumps(counts))
     else:
-        said = f"{manifest.tokens} tokens of {manifest.texts} texts in {shards} shards"
-        click.echo(f"{visible(out)}: {said}")
+        click.echo(f"{visible(out)}: {in_words(counts)}")
 
 
 def print_sources(manifest: "zeton.shards.Manifest", *, as_json: bool) -> None:
@@ -211,5 +218,14 @@ def print_sources(manifest: "zeton.shards.Manifest", *, as_json: bool) -> None:
         ratio = f"{of['bytes'] / of['tokens']:.3f}" if of["tokens"] else "-"
         click.echo(f"{of['tokens']}\t{of['texts']}\t{of['bytes']}\t{ratio}\t{visible(source)}")
     for name, split in splits.items():
-        said = f"{split['tokens']} tokens of {split['texts']} texts in {split['shards']} shards"
-        click.echo(f"{name}: {said}")
+        click.echo(f"{name}: {in_words(split)}")
+
+
+def in_words(counts: Mapping[str, Any]) -> str:
+    """Write numbers of tokens, texts and shards for people.
+
+    >>> in_words({"tokens": 7, "texts": 1, "shards": 1})
+    '7 tokens of 1 text in 1 shard'
+    """
+    tokens = counted(counts["tokens"], "token")
+    return f"{tokens} of {counted(counts['texts'], 'text')} in {counted(counts['shards'], 'shard')}"

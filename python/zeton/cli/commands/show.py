@@ -1,27 +1,54 @@
-"""`zeton show`: a text, with its tokens told apart, and how they came about."""
+"""`zeton show`: the tokens of a text, and how they came about."""
 
 import json
 import shutil
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
 
 import click
 
-from zeton.cli.options.files import STDIN, bytes_of, read
+import zeton
+from zeton.cli.options.files import STDIN, Text, bytes_of, raw_option, texts_of, without_folders
+from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render import explained
 from zeton.cli.render.color import color_option
-from zeton.cli.render.drawing import bar, drawn
+from zeton.cli.render.drawing import COLORS, bar, drawn
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import say
+from zeton.text.explain import Piece
+
+BLOCK_BYTES = 1 << 14
+"""Bytes that are explained at a time: an explanation takes 300 times the memory of its text."""
+
+PIECE_BYTES_MAX = 1_000_000
+"""Bytes without a boundary between pieces that are explained."""
+
+BOTH_BYTES_MAX = 1_000_000
+"""Bytes whose pieces are kept for --rules and --merges together."""
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "zeton show 'naïve café, 12345' -t cl100k_base",
+        'zeton show --rules "isn\'t it 1234567?" -t gpt2',
+        "zeton show --file notes.txt --color always | less -R",
+    )
+)
 @click.argument("text", required=False)
 @tokenizer_option
 @special_option
-@click.option("--file", help="A file to show in place of TEXT.")
-@click.option("--ids/--no-ids", default=True, show_default=True, help="Each id after its token.")
-@click.option("--rules", is_flag=True, help="Each piece over the name of the rule that made it.")
-@click.option("--merges", is_flag=True, help="Each merge of each piece, in order.")
-@click.option("--json", "as_json", is_flag=True, help="Pieces, rules and merges as JSON.")
+@click.option("--file", metavar="FILE", help="Show a file, not TEXT.")
+@click.option(
+    "--ids/--no-ids", default=True, show_default=True, help="Write the id behind each token."
+)
+@click.option("--rules", is_flag=True, help="Name the rule of the pattern below each pre-token.")
+@click.option("--merges", is_flag=True, help="List the merges of each pre-token, in order.")
+@click.option("--json", "as_json", is_flag=True, help="Print pre-tokens, rules and merges as JSON.")
+@field_option
+@raw_option
 @color_option
 def show(
     *,
@@ -32,45 +59,128 @@ def show(
     ids: bool,
     rules: bool,
     merges: bool,
+    field: str,
+    raw: bool,
     as_json: bool,
     colored: bool,
 ) -> None:
     """Show the tokens of TEXT (standard input by default).
 
-    They stand on colours on a terminal, and between bars elsewhere or where NO_COLOR is set.
+    Tokens have colours on a terminal; elsewhere, or where NO_COLOR is set, `|` separates them.
     """
     if text is not None and file is not None:
         raise click.UsageError("Give TEXT or --file, not both.")
-    tokenizer = load(name)
-    content = bytes_of(text) if text is not None else read(file or STDIN)
-    if not (rules or merges or as_json):
-        text_ids = tokenizer.encode(content, allowed_special=specials)
-        tokens = ((token_id, tokenizer.token_bytes(token_id)) for token_id in text_ids)
-        for line in lines(tokens, ids=ids, colored=colored):
-            click.echo(line, color=colored)
-        return
-    explanation = tokenizer.explain(content, allowed_special=specials)
-    if as_json:
-        click.echo(json.dumps(explanation.to_dict()))
-        return
-    columns = shutil.get_terminal_size().columns
-    if rules:
-        for line in explained.rules(explanation, columns, ids=ids, colored=colored):
-            click.echo(line, color=colored)
-    if rules and merges:
+    tokenizer = load(name, specials)
+    given = [bytes_of(text)] if text is not None else None
+    for each in read_texts(given, file, field, raw=raw):
+        if not (rules or merges or as_json):
+            print_tokens(tokenizer, each, specials, ids=ids, colored=colored)
+            continue
+        found = pieces(tokenizer, each, specials)
+        if as_json:
+            print_json(found)
+            continue
+        columns = shutil.get_terminal_size().columns
+        kept = beginning(found) if rules and merges else found
+        if rules:
+            print_lines(explained.rules(kept, columns, ids=ids, colored=colored), colored=colored)
+        if rules and merges:
+            click.echo()
+        if merges:
+            print_lines(explained.merges(kept, columns, colored=colored), colored=colored)
+
+
+def read_texts(
+    given: list[bytes] | None, file: str | None, field: str, *, raw: bool
+) -> Iterator[Text]:
+    """Yield the text of the command line, or the texts of a file."""
+    if given is not None:
+        return iter([Text(STDIN, iter(given))])
+    (name,) = without_folders([file or STDIN])
+    return texts_of(name, field=field, raw=raw)
+
+
+def print_lines(lines: Iterable[str], *, colored: bool) -> None:
+    """Print lines as they come."""
+    for line in lines:
+        click.echo(line, color=colored)
+
+
+def print_tokens(
+    tokenizer: zeton.Tokenizer, text: Text, specials: Specials, *, ids: bool, colored: bool
+) -> None:
+    """Print tokens as they are known, and end the line after each that holds a line break."""
+    encoder = tokenizer.encoder(allowed_special=specials)
+    number, is_begun, between = 0, False, bar(colored=colored)
+
+    @lru_cache(maxsize=1 << 16)
+    def shown(token_id: int, number: int) -> tuple[str, bool]:
+        token = tokenizer.token_bytes(token_id)
+        line = drawn(token, token_id if ids else None, number, colored=colored)
+        return line, b"\n" in token
+
+    for block in chain(text.blocks, [None]):
+        out = []
+        for token_id in encoder.finish() if block is None else encoder.push(block):
+            line, is_last = shown(token_id, number % len(COLORS) if colored else 0)
+            out += [between if is_begun else "", line, "\n" if is_last else ""]
+            is_begun = not is_last
+            number += 1
+        click.echo("".join(out), nl=False, color=colored)
+    if is_begun:
         click.echo()
-    if merges:
-        for line in explained.merges(explanation, columns, colored=colored):
-            click.echo(line, color=colored)
 
 
-def lines(tokens: Iterable[tuple[int, bytes]], *, ids: bool, colored: bool) -> Iterator[str]:
-    """Draw the tokens, and end the line after each that holds a line break."""
-    line: list[str] = []
-    for number, (token_id, token) in enumerate(tokens):
-        line.append(drawn(token, token_id if ids else None, number, colored=colored))
-        if b"\n" in token:
-            yield bar(colored=colored).join(line)
-            line = []
-    if line:
-        yield bar(colored=colored).join(line)
+def pieces(tokenizer: zeton.Tokenizer, text: Text, specials: Specials) -> Iterator[Piece]:
+    """Explain a text a part at a time: a part ends where the pattern cuts for certain.
+
+    A long text without such a place is explained as far as memory allows, which stderr reports.
+    """
+    encoder = tokenizer.encoder(allowed_special=specials)
+    held, at = b"", 0
+
+    def explained_to(end: int) -> Iterator[Piece]:
+        for piece in tokenizer.explain(held[:end], allowed_special=specials).pieces:
+            yield replace(piece, start=piece.start + at, end=piece.end + at)
+
+    for block in small(text.blocks):
+        held += block
+        encoder.push_count(block, None)
+        end = len(held) - len(encoder.pending)
+        yield from explained_to(end)
+        held, at = held[end:], at + end
+        if len(held) > PIECE_BYTES_MAX:
+            yield from explained_to(PIECE_BYTES_MAX)
+            done = f"{at + PIECE_BYTES_MAX:,}"
+            say(f"explained the first {done} bytes only: no pre-token ends in the last million")
+            return
+    yield from explained_to(len(held))
+
+
+def small(blocks: Iterator[bytes | str]) -> Iterator[bytes]:
+    """Cut blocks into smaller ones."""
+    for block in blocks:
+        content = block.encode(errors="replace") if isinstance(block, str) else block
+        for start in range(0, len(content), BLOCK_BYTES):
+            yield content[start : start + BLOCK_BYTES]
+
+
+def beginning(found: Iterator[Piece]) -> list[Piece]:
+    """Keep the pieces of the first part of a text, which two views need."""
+    kept = list[Piece]()
+    for piece in found:
+        if piece.end > BOTH_BYTES_MAX and kept:
+            say(f"shown is the first {kept[-1].end:,} bytes; give --rules or --merges for all")
+            break
+        kept.append(piece)
+    return kept
+
+
+def print_json(found: Iterator[Piece]) -> None:
+    """Print an explanation as one object, a piece at a time; the ids come last."""
+    ids = list[int]()
+    click.echo('{"unit": "byte", "pieces": [', nl=False)
+    for number, piece in enumerate(found):
+        click.echo((", " if number else "") + json.dumps(piece.to_dict()), nl=False)
+        ids += piece.ids
+    click.echo(f'], "ids": {json.dumps(ids)}}}')

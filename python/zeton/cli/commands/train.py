@@ -14,8 +14,12 @@ from click.core import ParameterSource
 import zeton
 from zeton import corpus
 from zeton.cli.options import learning
-from zeton.cli.options.learning import say
+from zeton.cli.options.files import STDIN
+from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
+from zeton.cli.render.examples import examples
+from zeton.cli.render.progress import say, shown
+from zeton.cli.render.table import counted
 from zeton.rules import Rules, get_rules
 from zeton.text.escape import visible
 from zeton.work import checkpoint
@@ -31,7 +35,7 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     for weight in given:
         pattern, is_there, number = weight.rpartition("=")
         if not (is_there and pattern and number.isascii() and number.isdigit()):
-            raise click.BadParameter(f"{weight!r} is no PATH=N, such as 'code/*=3'")
+            raise zeton.Error(f"--weight is {weight!r}; write PATH=N, such as 'code/*=3'")
         weights[pattern] = int(number)
     return weights
 
@@ -41,16 +45,22 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
     return None if given is None else get_rules(given)
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "zeton train corpus/ more.jsonl.zst -n 32k --special '<|endoftext|>'",
+        "zeton train corpus/ -n 8k,32k --validation 1% --report report.html",
+        "zcat corpus.txt.gz | zeton train - -o small.zeton",
+    )
+)
 @paths_argument
 @learning.learning_options
 @learning.out_option
-@click.option("--pattern", help="The pattern that splits a text into pieces.")
+@click.option("--pattern", metavar="REGEX", help="Regular expression of the pre-tokenizer.")
 @click.option(
     "--rules",
     metavar="RULES",
     callback=read_rules,
-    help="Rules in place of a pattern: a .toml or .json file, or a ready-made set, such as code.",
+    help="Rules, not a pattern: a .toml or .json file, or a ready-made set such as code.",
 )
 @field_option
 @click.option(
@@ -59,13 +69,14 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
     multiple=True,
     metavar="PATH=N",
     callback=read_weights,
-    help="How many times the texts of a file, or of a glob, count. May be repeated.",
+    help="Count the texts of a file, or of a glob, N times. Repeatable.",
 )
 @click.option(
     "--validation",
     default=0.0,
+    type=Share(),
     metavar="SHARE",
-    help="Share of the texts, such as 0.01, to measure the growing vocabulary on.",
+    help="Share of the texts, such as 1%, held out to measure the vocabulary on.",
 )
 @on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
@@ -74,6 +85,7 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
     "--checkpoint-every",
     default="1GB",
     show_default=True,
+    type=Size(least=1, of_bytes=True),
     metavar="SIZE",
     help="Save a checkpoint after every SIZE of text.",
 )
@@ -81,10 +93,11 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
 @click.option(
     "--executor",
     type=click.Choice(EXECUTORS),
-    help="Count in units, on this machine or on a Ray cluster (RAY_ADDRESS, or this machine).",
+    help="Count in work units: here, or on a Ray cluster (RAY_ADDRESS, or a local one).",
 )
-@click.option("--workers", type=POSITIVE, metavar="N", help="Units to count at once on Ray.")
-@click.option("--count-only", is_flag=True, help="Write the counts to OUT, for `zeton learn`.")
+@click.option("--workers", type=POSITIVE, metavar="N", help="Work units to count at once on Ray.")
+@click.option("--count-only", is_flag=True, help="Write counts to OUT, for `zeton learn`.")
+@learning.force_option
 @learning.quiet_option
 @click.pass_context
 def train(
@@ -95,6 +108,7 @@ def train(
     vocab_size: list[int],
     out: str,
     count_only: bool,
+    force: bool,
     quiet: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401 - those of the package, by the same names.
@@ -102,11 +116,13 @@ def train(
     """Train a tokenizer on the texts of files and folders, and save it.
 
     Files are text, .jsonl or .parquet; text and .jsonl may also be .gz, .zst or .xz. A PATH may
-    be a glob. Without a PATH the corpus is the sources of Python's standard library.
+    be a glob, or `-` for standard input. Without a PATH the corpus is the sources of Python's
+    standard library.
 
     Resumable: progress is saved in OUT.checkpoint. Run the same command again to continue.
     """
-    files = corpus.files(paths) if paths else corpus.standard_library()
+    given = [STDIN_PATH if path == STDIN else path for path in paths]
+    files = corpus.files(given) if paths else corpus.standard_library()
     checkpoint_dir = Path(f"{Path(out)}.checkpoint")
     if count_only:
         refuse_options_of_learning(context)
@@ -119,34 +135,38 @@ def train(
     }
     files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
     options |= {"checkpoint_dir": checkpoint_dir, "temp_dir": folder_of(out)}
-    options["progress"] = learning.shown(quiet=quiet)
+    options["progress"] = shown(quiet=quiet)
     options["on_warning"] = str if quiet else say
     if not quiet and (not paths or sys.stderr.isatty()):
         describe_corpus(files, given=bool(paths))
     with learning.warned(quiet=quiet), resume_hint(checkpoint_dir):
         if count_only:
+            learning.check_new([Path(out)], force=force)
             counts = zeton.count_files(files, **options)
             path = counts.save(out)
             summary = {"path": str(path), "pieces": len(counts), "texts": counts.texts}
-            said = f"{visible(str(path))}: {len(counts)} pieces"
+            said = f"{visible(str(path))}: {counted(len(counts), 'piece')}"
             click.echo(json.dumps(summary) if as_json else said)
         else:
-            with learning.places(out, vocab_size):
+            with learning.places(out, vocab_size, force=force):
                 made = zeton.train_files(files, vocab_size=vocab_size, **options)
                 learning.save(made, targets, as_json=as_json)
     checkpoint.discard(checkpoint_dir)
 
 
+STDIN_PATH = "/dev/stdin"
+"""The path of standard input, where the system has one."""
+
 LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report", "exact_size"}
-"""The options that counting does not know."""
+"""The options that counting does not have."""
 
 
 def refuse_options_of_learning(context: click.Context) -> None:
-    """Refuse what counting alone cannot do, rather than leave it out."""
+    """Raise an error for an option that has no effect on counts."""
     for name in sorted(LEARNING_ONLY | {"vocab_size", "validation"}):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.removesuffix("s").replace("_", "-")
-            raise zeton.Error(f"--{option} is for learning, and --count-only does not learn")
+            raise zeton.Error(f"--{option} is for learning; give it to `zeton learn`, not here")
     if context.get_parameter_source("out") is not ParameterSource.COMMANDLINE:
         raise zeton.Error("--count-only needs --out, a file such as part.counts")
     if Path(context.params["out"]).is_dir():
@@ -154,7 +174,7 @@ def refuse_options_of_learning(context: click.Context) -> None:
 
 
 def folder_of(out: str) -> Path:
-    """Return where temporary files go: beside the result, which needs no room in memory."""
+    """Return the folder of temporary files: beside the result, because /tmp may be in memory."""
     folder = Path(out).absolute().parent
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -162,7 +182,7 @@ def folder_of(out: str) -> Path:
 
 @contextmanager
 def resume_hint(checkpoint_dir: Path) -> Iterator[None]:
-    """Say after Ctrl-C, or an error, what is kept."""
+    """Report after Ctrl-C, or an error, whether a checkpoint is kept."""
     try:
         yield
     except OtherWorkError:
@@ -176,8 +196,8 @@ def resume_hint(checkpoint_dir: Path) -> Iterator[None]:
 
 
 def describe_corpus(files: list[Path], *, given: bool) -> None:
-    """Say what the corpus is: a folder leaves out what is hidden or binary."""
-    library = f", the library of Python {platform.python_version()}"
+    """Report the size of the corpus, in which hidden and binary files of folders are left out."""
+    library = f" of Python {platform.python_version()}'s standard library"
     megabytes = sum(file.stat().st_size for file in files) / 1e6
     source = "" if given else library
-    say(f"training on {len(files)} files{source} ({megabytes:.1f} MB)")
+    say(f"training on {counted(len(files), 'file')}{source} ({megabytes:.1f} MB)")

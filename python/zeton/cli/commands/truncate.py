@@ -1,25 +1,35 @@
-"""`zeton truncate`: text in, as much of it out as has so many tokens."""
+"""`zeton truncate`: text in, at most N tokens of it out."""
 
 import json
+from collections.abc import Iterator
 from typing import get_args
 
 import click
 
-from zeton.cli.options.files import STDIN, bytes_of, read
+import zeton
+from zeton.cli.options.files import STDIN, bytes_of, one_text, raw_option
+from zeton.cli.options.sizes import Size
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
+from zeton.cli.render.examples import examples
 from zeton.text.fit import Border, Side
 
+MARGIN_BYTES = 1 << 16
+"""Text read around the part that fits, so that borders are found as in the whole text."""
+
 tokens_option = click.option(
-    "-n", "--tokens", type=click.IntRange(0), required=True, metavar="N", help="Tokens at most."
+    "-n", "--tokens", type=Size(), required=True, metavar="N", help="Maximum number of tokens."
 )
 
-
-BORDER_HELP = "What is cut between."
-
+border_help = "Where cuts are allowed."
 borders = click.Choice(get_args(Border))
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "zeton truncate book.txt -n 8k > beginning.txt",
+        "zeton truncate --side middle --mark ' … ' -n 500 --at word < log.txt",
+    )
+)
 @click.argument("file", default=STDIN)
 @tokens_option
 @tokenizer_option
@@ -29,10 +39,13 @@ borders = click.Choice(get_args(Border))
     type=click.Choice(get_args(Side)),
     default="end",
     show_default=True,
-    help="What is cut away.",
+    help="Side of the text to drop.",
 )
-@click.option("--at", type=borders, default="character", show_default=True, help=BORDER_HELP)
-@click.option("--mark", help="What stands where the middle was, as …")
+@click.option("--at", type=borders, default="character", show_default=True, help=border_help)
+@click.option(
+    "--mark", metavar="TEXT", help='Text to insert for the dropped middle, for example " … ".'
+)
+@raw_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object with text and tokens.")
 def truncate(
     *,
@@ -43,12 +56,17 @@ def truncate(
     side: Side,
     at: Border,
     mark: str | None,
+    raw: bool,
     as_json: bool,
 ) -> None:
-    """Print as much of FILE (standard input by default) as has N tokens at most."""
-    tokenizer = load(name)
+    """Cut FILE (standard input by default) to at most N tokens.
+
+    Reading stops where the text that remains cannot change the result.
+    """
+    tokenizer = load(name, specials)
+    text = one_text(file, raw=raw)
     cut = tokenizer.truncate(
-        read(file),
+        needed(tokenizer, text, tokens, side, specials),
         n=tokens,
         side=side,
         at=at,
@@ -60,3 +78,32 @@ def truncate(
         click.echo(json.dumps({"text": cut.decode(errors="replace"), "tokens": counted}))
     else:
         click.echo(cut, nl=False)
+
+
+def needed(
+    tokenizer: zeton.Tokenizer, blocks: Iterator[bytes], n: int, side: Side, specials: Specials
+) -> bytes:
+    """Return the parts of a text that decide its truncation: its beginning, its end, or both.
+
+    A prefix with more than `n` settled ids cannot fit, so a longer text is not read further for its
+    beginning. A suffix of `n` tokens has at most `n` times the bytes of the longest token.
+    """
+    head, tail = bytearray(), bytearray()
+    if side != "start":
+        encoder, settled, wanted = tokenizer.encoder(allowed_special=specials), 0, 0
+        for block in blocks:
+            head += block
+            if settled <= n:
+                settled += encoder.push_count(block, None)
+                wanted = len(head) + MARGIN_BYTES
+            if settled > n and len(head) >= wanted:
+                break
+        if side == "end":
+            return bytes(head)
+    tokens = [*tokenizer.ranks(), *(name.encode() for name in tokenizer.specials)]
+    tail_bytes = n * max(map(len, tokens)) + MARGIN_BYTES
+    for block in blocks:
+        tail += block
+        if len(tail) > 2 * tail_bytes:
+            del tail[:-tail_bytes]
+    return bytes(head + tail)

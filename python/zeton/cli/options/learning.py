@@ -1,28 +1,20 @@
-"""What `zeton train` and `zeton learn` share: options, remarks, saving."""
+"""Options, warnings and saving of `zeton train` and `zeton learn`."""
 
 import json
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
 import zeton
+from zeton.cli.options.sizes import Size, Sizes
 from zeton.cli.options.tokenizer import FOLDER, load
+from zeton.cli.render.progress import say
+from zeton.cli.render.table import counted
 from zeton.text.escape import visible
-from zeton.tokenizer import target_of
-from zeton.work.progress import Shown, measured
-
-
-def read_sizes(_: click.Context, __: click.Parameter, given: str) -> list[int]:
-    """Read `--vocab-size 8192,32768`."""
-    try:
-        return [int(size) for size in given.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{given!r} is no number, nor several with commas") from None
+from zeton.tokenizer import FILE_NAME, target_of
 
 
 def read_initial(_: click.Context, __: click.Parameter, name: str | None) -> zeton.Tokenizer | None:
@@ -30,10 +22,17 @@ def read_initial(_: click.Context, __: click.Parameter, name: str | None) -> zet
     return None if name is None else load(name)
 
 
+MEMORY_LEAST = 1_000_000
+"""A smaller memory is a number without its unit."""
+
 memory_option = click.option(
-    "--memory", metavar="SIZE", help="Memory to use, as 2GB. By default, half of what is free."
+    "--memory",
+    type=Size(least=1, of_bytes=True, typo_below=MEMORY_LEAST),
+    metavar="SIZE",
+    help="Memory to use, such as 2GB. By default, half of the free memory.",
 )
-quiet_option = click.option("--quiet", is_flag=True, help="No progress, no remarks.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print no progress and no warnings.")
+force_option = click.option("--force", is_flag=True, help="Overwrite the file that OUT names.")
 out_option = click.option(
     "-o",
     "--out",
@@ -48,27 +47,33 @@ OPTIONS = [
         default="16384",
         show_default=True,
         metavar="N[,N]...",
-        callback=read_sizes,
-        help="Tokens, bytes and specials included; several sizes are saved as OUT-N.",
+        type=Sizes(),
+        help="Number of tokens, bytes and special tokens included, such as 32k. "
+        "Several sizes are saved as OUT-N.",
     ),
     click.option(
-        "--special", "specials", multiple=True, metavar="NAME", help="A special. May be repeated."
+        "--special", "specials", multiple=True, metavar="NAME", help="Special token. Repeatable."
     ),
     click.option(
         "--initial",
         metavar="TOKENIZER",
         callback=read_initial,
-        help="A tokenizer to go on from: its ids stay, new ones are added.",
+        help="Tokenizer to extend: its ids stay, new tokens are added.",
     ),
     click.option(
         "--min-count",
         default=1,
+        type=Size(),
         metavar="N",
-        help="Leave out pieces that occur less often; a remark says how many.",
+        help="Drop pre-tokens with fewer than N occurrences; their number is reported.",
     ),
-    click.option("--max-token-bytes", type=int, metavar="N", help="Make no longer tokens."),
-    click.option("--report", metavar="FILE", help="Write a report as HTML."),
-    click.option("--exact-size", is_flag=True, help="Refuse a corpus that has too few pairs."),
+    click.option(
+        "--max-token-bytes", type=Size(), metavar="N", help="Maximum length of a token in bytes."
+    ),
+    click.option("--report", metavar="FILE", help="Write a report in HTML."),
+    click.option(
+        "--exact-size", is_flag=True, help="Fail if the corpus has too few pairs for N tokens."
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 ]
 
@@ -81,12 +86,13 @@ def learning_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def places(out: str, sizes: Sequence[int]) -> Iterator[list[str]]:
-    """Yield where each vocabulary goes; what cannot be saved is refused before the work.
+def places(out: str, sizes: Sequence[int], *, force: bool) -> Iterator[list[str]]:
+    """Yield the path of each vocabulary, checked before the work: it must be new, unless `force`.
 
-    Folders that were made for it go again if nothing is saved.
+    Folders that were made for it are removed again if nothing is saved.
     """
     names = targets(out, sizes)
+    check_new([saved_as(name) for name in names], force=force)
     new = [Path(name) for name in names if not Path(name).exists()]
     try:
         for name in names:
@@ -97,6 +103,23 @@ def places(out: str, sizes: Sequence[int]) -> Iterator[list[str]]:
             with suppress(OSError):  # It is no folder, or something was saved.
                 folder.rmdir()
         raise
+
+
+def saved_as(name: str) -> Path:
+    """Return the file to which a tokenizer is saved.
+
+    >>> saved_as("small.zeton"), saved_as("tokenizer")
+    (PosixPath('small.zeton'), PosixPath('tokenizer/tokenizer.zeton'))
+    """
+    path = Path(name)
+    return path if path.suffix == ".zeton" else path / FILE_NAME
+
+
+def check_new(paths: Sequence[Path], *, force: bool) -> None:
+    """Raise an error for a file that exists, unless it may be overwritten."""
+    for path in paths:
+        if path.is_file() and not force:
+            raise zeton.Error(f"{path} exists; name another --out, or overwrite it with --force")
 
 
 def targets(out: str, sizes: Sequence[int]) -> list[str]:
@@ -126,19 +149,7 @@ def save(tokenizers: Sequence[zeton.Tokenizer], paths: Sequence[str], *, as_json
             }
             click.echo(json.dumps(summary))
         else:
-            click.echo(f"{visible(str(path))}: {tokenizer.vocab_size} tokens")
-
-
-def say(remark: Any) -> None:  # noqa: ANN401 - a text or a warning.
-    """Say something that is no data."""
-    click.echo(f"zeton: {visible(str(remark))}", err=True)
-
-
-def shown(*, quiet: bool) -> Shown:
-    """Return how progress is shown: as bars on a terminal; elsewhere what was asked for is said."""
-    if quiet or sys.stderr.isatty():
-        return not quiet
-    return lambda now: say(measured(now)) if now.stage == "measure" else None
+            click.echo(f"{visible(str(path))}: {counted(tokenizer.vocab_size, 'token')}")
 
 
 @contextmanager

@@ -1,11 +1,15 @@
-"""The texts of a command: files and folders of any kind that `zeton.corpus` reads."""
+"""The texts of a command: files and folders in every format that `zeton.corpus` reads."""
 
 import click
 
 paths_argument = click.argument("paths", nargs=-1, metavar="[PATH]...")
 
 field_option = click.option(
-    "--field", default="text", show_default=True, help="The field of a JSON line or Parquet row."
+    "--field",
+    default="text",
+    show_default=True,
+    metavar="NAME",
+    help="Field of a JSON line, or column of a Parquet file, that holds the text.",
 )
 
 on_error_option = click.option(
@@ -13,5 +17,5 @@ on_error_option = click.option(
     type=click.Choice(["raise", "skip"]),
     default="raise",
     show_default=True,
-    help="What to do about a file or line that cannot be read.",
+    help="Stop at a file or line that cannot be read, or skip and count it.",
 )

@@ -1,21 +1,34 @@
-"""The options that say which tokenizer a command uses, and which specials it looks for."""
+"""The options that choose a tokenizer and the special tokens it looks for."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import click
 
 import zeton
+from zeton.suggest import did_you_mean, nearest
 from zeton.tokenizer import FILE_NAME
 
 FOLDER = "tokenizer"
-"""Where `zeton train` saves and the other commands look, unless told otherwise."""
+"""The folder to which `zeton train` saves, and the default of the other commands."""
 
 Specials: TypeAlias = Literal["all"] | tuple[str, ...]
 
 
-def load(name: str) -> zeton.Tokenizer:
-    """Load a pretrained tokenizer by its name, or one of the user's by its path."""
+def load(name: str, specials: Specials = (), *more: str | None) -> zeton.Tokenizer:
+    """Load a pretrained tokenizer by its name, or a file by its path; check special tokens.
+
+    `more` are values of `--prepend` and `--append`.
+    """
+    tokenizer = load_any(name)
+    named = () if specials == "all" else specials
+    check_specials(tokenizer, [*named, *(each for each in more if each is not None)])
+    return tokenizer
+
+
+def load_any(name: str) -> zeton.Tokenizer:
+    """Load a tokenizer by name or path."""
     names = zeton.pretrained_names()
     if name in names:
         return zeton.pretrained(name)
@@ -25,19 +38,46 @@ def load(name: str) -> zeton.Tokenizer:
             "run `zeton train` to make one, or give -t cl100k_base"
         )
     if not Path(name).exists():
-        raise zeton.Error(
-            f'there is no tokenizer "{name}"; give a path or one of {", ".join(names)}'
-        )
+        raise zeton.Error(f"no tokenizer {name!r}{hint(name, names)}")
     return zeton.load(name)
 
 
+def hint(name: str, names: Iterable[str]) -> str:
+    r"""Return the end of the message about an unknown name: a model's encoding, or the nearest.
+
+    >>> hint("gpt-4o", ["o200k_base"])
+    '; the model gpt-4o has o200k_base: give -t o200k_base'
+    >>> hint("cl100k", ["cl100k_base"])
+    "; did you mean 'cl100k_base'?"
+    """
+    from zeton.tiktoken.model import encoding_name_for_model
+
+    try:
+        encoding = encoding_name_for_model(name)
+    except KeyError:
+        if nearest(name, names):
+            return did_you_mean(name, names)
+        return f"; give a path, or one of {', '.join(names)}"
+    return f"; the model {name} has {encoding}: give -t {encoding}"
+
+
+def check_specials(tokenizer: zeton.Tokenizer, names: Iterable[str]) -> None:
+    """Raise an error for a special token that a tokenizer does not have."""
+    known = tokenizer.specials
+    for name in names:
+        if name not in known:
+            none = "; this tokenizer has none, and `zeton train --special` adds some"
+            ways = did_you_mean(name, known) if known else none
+            raise zeton.Error(f"no special token {name!r}{ways}")
+
+
 def is_tokenizer(path: str) -> bool:
-    """Say whether a path is a file, or a folder that `zeton train` saved to."""
+    """Return whether a path is a file, or a folder to which `zeton train` saved."""
     return Path(path).is_file() or Path(path, FILE_NAME).is_file()
 
 
 def all_or_names(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> Specials:
-    """Read `--special all` as every special there is."""
+    """Read `--special all` as every special token there is."""
     return "all" if "all" in names else names
 
 
@@ -57,5 +97,5 @@ special_option = click.option(
     multiple=True,
     metavar="all|NAME",
     callback=all_or_names,
-    help="A special to look for in the text; without it none is. May be repeated.",
+    help="Special token to recognise in the text; without it all are plain text. Repeatable.",
 )

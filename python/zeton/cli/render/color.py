@@ -19,4 +19,5 @@ color_option = click.option(
     default="auto",
     show_default=True,
     callback=wants_color,
+    help="Print colours: on a terminal, always or never.",
 )

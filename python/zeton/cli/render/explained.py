@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import cycle, islice, repeat
 
 import click
 
 from zeton.cli.render.drawing import bar, drawn
-from zeton.cli.render.table import pad, width
+from zeton.cli.render.table import counted, pad, width
 from zeton.text.escape import visible
-from zeton.text.explain import SPECIAL, Explanation, Merge, Piece
+from zeton.text.explain import SPECIAL, Merge, Piece
 
 GAP = "  "
 GOES_ON = "…"
@@ -45,25 +45,28 @@ class Cell:
         return max(width(self.tokens), width(self.rule))
 
 
-def rules(explanation: Explanation, columns: int, *, ids: bool, colored: bool) -> Iterator[str]:
-    """Draw pieces side by side, each over its rule; then say how many each rule made."""
-    names = Counter(piece.rule for piece in explanation.pieces)
-    color_of = dict(zip(names, chain.from_iterable(repeat(RULE_COLORS)), strict=False))
-    labels = {rule: label(rule, color_of[rule], colored=colored) for rule in names}
-    for row in rows(cells(explanation.pieces, labels, columns, ids=ids, colored=colored), columns):
+def rules(pieces: Iterable[Piece], columns: int, *, ids: bool, colored: bool) -> Iterator[str]:
+    """Draw pieces side by side, each over its rule; then the number of pieces of each rule."""
+    names, colors = Counter[str](), cycle(RULE_COLORS)
+    labels, tokens = dict[str, str](), 0
+
+    def counted_pieces() -> Iterator[Piece]:
+        nonlocal tokens
+        for piece in pieces:
+            if piece.rule not in labels:
+                labels[piece.rule] = label(piece.rule, next(colors), colored=colored)
+            names[piece.rule] += 1
+            tokens += len(piece.ids)
+            yield piece
+
+    for row in rows(cells(counted_pieces(), labels, columns, ids=ids, colored=colored), columns):
         for line in ([cell.tokens for cell in row], [cell.rule for cell in row]):
             padded = [pad(text, cell.size, left=True) for text, cell in zip(line, row, strict=True)]
             yield GAP.join(padded).rstrip()
         yield ""
     made = [f"{labels[rule]} {count}" for rule, count in names.items()]
-    pieces, tokens = len(explanation.pieces), len(explanation.ids)
-    total = f"{counted(pieces, 'piece')}, {counted(tokens, 'token')}"
+    total = f"{counted(names.total(), 'piece')}, {counted(tokens, 'token')}"
     yield from wrapped([f"{total}:" if made else total, *made], columns)
-
-
-def counted(number: int, what: str) -> str:
-    """Say how many there are of something."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def label(rule: str, color: str, *, colored: bool) -> str:
@@ -115,10 +118,10 @@ def wrapped(words: Iterable[str], columns: int) -> Iterator[str]:
     yield line
 
 
-def merges(explanation: Explanation, columns: int, *, colored: bool) -> Iterator[str]:
-    """Draw how each piece merges, once if it comes again: the rank, the pair, and what is then."""
+def merges(pieces: Iterable[Piece], columns: int, *, colored: bool) -> Iterator[str]:
+    """Draw the merges of each different piece: the rank, the pair, and the tokens after it."""
     seen = set[tuple[str, bytes]]()
-    for piece in explanation.pieces:
+    for piece in pieces:
         if (piece.rule, piece.content) in seen:
             continue
         seen.add((piece.rule, piece.content))

@@ -34,6 +34,7 @@ __all__ = [
     "format_of",
     "is_plain",
     "json_in",
+    "kind_unlike_text",
     "recognise",
     "refuse_others",
 ]
@@ -111,12 +112,20 @@ def recognise(path: Path) -> Recognised:
     return Recognised(found or format_of(path), compression)
 
 
-def refuse_others(path: Path, beginning: bytes) -> None:
-    """Raise an error for a file that is read as text and certainly is none."""
+def kind_unlike_text(beginning: bytes) -> str:
+    r"""Return the kind of a file that begins with these bytes and certainly is no text, or "".
+
+    >>> kind_unlike_text(b"\x1f\x8b\x08"), kind_unlike_text(b"plain")
+    ('gzip; name it *.gz', '')
+    """
     others = OTHERS | {each.magic: f"{each.name}; name it *{each.suffix}" for each in COMPRESSIONS}
     for each in FORMATS:
         if each.magic:
             others[each.magic] = f"{each.name}; name it *{each.suffixes[0]}"
-    for magic, kind in others.items():
-        if beginning.startswith(magic):
-            raise CorpusError(f"{path} is not text but {kind}")
+    return next((kind for magic, kind in others.items() if beginning.startswith(magic)), "")
+
+
+def refuse_others(path: Path, beginning: bytes) -> None:
+    """Raise an error for a file that is read as text and certainly is none."""
+    if kind := kind_unlike_text(beginning):
+        raise CorpusError(f"{path} is not text but {kind}")

@@ -1,0 +1,166 @@
+"""Help and messages: whole, with examples, sizes with units, and suggestions for names."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import zeton
+from support.command import output, refusal
+from support.command import zeton as run
+from support.paths import ROOT
+from zeton.cli.entry import COMMANDS, main
+
+GPT2 = ("-t", "gpt2")
+CONTEXT = click.Context(main)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A folder with a small corpus."""
+    (tmp_path / "a.txt").write_text("the cat sat on the mat and the dog sat on the log\n" * 30)
+    return tmp_path
+
+
+class TestHelp:
+    def test_the_summaries_are_whole(self) -> None:
+        shown = output("--help")
+        for name, (summary, _) in COMMANDS.items():
+            assert re.search(rf"^  {name} +{re.escape(summary)}$", shown, re.MULTILINE)
+            assert summary.endswith(".")
+
+    def test_the_page_of_the_command_line_has_every_command(self) -> None:
+        page = (ROOT / "docs" / "cli.md").read_text()
+        assert re.findall(r"^\| `zeton (\w+)` \|", page, re.MULTILINE) == list(COMMANDS)
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_each_command_ends_with_examples(self, name: str) -> None:
+        command = main.get_command(CONTEXT, name)
+        assert command is not None
+        each = [command]
+        if isinstance(command, click.Group):
+            each += command.commands.values()
+        for one in each:
+            assert one.epilog, one.name
+            assert re.search(r"Examples:\n  zeton \S+", one.epilog)
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_each_option_has_help(self, name: str) -> None:
+        command = main.get_command(CONTEXT, name)
+        assert command is not None
+        options = [each for each in command.params if isinstance(each, click.Option)]
+        assert [each.name for each in options if not each.help] == []
+
+
+class TestSizes:
+    def test_have_units_everywhere(self, corpus: Path) -> None:
+        train = ("train", "a.txt", "--memory", "64MB", "--checkpoint-every", "1e6", "--quiet")
+        output(*train, "-n", "0.3k", "-o", "k.zeton", folder=corpus)
+        assert zeton.load(corpus / "k.zeton").vocab_size <= 300
+        output(*train, "-n", "260,0.27k", "-o", "two", "--validation", "0%", folder=corpus)
+        assert (corpus / "two-270" / "tokenizer.zeton").exists()
+        assert output("count", "--limit", "1e0", *GPT2, stdin=b"a b") == "1\n"
+        assert output("truncate", "-n", "0.002k", *GPT2, stdin=b"a b c") == "a b"
+        shard = ("shard", "a.txt", *GPT2, "-o", "s", "--shard-size", "2k")
+        output(*shard, "--checkpoint-every", "1MB", folder=corpus)
+
+    @pytest.mark.parametrize("value", ["2", "1", "64", "100kB"])
+    def test_a_memory_without_unit_is_an_error(self, corpus: Path, value: str) -> None:
+        line = refusal("train", "a.txt", "--memory", value, folder=corpus)
+        assert "bytes" in line or "1 byte" in line
+        if value.isdigit():
+            assert f"did you mean {value}GB?" in line
+
+    @pytest.mark.parametrize("value", ["32q", "-1", "", "1.5.2", "1e999", "k", "0.5", "9" * 90])
+    def test_an_error_names_the_option_and_the_form(self, corpus: Path, value: str) -> None:
+        line = refusal("train", "a.txt", "-n", value, folder=corpus)
+        assert "--vocab-size is" in line
+
+    def test_a_share_may_be_a_percentage(self, corpus: Path) -> None:
+        found = run("train", "a.txt", "-n", 260, "--validation", "x%", folder=corpus)
+        assert b"--validation is 'x%'; write a share as 0.01 or 1%" in found.stderr
+
+
+class TestSuggestions:
+    @pytest.mark.parametrize(
+        ("name", "hint"),
+        [
+            ("cl100k", "did you mean 'cl100k_base'?"),
+            ("CL100K_BASE", "did you mean 'cl100k_base'?"),
+            ("gpt-4o", "the model gpt-4o has o200k_base: give -t o200k_base"),
+            ("gpt-3.5-turbo", "give -t cl100k_base"),
+            ("zebra", "give a path, or one of gpt2"),
+        ],
+    )
+    def test_of_tokenizers(self, tmp_path: Path, name: str, hint: str) -> None:
+        assert hint in refusal("count", "-t", name, folder=tmp_path)
+
+    def test_of_special_tokens(self) -> None:
+        line = refusal("encode", "--special", "<|endoftxt|>", *GPT2)
+        assert "no special token '<|endoftxt|>'; did you mean '<|endoftext|>'?" in line
+        assert "did you mean" in refusal("encode", "--append", "<|endoftxt|>", *GPT2)
+
+    def test_of_formats_rules_and_commands(self, corpus: Path) -> None:
+        line = refusal("shard", "a.txt", "-o", "s", "--format", "numpy", *GPT2, folder=corpus)
+        assert "--format has no 'numpy'; did you mean 'npy'?" in line
+        assert "did you mean 'code'?" in refusal("train", "a.txt", "--rules", "cod", folder=corpus)
+        assert b"did you mean 'train'?" in run("trian").stderr
+
+    def test_of_fields(self, tmp_path: Path) -> None:
+        (tmp_path / "a.jsonl").write_text('{"txet": "a", "id": 1}\n')
+        line = refusal("count", "a.jsonl", *GPT2, folder=tmp_path)
+        assert "'txet'" in line
+
+
+class TestTrain:
+    def test_overwrites_only_with_force(self, corpus: Path) -> None:
+        output("train", "a.txt", "-n", 270, folder=corpus)
+        before = (corpus / "tokenizer" / "tokenizer.zeton").read_bytes()
+        line = refusal("train", "a.txt", "-n", 260, folder=corpus)
+        assert "tokenizer.zeton exists" in line
+        assert "--force" in line
+        assert (corpus / "tokenizer" / "tokenizer.zeton").read_bytes() == before
+        assert not (corpus / "tokenizer.checkpoint").exists()
+        output("train", "a.txt", "-n", 260, "--force", folder=corpus)
+        assert (corpus / "tokenizer" / "tokenizer.zeton").read_bytes() != before
+
+    def test_counts_and_learn_overwrite_only_with_force(self, corpus: Path) -> None:
+        count = ("train", "a.txt", "--count-only", "-o", "a.counts")
+        output(*count, folder=corpus)
+        assert "--force" in refusal(*count, folder=corpus)
+        output(*count, "--force", folder=corpus)
+        output("learn", "a.counts", "-n", 260, folder=corpus)
+        assert "--force" in refusal("learn", "a.counts", "-n", 260, folder=corpus)
+
+    def test_reads_standard_input(self, corpus: Path) -> None:
+        text = (corpus / "a.txt").read_bytes()
+        output("train", "-", "-n", 270, "-o", "in.zeton", stdin=text, folder=corpus)
+        output("train", "a.txt", "-n", 270, "-o", "file.zeton", folder=corpus)
+        assert (corpus / "in.zeton").read_bytes() == (corpus / "file.zeton").read_bytes()
+
+
+class TestEvaluate:
+    def test_many_files_share_a_row(self, tmp_path: Path) -> None:
+        for number in range(60):
+            (tmp_path / f"{number}.txt").write_text("word " * (number + 1))
+        rows = output("eval", ".", *GPT2, folder=tmp_path).splitlines()
+        assert len(rows) == 43
+        assert rows[-2].startswith("21 other files")
+        assert "59.txt" in rows[-3]
+        only = output("eval", ".", "--total", *GPT2, folder=tmp_path).splitlines()
+        assert [row.split() for row in only[2:]] == [rows[-1].split()]
+
+
+class TestFind:
+    def test_a_bare_file_is_ids_only_if_asked(self, corpus: Path) -> None:
+        content = b"the cat\n"
+        (corpus / "text.bin").write_bytes(content)
+        found = run("find", "cat", "text.bin", folder=corpus)
+        assert found.stdout == b"text.bin:1:5:the cat\n"
+        assert b"give --ids if it holds token ids" in found.stderr
+        output("encode", "--text", "the cat", *GPT2, "-o", "ids.bin", folder=corpus)
+        shown = output("find", "cat", "ids.bin", "--ids", *GPT2, folder=corpus)
+        assert shown == "ids.bin:1:the cat\n"
+        output("encode", "--text", "the cat", *GPT2, "-o", "ids.npy", folder=corpus)
+        assert "the cat" in output("find", "cat", "ids.npy", *GPT2, folder=corpus)
