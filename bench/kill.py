@@ -77,8 +77,8 @@ class Training:
         self.corpus_end = [len(corpus.files(files)), 0]
         self.command = [
             *(sys.executable, "-m", "zeton", "train", *map(str, files), "--out", str(self.out)),
-            *("--vocab-size", options.vocab_size, "--checkpoint-every", options.part),
-            *("--memory", options.memory, "--quiet"),
+            *("--vocab-size", options.vocab_size, "--checkpoint-every", options.checkpoint_every),
+            *("--memory", options.memory, "--quiet", "--force"),
         ]
 
     def start(self) -> "subprocess.Popen[bytes]":

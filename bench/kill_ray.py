@@ -80,7 +80,13 @@ def parse() -> argparse.Namespace:
 def command(out: Path, options: argparse.Namespace) -> list[str]:
     return [
         *(sys.executable, "-m", "zeton", "train", *map(str, options.files), "--out", str(out)),
-        *("--vocab-size", options.vocab_size, "--checkpoint-every", options.part, "--quiet"),
+        *(
+            "--vocab-size",
+            options.vocab_size,
+            "--checkpoint-every",
+            options.checkpoint_every,
+            "--quiet",
+        ),
     ]
 
 

@@ -83,7 +83,14 @@ def command(out: Path, way: str, options: argparse.Namespace) -> list[str]:
     return [
         *(sys.executable, "-m", "zeton", "shard", *map(str, options.files), "--out", str(out)),
         *("--tokenizer", "gpt2", "--texts-end-with", r"\x1e", "--eos", "<|endoftext|>"),
-        *("--shard-size", "3M", "--checkpoint-every", options.part, "--quiet", *WAYS[way]),
+        *(
+            "--shard-size",
+            "3M",
+            "--checkpoint-every",
+            options.checkpoint_every,
+            "--quiet",
+            *WAYS[way],
+        ),
         *(("--executor", "ray", "--workers", "2") if options.engine == "ray" else ()),
     ]
 

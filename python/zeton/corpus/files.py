@@ -12,6 +12,7 @@ from typing import NoReturn, TypeAlias
 from zeton.corpus.formats import chunks, format_of, is_plain
 from zeton.errors import CorpusError, FileError, MissingFileError, file_error
 from zeton.plural import counted
+from zeton.suggest import nearest
 
 AnyPath: TypeAlias = str | PathLike[str]
 
@@ -61,7 +62,7 @@ def identity(files: Iterable[Path]) -> list[tuple[str, int, int]]:
     return found
 
 
-def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
+def weights_of(files: Sequence[Path], weights: Mapping[str, int]) -> list[int]:
     """Return how often each file counts: the weight of the first pattern that matches it, or 1.
 
     A pattern is a path, a name, a glob of either, in which `*` goes across folders, or a folder.
@@ -71,25 +72,26 @@ def weights_of(files: Iterable[Path], weights: Mapping[str, int]) -> list[int]:
             raise CorpusError(
                 f"the weight of {pattern!r} is {weight!r}; give an int from 1 to 2^32-1"
             )
-    used: set[str] = set()
-    known: set[str] = set()
+    unused = dict.fromkeys(weights)
+    hidden_by: dict[str, str] = {}
     found = []
     for path in files:
         matching = [pattern for pattern in weights if _matches(path, pattern)]
         found.append(weights[matching[0]] if matching else 1)
-        used.update(matching[:1])
-        known.update(matching)
-    for pattern in weights:
-        if pattern not in known:
+        for pattern in matching[:1]:
+            unused.pop(pattern, None)
+        hidden_by |= dict.fromkeys(matching[1:], matching[0] if matching else "")
+    for pattern in unused:
+        if pattern in hidden_by:
+            first = hidden_by[pattern]
             raise CorpusError(
-                f"no file matches {pattern!r}, which has a weight; give a path, a name, a folder "
-                "or a glob such as 'code/*'"
+                f"the weight of {pattern!r} has no effect, because {first!r} matches its files "
+                "first; give it first"
             )
-        if pattern not in used:
-            raise CorpusError(
-                f"{pattern!r} has a weight, but an earlier one applies to all its files; put it "
-                "first, or leave it out"
-            )
+        names = dict.fromkeys(name for path in files for name in (path.name, path.parent.name))
+        near = nearest(pattern, names)
+        hint = "; give a path, a glob or a folder" if near is None else f"; did you mean {near!r}?"
+        raise CorpusError(f"the weight of {pattern!r} is for no file of the corpus{hint}")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from zeton.search.needles import Needles
 
-__all__ = ["Line", "count_in", "lines_of"]
+__all__ = ["Line", "lines_of", "total_in"]
 
 LINE_BYTES_MAX = 1 << 22
 """The longest line that is yielded whole; a longer one comes in parts."""
@@ -69,14 +69,16 @@ def lines_of(blocks: Iterable[bytes], needles: Needles, beside: int = 0) -> Iter
                 before.append(line)
 
 
-def count_in(blocks: Iterable[bytes], needles: Needles) -> list[int]:
-    """Return the number of matches of each needle in a text."""
+def total_in(blocks: Iterable[bytes], needles: Needles) -> int:
+    """Return the number of matches of all needles in a text."""
     needles.refuse_line_breaks()
-    counts = [0] * len(needles.texts)
+    total = 0
     for window in _windows(blocks, needles.bytes_max):
-        for _, _, needle in needles.every(window.text, window.first, window.last):
-            counts[needle] += 1
-    return counts
+        if window.first == 0 and window.last == len(window.text):
+            total += needles.total(window.text)
+        else:
+            total += len(needles.every(window.text, window.first, window.last))
+    return total
 
 
 def _windows(blocks: Iterable[bytes], bytes_max: int) -> Iterator[Window]:

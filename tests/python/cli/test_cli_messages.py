@@ -1,6 +1,8 @@
 """Help and messages: whole, with examples, sizes with units, and suggestions for names."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -112,6 +114,18 @@ class TestSuggestions:
         line = refusal("count", "a.jsonl", *GPT2, folder=tmp_path)
         assert "'txet'" in line
 
+    def test_of_weights(self, corpus: Path) -> None:
+        (corpus / "small.txt").write_text("a")
+        train = ("train", "a.txt", "small.txt", "-n", 260)
+        line = refusal(*train, "--weight", "small=3", folder=corpus)
+        assert "did you mean 'small.txt'?" in line
+        both = ("--weight", "*.txt=2", "--weight", "a.txt=3")
+        assert "'*.txt' matches its files first" in refusal(*train, *both, folder=corpus)
+
+    def test_of_a_name_for_a_pattern(self, corpus: Path) -> None:
+        line = refusal("train", "a.txt", "--pattern", "gpt2", folder=corpus)
+        assert 'base = "gpt2"' in line
+
 
 class TestTrain:
     def test_overwrites_only_with_force(self, corpus: Path) -> None:
@@ -132,6 +146,35 @@ class TestTrain:
         output(*count, "--force", folder=corpus)
         output("learn", "a.counts", "-n", 260, folder=corpus)
         assert "--force" in refusal("learn", "a.counts", "-n", 260, folder=corpus)
+
+    def test_a_checkpoint_is_resumed_without_force(self, corpus: Path) -> None:
+        (corpus / "b.txt").write_text("another cat sat on a log of the zoo\n" * 300_000)
+        checkpoint = corpus / "tokenizer.checkpoint"
+        train = ["train", "a.txt", "b.txt", "-n", "270", "--checkpoint-every", "1MB"]
+        source = "import zeton.cli.commands.train as t; t.checkpoint.discard = lambda _: None; "
+        source += "from zeton.cli import main; main()"
+        command = [sys.executable, "-c", source, *train]
+        subprocess.run(command, cwd=corpus, check=True, capture_output=True)
+        assert (checkpoint / "state.json").exists()
+        assert (corpus / "tokenizer" / "tokenizer.zeton").exists()
+        done = run(*train, folder=corpus)
+        assert (done.returncode, checkpoint.exists()) == (0, False)
+        assert b"resuming from" in done.stderr
+
+    def test_compares_on_files_that_it_held_out(self, tmp_path: Path) -> None:
+        for number in range(200):
+            text = f"text {number}: the cat sat on the mat, the dog on the log, zebra\n" * 9
+            (tmp_path / f"{number}.txt").write_text(text)
+        compare = ("--compare", "gpt2", "--compare", "cl100k_base")
+        shown = output("train", ".", "-n", 300, *compare, folder=tmp_path).splitlines()
+        assert shown[0].endswith(": 300 tokens")
+        assert shown[2] == "On files of the corpus that were held out of the training:"
+        assert shown[3].split() == ["gpt2", "cl100k_base", "tokenizer"]
+        assert shown[5].startswith("3 held-out files")
+        sizes = "50,257 tokens of gpt2, 100,277 tokens of cl100k_base, 300 tokens of tokenizer"
+        assert shown[6:] == [f"Vocabularies: {sizes}."]
+        found = output("train", "1.txt", "-n", 280, *compare, "-o", "a.zeton", folder=tmp_path)
+        assert "too few files to hold some out" in found
 
     def test_reads_standard_input(self, corpus: Path) -> None:
         text = (corpus / "a.txt").read_bytes()

@@ -249,7 +249,7 @@ def test_a_result_within_the_corpus_is_no_part_of_it(corpus: Path, tmp_path: Pat
     done = subprocess.run(train, cwd=folder, capture_output=True, check=True)
     assert b"starting over" not in done.stderr
     first = (folder / "tokenizer" / "tokenizer.zeton").read_bytes()
-    subprocess.run(train, cwd=folder, capture_output=True, check=True)
+    subprocess.run([*train, "--force"], cwd=folder, capture_output=True, check=True)
     assert (folder / "tokenizer" / "tokenizer.zeton").read_bytes() == first
 
 

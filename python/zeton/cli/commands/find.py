@@ -5,7 +5,7 @@ import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from dataclasses import field as kept
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from zeton.cli.render.table import counted
 from zeton.corpus import files as corpus_files
 from zeton.corpus import texts as corpus_texts
 from zeton.corpus.formats import PARQUET, chunks, format_of, recognise
-from zeton.search.lines import Line, lines_of
+from zeton.search.lines import Line, lines_of, total_in
 from zeton.search.needles import Needles
 from zeton.text.escape import visible
 from zeton.work.numpy_file import Dtype
@@ -262,9 +262,18 @@ class Search:
                 for place in places_in(source, self.needles, lambda ids: tell(ids * width)):
                     yield of_ids(source, place, beside if is_shown(place.needle) else None)
             return
-        blocks = watched(read_blocks(source), source, size_of(source), quiet=self.quiet)
-        for line in lines_of(blocks, self.needles, self.beside or 0):
+        for line in lines_of(self.blocks(source), self.needles, self.beside or 0):
             yield of_text(source, line)
+
+    def count(self, source: "str | Stored") -> int:
+        """Return the number of matches in a source."""
+        if not isinstance(source, str):
+            return sum(len(entry.marks) for entry in self.entries(source, lambda _: False))
+        return total_in(self.blocks(source), self.needles)
+
+    def blocks(self, file: str) -> Iterator[bytes]:
+        """Read a text a block at a time, and show how much was read."""
+        return watched(read_blocks(file), file, size_of(file), quiet=self.quiet)
 
 
 def of_text(file: str, line: Line) -> Entry:
@@ -333,9 +342,8 @@ def print_matches(
 def print_counts(search: Search, sources: "Iterator[str | Stored]", *, as_json: bool) -> bool:
     """Print the number of matches of each file, then of all."""
     total, files = 0, 0
-    search = replace(search, beside=0)
     for source in sources:
-        count = sum(len(entry.marks) for entry in search.entries(source, lambda _: False))
+        count = search.count(source)
         total, files = total + count, files + 1
         file = source if isinstance(source, str) else str(source.path)
         if as_json:

@@ -17,6 +17,9 @@ from zeton.cli.options import learning
 from zeton.cli.options.files import STDIN
 from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
+from zeton.cli.options.tokenizer import load
+from zeton.cli.render.color import wants_color
+from zeton.cli.render.comparison import comparison, split_files
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import say, shown
 from zeton.cli.render.table import counted
@@ -28,6 +31,18 @@ from zeton.work.executor import EXECUTORS
 
 POSITIVE = click.IntRange(min=1)
 
+BASES = {
+    "nanochat": "nanochat",
+    "gpt2": "gpt2",
+    "r50k_base": "gpt2",
+    "p50k_base": "gpt2",
+    "cl100k": "cl100k",
+    "cl100k_base": "cl100k",
+    "o200k": "o200k",
+    "o200k_base": "o200k",
+}
+"""The base of rules for each name of a known pattern."""
+
 
 def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
     """Read `--weight 'code/*=3'`."""
@@ -38,6 +53,16 @@ def read_weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
             raise zeton.Error(f"--weight is {weight!r}; write PATH=N, such as 'code/*=3'")
         weights[pattern] = int(number)
     return weights
+
+
+def read_pattern(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    """Check that `--pattern` is no name of a known pattern."""
+    if given in BASES:
+        raise zeton.Error(
+            f"--pattern is {given!r}, a name; for its regular expression write "
+            f'`base = "{BASES[given]}"` into rules.toml, and give --rules rules.toml'
+        )
+    return given
 
 
 def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rules | None:
@@ -55,7 +80,12 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
 @paths_argument
 @learning.learning_options
 @learning.out_option
-@click.option("--pattern", metavar="REGEX", help="Regular expression of the pre-tokenizer.")
+@click.option(
+    "--pattern",
+    metavar="REGEX",
+    callback=read_pattern,
+    help="Regular expression of the pre-tokenizer.",
+)
 @click.option(
     "--rules",
     metavar="RULES",
@@ -97,6 +127,12 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
 )
 @click.option("--workers", type=POSITIVE, metavar="N", help="Work units to count at once on Ray.")
 @click.option("--count-only", is_flag=True, help="Write counts to OUT, for `zeton learn`.")
+@click.option(
+    "--compare",
+    multiple=True,
+    metavar="TOKENIZER",
+    help="Hold out 2% of the files, and compare with a tokenizer on them. Repeatable.",
+)
 @learning.force_option
 @learning.quiet_option
 @click.pass_context
@@ -108,6 +144,7 @@ def train(
     vocab_size: list[int],
     out: str,
     count_only: bool,
+    compare: tuple[str, ...],
     force: bool,
     quiet: bool,
     as_json: bool,
@@ -124,6 +161,8 @@ def train(
     given = [STDIN_PATH if path == STDIN else path for path in paths]
     files = corpus.files(given) if paths else corpus.standard_library()
     checkpoint_dir = Path(f"{Path(out)}.checkpoint")
+    force = force or checkpoint.keeps_anything(checkpoint_dir)  # It resumes what was checked.
+    others = {name: load(name) for name in compare}
     if count_only:
         refuse_options_of_learning(context)
         for name in LEARNING_ONLY & options.keys():
@@ -134,6 +173,7 @@ def train(
         for path in [*targets, checkpoint_dir, options.get("report") or checkpoint_dir]
     }
     files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
+    files, held_out = split_files(files) if compare else (files, [])
     options |= {"checkpoint_dir": checkpoint_dir, "temp_dir": folder_of(out)}
     options["progress"] = shown(quiet=quiet)
     options["on_warning"] = str if quiet else say
@@ -152,6 +192,12 @@ def train(
                 made = zeton.train_files(files, vocab_size=vocab_size, **options)
                 learning.save(made, targets, as_json=as_json)
     checkpoint.discard(checkpoint_dir)
+    if others and not as_json:
+        others |= dict(zip(targets, made, strict=True))
+        colored = wants_color(context, context.command.params[0], "auto")
+        field = options["field"]
+        for line in comparison(others, files, held_out, field=field, colored=colored):
+            click.echo(line, color=colored)
 
 
 STDIN_PATH = "/dev/stdin"
@@ -163,7 +209,7 @@ LEARNING_ONLY = {"specials", "initial", "min_count", "max_token_bytes", "report"
 
 def refuse_options_of_learning(context: click.Context) -> None:
     """Raise an error for an option that has no effect on counts."""
-    for name in sorted(LEARNING_ONLY | {"vocab_size", "validation"}):
+    for name in sorted(LEARNING_ONLY | {"vocab_size", "validation", "compare"}):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.removesuffix("s").replace("_", "-")
             raise zeton.Error(f"--{option} is for learning; give it to `zeton learn`, not here")
