@@ -32,6 +32,10 @@ class TestHelp:
             assert re.search(rf"^  {name} +{re.escape(summary)}$", shown, re.MULTILINE)
             assert summary.endswith(".")
 
+    @pytest.mark.parametrize("name", ["accel", "seq2seq"])
+    def test_the_summaries_of_subcommands_are_whole(self, name: str) -> None:
+        assert "..." not in output(name, "--help")
+
     def test_the_page_of_the_command_line_has_every_command(self) -> None:
         page = (ROOT / "docs" / "cli.md").read_text()
         assert re.findall(r"^\| `zeton (\w+)` \|", page, re.MULTILINE) == list(COMMANDS)

@@ -52,11 +52,11 @@ def test_writes_reads_checks_and_tells(folder: Path) -> None:
     assert as_json["sources"]["b"]["texts"] == 3
     assert as_json["splits"]["train"]["tokens"] == tokens
     right = output("shard", "--verify", "out", folder=folder)
-    assert right == f"out: {count + 1} files are as they should be\n"
+    assert right == f"out: OK, {count + 1} files\n"
     as_json = json.loads(output("shard", "--verify", "out", "--json", folder=folder))
     assert as_json == {"path": "out", "files": count + 1, "wrong": [], "encoded": False}
     again = output("shard", "a.txt", "b", "--verify", "out", "-t", "tokenizer", folder=folder)
-    assert "so is the corpus when it is encoded again" in again
+    assert "equal to the corpus encoded again" in again
 
 
 def test_says_all_that_is_wrong_and_exits_with_2(folder: Path) -> None:

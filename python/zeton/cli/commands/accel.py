@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 import zeton
-from zeton.cli.options.files import STDIN, files_argument, read
+from zeton.cli.options.files import STDIN, files_argument, texts_of
+from zeton.cli.options.groups import Group
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.text.escape import visible
@@ -56,9 +57,10 @@ def card_options(command: Command) -> Command:
 
 
 @click.group(
+    cls=Group,
     epilog=examples(
         "zeton accel encode book.txt -t cl100k_base > book.ids", "zeton accel info -t tokenizer"
-    )
+    ),
 )
 def accel() -> None:
     """Encode on the hardware accelerator, simulated or real."""
@@ -103,7 +105,8 @@ def encode(
 ) -> None:
     """Encode each FILE (standard input by default) into a line of ids.
 
-    The rate of the card at its clock, and of the simulation or the transport, is on stderr.
+    Files are read as by `zeton encode`. The rate of the card at its clock, and of the simulation
+    or the transport, is on stderr.
     """
     from zeton.accel import configuration
     from zeton.accel import open as open_card
@@ -119,7 +122,7 @@ def encode(
     with open_card(card, config=config, **changed) as device:  # type: ignore[arg-type] # all are int.
         device.load(tokenizer)
         before, start = device.counters(), (time.perf_counter(), time.process_time())
-        texts = map(read, files or (STDIN,))
+        texts = (text.read() for file in files or (STDIN,) for text in texts_of(file))
         with shown(device, files):
             for (ids,) in device.encode_iter(([text] for text in texts), allowed_special=specials):
                 click.echo(json.dumps(ids) if as_json else " ".join(map(str, ids)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from zeton.cli.options.files import stdin
+from zeton.cli.options.groups import Group
 from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.tokenizer import load
 from zeton.cli.render.examples import examples
@@ -120,10 +121,11 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.group(
+    cls=Group,
     epilog=examples(
         "zeton seq2seq learn pairs.tsv -o model",
         "zeton seq2seq run model < questions.txt",
-    )
+    ),
 )
 def seq2seq() -> None:
     """Train a model on pairs of texts, and run it."""

@@ -23,7 +23,7 @@ from zeton.text.explain import Piece
 BLOCK_BYTES = 1 << 14
 """Bytes that are explained at a time: an explanation takes 300 times the memory of its text."""
 
-PIECE_BYTES_MAX = 1_000_000
+PIECE_BYTES_MAX = 500_000
 """Bytes without a boundary between pieces that are explained."""
 
 BOTH_BYTES_MAX = 1_000_000
@@ -152,7 +152,7 @@ def pieces(tokenizer: zeton.Tokenizer, text: Text, specials: Specials) -> Iterat
         if len(held) > PIECE_BYTES_MAX:
             yield from explained_to(PIECE_BYTES_MAX)
             done = f"{at + PIECE_BYTES_MAX:,}"
-            say(f"explained the first {done} bytes only: no pre-token ends in the last million")
+            say(f"explained the first {done} bytes only: no pre-token ends in the last 500,000")
             return
     yield from explained_to(len(held))
 

@@ -38,6 +38,7 @@ out_option = click.option(
     "--out",
     default=FOLDER,
     show_default=True,
+    metavar="PATH",
     help="Where to save: a folder, or a file that ends in .zeton.",
 )
 OPTIONS = [

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
@@ -83,6 +84,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@lru_cache(maxsize=1 << 14)
 def width(text: str) -> int:
     r"""Count the places that a text takes on a terminal: colours none, wide characters two.
 
