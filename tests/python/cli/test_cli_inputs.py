@@ -168,7 +168,7 @@ class TestStreams:
     )
     def test_memory_is_bounded(self, large: Path, arguments: list[str]) -> None:
         command = [sys.executable, "-m", "zeton", *arguments, *GPT2]
-        environment = os.environ | {"RAYON_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
             command,
             cwd=large,

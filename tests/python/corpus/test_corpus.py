@@ -536,5 +536,5 @@ def test_a_weight_names_a_path_a_folder_or_a_glob(tmp_path: Path) -> None:
     assert corpus.weights_of(files, {str(tmp_path / "en"): 3}) == [3, 3, 1]
     assert corpus.weights_of(files, {"b.txt": 5, f"{tmp_path}/en/": 3}) == [3, 5, 1]
     assert corpus.weights_of(files, {"*/c.*": 2}) == [1, 1, 2]
-    with pytest.raises(zeton.errors.CorpusError, match="of a weight before it"):
+    with pytest.raises(zeton.errors.CorpusError, match="matches its files first"):
         corpus.weights_of(files, {"*": 3, "b.txt": 5})

@@ -145,7 +145,7 @@ def pieces(tokenizer: zeton.Tokenizer, text: Text, specials: Specials) -> Iterat
 
     for block in small(text.blocks):
         held += block
-        encoder.push_count(block, None)
+        encoder.push_count(block, 1)
         end = len(held) - len(encoder.pending)
         yield from explained_to(end)
         held, at = held[end:], at + end

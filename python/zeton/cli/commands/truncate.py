@@ -94,7 +94,7 @@ def needed(
         for block in blocks:
             head += block
             if settled <= n:
-                settled += encoder.push_count(block, None)
+                settled += encoder.push_count(block, 1)
                 wanted = len(head) + MARGIN_BYTES
             if settled > n and len(head) >= wanted:
                 break
