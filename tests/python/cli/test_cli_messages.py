@@ -34,7 +34,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("name", ["accel", "seq2seq"])
     def test_the_summaries_of_subcommands_are_whole(self, name: str) -> None:
-        assert "..." not in output(name, "--help")
+        assert "..." not in output(name, "--help").split("Commands:")[1]
 
     def test_the_page_of_the_command_line_has_every_command(self) -> None:
         page = (ROOT / "docs" / "cli.md").read_text()
