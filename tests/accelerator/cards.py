@@ -46,7 +46,7 @@ def trained() -> zeton.Tokenizer:
 
 
 class Faulty:
-    """A transport that counts its calls and spoils what it is told to spoil."""
+    """A transport that counts its calls and injects the faults that a test sets."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner

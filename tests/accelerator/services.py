@@ -104,7 +104,7 @@ async def served(
 
 
 class Raw:
-    """A client that says just what it is told to say."""
+    """A client that sends exactly the frames of a test."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -145,7 +145,7 @@ def file_of(address: Address) -> Path:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - what is waited for tells nobody.
+    while not condition():  # noqa: ASYNC110 - no event tells the end of the wait.
         await asyncio.sleep(0.005)
 
 

@@ -1,4 +1,4 @@
-"""A device gives what the tokenizer gives, over any transport, whatever the card does."""
+"""A device gives the ids of the tokenizer, over any transport and after any fault of the card."""
 
 import random
 import re
@@ -39,7 +39,7 @@ from zeton.accel.reference import ReferenceTransport
 from zeton.accel.transports.transport import Transport
 from zeton.accel.wire.packets import Words
 
-# ---- what the tokenizer gives ----
+# ---- ids of the tokenizer ----
 
 
 @pytest.mark.parametrize("specials", [None, "all", ["<|end|>"], ("<|x|>", "<|en"), []])

@@ -125,7 +125,7 @@ def test_nonsense_is_refused_and_a_reset_helps(device: Device, link: Faulty, nam
     spoil, said = NONSENSE[name]
     link.spoil = spoil
     kept = name == "more than was asked for"
-    if kept:  # What was asked for is there, and right.
+    if kept:  # The answers are there, and right.
         assert encode(device) == expected([TEXT, "", "two"])
     with pytest.raises(AnswerError, match=said):
         encode(device)

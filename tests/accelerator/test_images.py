@@ -1,4 +1,4 @@
-"""Images are kept in the user's cache folder, and only what is whole and the user's own is used."""
+"""Images are cached in the user's folder, and only complete files of the user's own are used."""
 
 import os
 import stat

@@ -53,12 +53,12 @@ def test_a_card_whose_process_dies_is_an_error_and_a_new_one_helps(tmp_path: Pat
         device = loaded(NodesTransport(fake.prefix, timeout=5), timeout=1)
         fake.process.kill()
         fake.process.wait()
-        with pytest.raises(DeviceError, match=r"does not work: .*; reset the card"):
+        with pytest.raises(DeviceError, match=r"failed: .*; reset the device"):
             device.encode(TEXT)
-        with pytest.raises(DeviceError, match="does not work"):
+        with pytest.raises(DeviceError, match="failed"):
             device.reset()
         fake.stop()
-        with pytest.raises(DeviceError, match="does not work: No such file"):
+        with pytest.raises(DeviceError, match="failed: No such file"):
             device.reset()
         fake.start()
         device.reset()

@@ -1,4 +1,4 @@
-"""What is packed is read, and no bytes break the reading."""
+"""Packed frames are read back, and no bytes break the reader."""
 
 from contextlib import suppress
 

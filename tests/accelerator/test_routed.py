@@ -1,4 +1,4 @@
-"""The routed designs that `zeton accel info` shows are those of the newest records."""
+"""The routed designs that `zeton accel info` shows equal the newest records."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The service answers every accepted text exactly once, exactly right, whatever fails around it."""
+"""The service answers every accepted text exactly once, exactly right, after any failure."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -198,7 +198,7 @@ def test_a_card_that_hangs_is_given_up(tmp_path: Path) -> None:
                 card.gate.clear()
                 assert await client.encode("text") == trained().encode("text")
                 assert service.health()["cards"][0]["failures"] == 1
-                card.gate.set()  # What it gives back now is late, and dropped.
+                card.gate.set()  # Its answer is late now, and dropped.
                 await until(lambda: service.health()["status"] == "ok")
                 assert await client.encode("more") == trained().encode("more")
             assert service.metrics.total("zeton_answers_total") == 2

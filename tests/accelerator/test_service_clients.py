@@ -54,7 +54,9 @@ def test_clients_that_are_killed_leave_nothing_behind(tmp_path: Path) -> None:
             await until(lambda: len(service.sessions) == 0)
             assert service.sessions.waiting.used == 0
             assert service.sessions.answers.size == service.sessions.unanswered == 0
-            assert len(card.texts) < 40 + 50  # Most of what nobody waits for was withdrawn.
+            assert (
+                len(card.texts) < 40 + 50
+            )  # Most requests without a waiting client were withdrawn.
 
     run(test())
 
@@ -261,7 +263,7 @@ def test_who_does_not_read_is_not_read(tmp_path: Path, limits: dict[str, Any]) -
             await until(lambda: service.metrics.total("zeton_answers_total") >= 6)
             await asyncio.sleep(0.2)
             accepted = service.metrics.total("zeton_requests_total")
-            assert accepted <= 12  # Eight, and what the system's buffers took.
+            assert accepted <= 12  # Eight, and the content of the system's buffers.
             async with AsyncClient(address) as client:
                 assert await client.encode(text) == trained().encode(text)
             await raw.hear(Kind.WELCOME)

@@ -1,4 +1,4 @@
-"""A service ends, comes back, lets in who may come, and says how it is."""
+"""A service ends, restarts, admits clients with access, and reports its state."""
 
 import asyncio
 import grp
@@ -168,7 +168,7 @@ def test_a_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path: Path) -> Non
     run(test())
 
 
-# ---- who may come ----
+# ---- access ----
 
 
 def test_a_group_may_use_the_socket(tmp_path: Path) -> None:

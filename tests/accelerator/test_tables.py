@@ -1,4 +1,4 @@
-"""The tables of a card say what the tokenizer says: classes, split, bridges and pairs."""
+"""The tables of a card agree with the tokenizer: classes, split, bridges and pairs."""
 
 import itertools
 import random
@@ -152,7 +152,7 @@ def cuts_by_table(tables: dict[int, NDArray[np.uint64]], strings: NDArray[np.int
 
 
 def cuts_by_engine(tok: zeton.Tokenizer, texts: list[bytes], ends: Any) -> Any:
-    """Split texts, whose characters end at `ends`; a cut is where the engine has one."""
+    """Split texts with characters that end at `ends`; cuts equal the engine's."""
     pieces = list(map(tok.split, texts))
     counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
     sizes = np.fromiter(map(len, itertools.chain.from_iterable(pieces)), np.int64, counts.sum())
@@ -269,7 +269,7 @@ def test_random_tokens_are_never_cut(seed: int) -> None:
 
 
 def all_reached(tokens: list[bytes]) -> zeton.Tokenizer:
-    """Make a tokenizer of those of the tokens that merges reach, in this order."""
+    """Make a tokenizer of the tokens that merges reach, in this order."""
     while True:
         ranks = BYTES | {token: 256 + at for at, token in enumerate(tokens)}
         tok = zeton.Tokenizer(ranks)
@@ -352,7 +352,7 @@ def test_a_bank_is_filled_to_the_last_place_that_can_be() -> None:
     assert sum(map(len, held)) == len(pairs) > 0.94 * shape.pairs_max
 
 
-# ---- what does not fit ----
+# ---- tokenizers that do not fit ----
 
 
 def refusal(tok: zeton.Tokenizer, shape: Configuration) -> str:
@@ -471,7 +471,7 @@ def test_refuses_a_configuration_that_has_no_name() -> None:
         configuration("huge")
 
 
-# ---- vocabularies that others made ----
+# ---- vocabularies of other projects ----
 
 
 @needs_shared

@@ -207,7 +207,7 @@ def test_a_server_that_stops_is_an_error_and_another_one_helps() -> None:
 
 def test_refuses_to_listen_or_speak_beyond_the_loopback_in_the_clear() -> None:
     with pytest.raises(DeviceError, match=r"0\.0\.0\.0 is beyond the loopback; give TLS and a tok"):
-        CardServer(ReferenceTransport(SHAPE), "0.0.0.0")  # noqa: S104 - that is what is refused.
+        CardServer(ReferenceTransport(SHAPE), "0.0.0.0")  # noqa: S104 - the test refuses it.
     with pytest.raises(DeviceError, match=r"card\.example is beyond the loopback; give TLS, or"):
         TcpTransport("card.example", 4004, token=TOKEN)
     with pytest.raises(DeviceError, match="cannot connect to no"):

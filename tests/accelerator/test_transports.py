@@ -57,7 +57,7 @@ def device(transport: Transport) -> Device:
     return loaded(transport)
 
 
-# ---- what every way does ----
+# ---- common to every way ----
 
 
 def test_says_what_the_card_is(device: Device) -> None:
@@ -186,7 +186,7 @@ def test_a_fault_ends_in_a_typed_error_or_the_right_ids(
         assert "\n" not in said
         link.heal()
         hasten(device, 20)
-        refusal(device)  # What a fault left behind may come now, or later still.
+        refusal(device)  # Words of before the fault may come now, or later still.
         device.reset()
         assert right(device)
 
@@ -256,8 +256,8 @@ def test_a_fake_card_goes_when_it_is_told_to(tmp_path: Path) -> None:
 def test_commands_refuse_in_one_line(tmp_path: Path) -> None:
     for arguments, said in (
         (("card-server", "--listen", "0.0.0.0:0"), b"give TLS and a token, or use 127.0.0.1"),
-        (("card-server", "--card", "usb:1"), b"there is no card 'usb:1'"),
-        (("fake-card", tmp_path / "nowhere", "--card", "reference"), b"is not there, or not ours"),
+        (("card-server", "--card", "usb:1"), b"no card 'usb:1'"),
+        (("fake-card", tmp_path / "nowhere", "--card", "reference"), b"a fake card needs"),
     ):
         command = [sys.executable, "-m", "zeton", "accel", *map(str, arguments)]
         ended = subprocess.run(command, capture_output=True, check=False)

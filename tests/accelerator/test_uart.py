@@ -25,7 +25,7 @@ TIMEOUT = 30.0
 
 
 class Board(threading.Thread):
-    """What `fpga/ulx3s/link.sv` does, with the reference as its card."""
+    """The link of `fpga/ulx3s/link.sv` in Python, with the reference as its card."""
 
     def __init__(self, file: int) -> None:
         super().__init__(daemon=True)

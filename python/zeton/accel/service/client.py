@@ -201,9 +201,8 @@ class AsyncClient:
         finally:
             self._pending.pop(number, None)
             if not self._pending:
-                self._write(
-                    frame(Kind.DONE, self._next)
-                )  # Without drain, because a cancelled task must not wait.
+                # Without drain, because a cancelled task must not wait.
+                self._write(frame(Kind.DONE, self._next))
 
     async def _send(self, content: bytes) -> None:
         """Send to the service, with its backpressure."""

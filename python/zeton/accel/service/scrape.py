@@ -26,7 +26,7 @@ async def listen_for_scrapes(service: "Service", address: Address) -> asyncio.Se
         )
     slots = asyncio.Semaphore(CONNECTIONS_MAX)
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(OSError, EOFError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(SECONDS_MAX), slots:
@@ -37,9 +37,7 @@ async def listen_for_scrapes(service: "Service", address: Address) -> asyncio.Se
             writer.close()
 
     try:
-        return await asyncio.start_server(
-            connected, address.host, address.port, limit=HEAD_BYTES_MAX
-        )
+        return await asyncio.start_server(accept, address.host, address.port, limit=HEAD_BYTES_MAX)
     except OSError as error:
         raise ServiceError(
             f"cannot listen at {address}: {error.strerror or error}; give another address"

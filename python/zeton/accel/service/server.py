@@ -105,7 +105,7 @@ class Service:
         try:
             if address.path is not None:
                 server = await asyncio.start_unix_server(
-                    self._connected,
+                    self._accept,
                     sock=bind_socket(address.path, self._group),
                     limit=STREAM_BYTES,
                     ssl=tls,
@@ -113,7 +113,7 @@ class Service:
                 self._paths.append((address.path, os.stat(address.path).st_ino))  # noqa: PTH116
             else:
                 server = await asyncio.start_server(
-                    self._connected, address.host, address.port, limit=STREAM_BYTES, ssl=tls
+                    self._accept, address.host, address.port, limit=STREAM_BYTES, ssl=tls
                 )
                 address = Address(host=address.host, port=server.sockets[0].getsockname()[1])
         except ServiceError:
@@ -169,7 +169,7 @@ class Service:
         """Whether the limit of clients is exceeded; the new client is counted."""
         return len(self._connections) > self.settings.connections_max
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         full = len(self._connections) > self.settings.connections_max + 64
         if task is None or self._is_draining or full:

@@ -158,7 +158,7 @@ class CardServer:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.settimeout(HELLO_SECONDS)
         connection = self._context.wrap_socket(plain, server_side=True) if self._context else plain
-        with connection, self._registered(connection):
+        with connection, self._track(connection):
             hello = read_message(connection, HELLO_SECONDS, HELLO_BYTES)
             if hello is None:
                 return
@@ -174,7 +174,7 @@ class CardServer:
                 self._release(client)
 
     @contextlib.contextmanager
-    def _registered(self, connection: socket.socket) -> Iterator[None]:
+    def _track(self, connection: socket.socket) -> Iterator[None]:
         """Register a connection while it is open, so that `stop` can end it."""
         with self._claim:
             self._connections.add(connection)
@@ -231,9 +231,8 @@ class CardServer:
             except OSError as error:
                 answer = make_refusal(request.number, error)
             if request.kind is Kind.BYE:
-                self._release(
-                    client
-                )  # Released before the answer, because the answer permits a new open.
+                # Released before the answer, because the answer permits a new open.
+                self._release(client)
             write_message(client.connection, answer, ANSWER_SECONDS)
 
     def _execute(self, request: Message, client: _Client) -> bytes:

@@ -75,10 +75,10 @@ class FakeCard:
         if (kind := self._kind(path)) == "user":
             if size != 4 or offset % 4:
                 raise OSError(errno.EINVAL, "a register access has 4 bytes at a multiple of 4")
-            return self._answered(lambda: self._transport.read32(offset)).to_bytes(4, "little")
+            return self._call_card(lambda: self._transport.read32(offset)).to_bytes(4, "little")
         if kind != "c2h_0":
             raise OSError(errno.EPERM, "this node is write-only")
-        words = self._answered(lambda: self._transport.receive(max(size // 4, 1), WAIT_SECONDS))
+        words = self._call_card(lambda: self._transport.receive(max(size // 4, 1), WAIT_SECONDS))
         return words.astype("<u4").tobytes()
 
     def write(self, path: str, data: bytes, offset: int, fh: int) -> int:  # noqa: ARG002
@@ -90,12 +90,12 @@ class FakeCard:
             is_reset = offset == registers.CONTROL and registers.CONTROL_RESET.of(value)
             if is_reset:
                 self._forget()  # Otherwise the card would take old packets after its reset.
-            self._answered(lambda: self._transport.write32(offset, value))
+            self._call_card(lambda: self._transport.write32(offset, value))
             if is_reset:
                 self._forget()
         elif kind == "h2c_0":
             for packet in self._packets.read(data):
-                self._answered(partial(self._transport.send, packet))
+                self._call_card(partial(self._transport.send, packet))
         else:
             raise OSError(errno.EPERM, "this node is read-only")
         return len(data)
@@ -107,14 +107,14 @@ class FakeCard:
     def _forget(self) -> None:
         """Drop pending packets and words."""
         self._packets.reset()
-        self._answered(self._transport.reset)
+        self._call_card(self._transport.reset)
 
     def _kind(self, path: str) -> str:
         if path not in self._kinds:
             raise OSError(errno.ENOENT, "no such node")
         return self._kinds[path]
 
-    def _answered(self, ask: Callable[[], Result]) -> Result:
+    def _call_card(self, ask: Callable[[], Result]) -> Result:
         """Call the card; turn a `DeviceError` into an I/O error of the node."""
         try:
             return ask()
