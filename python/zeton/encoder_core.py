@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zeton.text.explain import Explanation
     from zeton.text.offsets import Aligned, Located, Token, Unit
     from zeton.text_encoder import TextEncoder
-    from zeton.work.numpy_file import Dtype
+    from zeton.work.npy_file import Dtype
 
 __all__ = ["FILE_NAME", "EncoderCore", "check_ranks", "check_specials", "target_of"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from zeton.pattern.engine_info import Info
     from zeton.text.explain import Explanation
     from zeton.text.offsets import Aligned, Located, Token, Unit
-    from zeton.work.numpy_file import Dtype
+    from zeton.work.npy_file import Dtype
 
 __all__ = ["Text", "TextEncoder"]
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zeton.split_tokenizer import SplitTokenizer
     from zeton.splitting import Split
     from zeton.text.offsets import Healed
-    from zeton.work.numpy_file import Dtype
+    from zeton.work.npy_file import Dtype
 
 __all__ = [
     "DEFAULT_PATTERN",

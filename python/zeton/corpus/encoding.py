@@ -5,6 +5,7 @@ is not UTF-8, and a tokenizer that is trained on it learns that byte.
 """
 
 import codecs
+import sysconfig
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -18,6 +19,9 @@ SAMPLE_BYTES = 1 << 14
 SAMPLES = 8
 """How many samples of a large file are looked at, evenly spread."""
 
+SIZE_MIN = 64
+"""Smaller files are too short for a guess."""
+
 NAMED_MAX = 20
 """How many files are named."""
 
@@ -27,18 +31,29 @@ MARKS = {
     codecs.BOM_UTF16_BE: "the byte order mark of UTF-16 (FE FF); convert it to UTF-8",
 }
 
-ZEROS_MIN = 0.02
-"""The share of zero bytes above which a text is UTF-16, or binary."""
+CONTROL = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
+"""The bytes that text has none of, zero included."""
 
-BINARY_MIN = 0.3
-"""The share of other bytes above which a file is binary. Western texts in Latin-1 have less."""
+CONTROL_MIN = 0.02
+"""The share of these bytes above which a file is UTF-16 or binary."""
+
+CONTROL_MAX = 0.1
+"""The share of these bytes below which a file of valid UTF-8 is not named."""
+
+LATIN_MAX = 0.3
+"""The share of bytes that are not UTF-8 up to which a text may be a western one in Latin-1."""
 
 
 def warn_of_encodings(files: Iterable[Path], on_warning: Callable[[str], object]) -> None:
-    """Say which text files are not UTF-8, by looking at up to 128 KiB of each."""
-    count = 0
+    """Say which text files are not UTF-8, by looking at up to 128 KiB of each.
+
+    Python's standard library, the corpus by default, has a few for its tests; it is left out.
+    """
+    count, library = 0, Path(sysconfig.get_path("stdlib"))
     for path in files:
-        if format_of(path) is TEXT and (found := _warning(path)):
+        if format_of(path) is not TEXT or library in path.parents:
+            continue
+        if found := _warning(path):
             count += 1
             if count <= NAMED_MAX:
                 on_warning(found)
@@ -56,32 +71,25 @@ def _warning(path: Path) -> str:
         if samples[0].startswith(mark):
             return f"{path} starts with {meaning}"
     size = sum(map(len, samples))
-    zeros = sum(sample.count(0) for sample in samples)
     invalid = sum(_invalid(sample, is_inside=at > 0) for at, sample in enumerate(samples))
-    wrong = zeros + invalid
-    if not wrong:
+    control = sum(len(sample) - len(sample.translate(None, CONTROL)) for sample in samples)
+    if size < SIZE_MIN or (not invalid and control < CONTROL_MAX * size):
         return ""
-    percent = 100 * wrong / size
+    percent = 100 * (invalid + control) / size
     share = f"{percent:.0f} %" if percent >= 1 else f"{percent:.1g} %"
-    return f"{share} of {path} is not UTF-8; is it {_guess(samples, zeros / size, invalid / size)}?"
-
-
-def _guess(samples: list[bytes], zeros: float, invalid: float) -> str:
-    if zeros >= ZEROS_MIN and all(map(_looks_like_utf16, samples)):
-        return "UTF-16"
-    if zeros + invalid >= BINARY_MIN:
-        return "UTF-16" if all(map(_looks_like_utf16, samples)) else "binary"
-    return "binary" if zeros else "Latin-1"
+    if control >= CONTROL_MIN * size:
+        guess = "UTF-16" if all(map(_looks_like_utf16, samples)) else "binary"
+    elif invalid <= LATIN_MAX * size:
+        guess = "Latin-1"
+    else:
+        guess = "a national encoding, such as Windows-1251, GBK or Shift JIS"
+    return f"{share} of {path} is not UTF-8; is it {guess}?"
 
 
 def _looks_like_utf16(sample: bytes) -> bool:
     """Return whether one half of all pairs of bytes is mostly one value, as in one script."""
     halves = sample[0::2], sample[1::2]
-    return any(
-        max(half.count(0), max(map(half.count, set(half[:64])), default=0)) * 2 > len(half)
-        for half in halves
-        if half
-    )
+    return any(2 * max(map(half.count, set(half[:64])), default=0) > len(half) for half in halves)
 
 
 def _samples(path: Path) -> list[bytes]:

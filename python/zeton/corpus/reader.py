@@ -70,10 +70,13 @@ class Skipped:
         self._add_example(place, reason)
 
     def add(self, others: "Skipped") -> None:
-        """Add the skipped records of a later part of the corpus."""
-        self.files += others.files
+        """Add the skipped records of a later part; a file in both is counted once."""
+        known = {name for name, _ in self.files}
+        repeated = [file for file in others.files if file[0] in known]
+        self.files += [file for file in others.files if file not in repeated]
         self.lines += others.lines
-        self.examples = [*self.examples, *others.examples][:EXAMPLES_MAX]
+        examples = [example for example in others.examples if example not in repeated]
+        self.examples = [*self.examples, *examples][:EXAMPLES_MAX]
 
     def _add_example(self, place: str, reason: str) -> None:
         if len(self.examples) < EXAMPLES_MAX:

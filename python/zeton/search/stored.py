@@ -18,7 +18,7 @@ from zeton.shards.manifest import MANIFEST, TOKENIZER, is_manifest
 from zeton.shards.reader import Tokens
 from zeton.shards.writing import told_of
 from zeton.tokenizer import Tokenizer
-from zeton.work.numpy_file import Dtype, dtype_of, read_header
+from zeton.work.npy_file import Dtype, dtype_of, read_header
 
 __all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from zeton.shards.options import Options
 from zeton.shards.order import permutation
 from zeton.shards.stream import State, index_name
-from zeton.work.numpy_file import HEADER_BYTES
+from zeton.work.npy_file import HEADER_BYTES
 
 __all__ = ["SPOOL", "Arrangement", "Piece"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from zeton.errors import file_error
 from zeton.shards.formats import Format, Shard
-from zeton.work.numpy_file import HEADER_BYTES
-from zeton.work.numpy_file import header as npy_header
+from zeton.work.npy_file import HEADER_BYTES
+from zeton.work.npy_file import header as npy_header
 
 __all__ = ["State", "Stream", "checksum", "index_name"]
 

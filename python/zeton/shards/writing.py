@@ -29,7 +29,7 @@ from zeton.tokenizer import Tokenizer, require_tokenizer
 from zeton.work import memory
 from zeton.work.executor import run_units
 from zeton.work.files import given, write_whole
-from zeton.work.numpy_file import header as npy_header
+from zeton.work.npy_file import header as npy_header
 from zeton.work.prefetch import ahead
 from zeton.work.progress import Clock, Listener, Progress, Shown, shown
 
@@ -155,7 +155,7 @@ class _Writing:
         """Pieces that were put in their places, of all splits."""
         self._tallies = [Tally(*tally) for tally in kept.get("tallies", [])]
         self._tallies = self._tallies or [Tally() for _ in planned.inputs]
-        self._skipped = _skipped(kept.get("skipped"))
+        self._skipped = Skipped(**kept.get("skipped", {}))
         self._last: int = kept.get("last", 0)
         """The split of the last text, whose rest may follow."""
         self._part_bytes = part_bytes
@@ -239,7 +239,7 @@ class _Writing:
     def _write(self, encoded: Encoded, streams: list[Stream]) -> None:
         for file, tally in encoded.tallies.items():
             self._tallies[file].add(tally)
-        _add_skipped(self._skipped, encoded.skipped)
+        self._skipped.add(encoded.skipped)
         continues = encoded.continues and len(encoded.lengths) > 0
         if encoded.held_out is None:
             ends = np.cumsum(encoded.lengths)
@@ -354,21 +354,3 @@ class _Writing:
             splits,
             asdict(self._skipped),
         )
-
-
-def _skipped(kept: dict[str, Any] | None) -> Skipped:
-    if kept is None:
-        return Skipped()
-    pairs = {name: [(where, why) for where, why in kept[name]] for name in ("files", "examples")}
-    return Skipped(pairs["files"], kept["lines"], pairs["examples"])
-
-
-def _add_skipped(all_of_them: Skipped, more: Skipped) -> None:
-    """Add the skipped records of another unit; a file that several units read is named once."""
-    for name, reason in more.files:
-        if all(name != known for known, _ in all_of_them.files):
-            all_of_them.add_file(name, reason)
-    places = [place for place in more.examples if place not in more.files]
-    for place, reason in places:
-        all_of_them.add_line(place, reason)
-    all_of_them.lines += more.lines - len(places)

@@ -13,7 +13,7 @@ from zeton.errors import ArgumentError, FileError, FormatError, file_error
 from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial
 from zeton.work.files import given, write_whole_by
-from zeton.work.numpy_file import Dtype, dtype_of, header, read_header
+from zeton.work.npy_file import Dtype, dtype_of, header, read_header
 
 if TYPE_CHECKING:
     import numpy as np

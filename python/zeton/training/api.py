@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack, overload
@@ -91,22 +92,17 @@ def train(
     [257, 101, 115, 116, 258]
     """
     check_names("train", options, TrainOptions.__annotations__)
-    text = pattern_text(options.get("pattern"), options.get("rules"))
-    learning = Learning(vocab_size, only(LearnOptions, options))
-    with shown(options.get("progress", False)) as tell:
-        counting = only(CountOptions, options) | {
-            "pattern": learning.pattern(text),
-            "rules": None,
-            "split": learning.split(split, text),
-            "progress": tell,
-        }
+
+    def count(**counting: Any) -> Counts:  # noqa: ANN401 - options of counting.
         counts = count_corpus(texts, **counting)
         if not _has_text(counts):
             number = counted(counts.texts, "text")
             raise CorpusError(
                 f"there is no text in the corpus of {number}; give texts to learn from"
             )
-        return learning.learn(counts, tell)
+        return counts
+
+    return _trained(vocab_size, split, options, count, CountOptions)
 
 
 @overload
@@ -154,16 +150,27 @@ def train_files(
     `zeton.training.options` explains each.
     """
     check_names("train_files", options, TrainFilesOptions.__annotations__)
+    return _trained(vocab_size, split, options, partial(count_files, paths), CountFilesOptions)
+
+
+def _trained(
+    vocab_size: int | Sequence[int],
+    split: Split | None,
+    options: Mapping[str, Any],
+    count: Callable[..., Counts],
+    counting: type,
+) -> AnyTokenizer | Sequence[AnyTokenizer]:
+    """Count with the options of `counting`, then learn; all options are checked before the work."""
     text = pattern_text(options.get("pattern"), options.get("rules"))
     learning = Learning(vocab_size, only(LearnOptions, options))
     with shown(options.get("progress", False)) as tell:
-        counting = only(CountFilesOptions, options) | {
+        chosen: dict[str, Any] = only(counting, options) | {
             "pattern": learning.pattern(text),
             "rules": None,
             "split": learning.split(split, text),
             "progress": tell,
         }
-        return learning.learn(count_files(paths, **counting), tell)
+        return learning.learn(count(**chosen), tell)
 
 
 def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOptions]) -> Counts:

@@ -168,7 +168,7 @@ class TestTrain:
         (tmp_path / "small.txt").write_text("abab")
         run = zeton("train", "small.txt", "-n", 300, folder=tmp_path)
         assert run.returncode == 0
-        assert re.fullmatch(rb"zeton: .*\b300\b.*\b258\b.*\n", run.stderr)
+        assert re.fullmatch(rb"zeton: .*\b258\b.*\b300\b.*\n", run.stderr)
         assert output("train", "small.txt", "-n", 300, "--quiet", "--force", folder=tmp_path)
         refusal("train", "small.txt", "-n", 300, "--exact-size", "--force", folder=tmp_path)
 
@@ -210,7 +210,7 @@ class TestTrain:
         run = zeton("train", "a.jsonl", "-n", 257, *options, folder=tmp_path)
         assert run.returncode == 0
         said = run.stderr.decode()
-        assert "skipped 2000 lines; first: a.jsonl, line 2 is not JSON" in said
+        assert "skipped 2,000 lines; first: a.jsonl, line 2 is not JSON" in said
         assert re.search("left out [\\d,]+ pieces with fewer than 500 occurrences", said)
         assert "held out: 1.000 bytes a token with 256 tokens" in said
 

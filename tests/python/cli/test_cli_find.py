@@ -22,7 +22,7 @@ from zeton import shards
 from zeton.errors import FormatError, SearchError, ShardError
 from zeton.search import lines, stored
 from zeton.search.needles import Needles
-from zeton.work.numpy_file import Dtype
+from zeton.work.npy_file import Dtype
 
 TEXTS = [
     "The cat sat on the mat.\nA concatenated Cat!\n",

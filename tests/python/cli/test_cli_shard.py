@@ -80,7 +80,7 @@ def test_the_same_command_says_that_all_is_there(folder: Path) -> None:
     assert done.stderr.decode().strip() == "zeton: twice has all its shards already"
     assert json.loads(done.stdout) == first
     refused = refusal(*command, "--eos", "1", folder=folder)
-    assert "differ; name another folder, or start over (restart=True, --restart)" in refused
+    assert "which differ in options (eos); name another folder, or start over (restart" in refused
     output(*command, "--eos", "1", "--restart", folder=folder)
 
 

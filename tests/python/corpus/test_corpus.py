@@ -140,7 +140,7 @@ def test_a_long_text_in_parts_is_counted_as_a_whole(
     pattern = patterns()[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "READ_BYTES", 7)
-        found = zeton.train_files([file], vocab_size=256, pattern=pattern)
+        found = zeton.train_files([file], vocab_size=256, pattern=pattern, on_warning=str)
     assert found.made_by == zeton.train([whole], vocab_size=256, pattern=pattern).made_by
 
 

@@ -20,6 +20,8 @@ CYRILLIC = "Мы читаем длинный русский текст, стро
         (CYRILLIC.encode("utf-16"), r"a\.txt starts with the byte order mark of UTF-16"),
         (CYRILLIC.encode("utf-16-le"), r"\d+ % of a\.txt is not UTF-8; is it UTF-16\?"),
         (TEXT.encode("utf-16-le"), r"\d+ % of a\.txt is not UTF-8; is it UTF-16\?"),
+        (CYRILLIC.encode("cp1251"), r"\d+ % of a\.txt is not UTF-8; is it a national encoding"),
+        ("我们阅读一篇很长的中文文章。".encode("gbk") * 99, r"is it a national encoding"),
         (codecs.BOM_UTF8 + b"low lower", r"a\.txt starts with a byte order mark"),
         (np.random.default_rng(1).bytes(50_000), r"\d+ % of a\.txt is not UTF-8; is it binary\?"),
     ],

@@ -30,7 +30,7 @@ from zeton.corpus.formats import PARQUET, chunks, format_of, recognise
 from zeton.search.lines import Line, lines_of, total_in
 from zeton.search.needles import Needles
 from zeton.text.escape import visible
-from zeton.work.numpy_file import Dtype
+from zeton.work.npy_file import Dtype
 
 if TYPE_CHECKING:
     from zeton.search.stored import Place, Stored

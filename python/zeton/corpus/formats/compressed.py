@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from zeton._engine import ZstdReader
 from zeton.errors import CorpusError, file_error
@@ -16,6 +17,10 @@ STEP_BYTES = 1 << 17
 
 It is the same at every reading, so that damage is met at the same place at every reading.
 """
+
+
+Step: TypeAlias = int | Callable[[], int]
+"""Bytes to read at a time, or a function that returns the number for the next time."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ def compression_of(path: Path) -> Compression | None:
     return next((each for each in COMPRESSIONS if each.suffix == suffix), None)
 
 
-def chunks(path: Path, at: int, step: int | None = None) -> Iterator[bytes]:
+def chunks(path: Path, at: int, step: Step | None = None) -> Iterator[bytes]:
     """Yield a file from a byte on: unpacked, or if it is plain, `step` bytes at a time."""
     compression = compression_of(path)
     try:
@@ -51,13 +56,13 @@ def too_short(path: Path) -> CorpusError:
     return CorpusError(f"{path} has become shorter, so reading cannot resume in it; start over")
 
 
-def _plain(path: Path, at: int, step: int) -> Iterator[bytes]:
+def _plain(path: Path, at: int, step: Step) -> Iterator[bytes]:
     with path.open("rb", buffering=0) as file:
         if at:
             if file.seek(0, 2) < at:
                 raise too_short(path)
             file.seek(at)
-        while chunk := file.read(step):
+        while chunk := file.read(step() if callable(step) else step):
             yield chunk
 
 

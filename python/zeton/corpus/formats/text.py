@@ -34,9 +34,10 @@ class Text(Format):
         """
         seen: list[bytes] = []
         held: list[bytes] = []
-        size = 0
+        size = 0  # Of the bytes in `held`, so that a chunk fills the window and none is copied.
         try:
-            for chunk in _up_to(stop - at, chunks(path, at, READ_BYTES)):
+            wanted = lambda: READ_BYTES - size  # noqa: E731 - the size at each reading.
+            for chunk in _up_to(stop - at, chunks(path, at, wanted)):
                 held.append(chunk)
                 size += len(chunk)
                 if size < READ_BYTES:

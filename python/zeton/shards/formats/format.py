@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeton.work.numpy_file import dtype_of
+from zeton.work.npy_file import dtype_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,7 +1,7 @@
 """An array of numpy's, which `numpy.load(…, mmap_mode="r")` maps."""
 
 from zeton.shards.formats.format import Format
-from zeton.work.numpy_file import HEADER_BYTES, header
+from zeton.work.npy_file import HEADER_BYTES, header
 
 __all__ = ["NPY"]
 
