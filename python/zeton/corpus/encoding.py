@@ -9,7 +9,7 @@ import sysconfig
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from zeton.corpus.formats import TEXT, chunks, compression_of, format_of
+from zeton.corpus.formats import TEXT, chunks, compression_of, format_of, refuse_others
 from zeton.errors import Error
 from zeton.plural import counted
 
@@ -65,6 +65,7 @@ def warn_of_encodings(files: Iterable[Path], on_warning: Callable[[str], object]
 def _warning(path: Path) -> str:
     try:
         samples = _samples(path)
+        refuse_others(path, samples[0])
     except (OSError, Error):
         return ""  # The reader names the damage.
     for mark, meaning in MARKS.items():
