@@ -327,7 +327,7 @@ class TestFiles:
 
     def test_a_file_with_a_pattern_takes_no_split(self, tmp_path: Path) -> None:
         path = zeton.Tokenizer(BYTES).save(tmp_path)
-        with pytest.raises(zeton.errors.PatternError, match="not by a function; give no split"):
+        with pytest.raises(zeton.errors.PatternError, match="leave out split="):
             zeton.load(path, split=words)
 
     def test_pickles_where_the_function_does(self) -> None:

@@ -15,7 +15,7 @@ from zeton._engine import (
     find_special,
     find_token,
 )
-from zeton.errors import IdError, SpecialError
+from zeton.errors import IdError, SpecialError, TextError
 from zeton.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -183,7 +183,10 @@ class Encoding:
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """Decode ids; `errors` handles invalid UTF-8 as in `bytes.decode`."""
-        return self._decoded(lambda ids: self.tokenizer.decode(ids, errors=errors), tokens)
+        try:
+            return self._decoded(lambda ids: self.tokenizer.decode(ids, errors=errors), tokens)
+        except TextError:  # tiktoken looks for the handler only if the bytes need it.
+            return self.decode_bytes(tokens).decode(errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of the token or special with an id."""
@@ -355,6 +358,11 @@ class Encoding:
                 return self._decoded(decode, [each for each in numbers if each != self._empty])
             unknown = next(number for number in numbers if not self._is_id(number))
             raise IdError(f"Invalid token for decoding: {unknown}") from None
+        except TypeError:
+            numbers = _numbers(tokens)
+            if numbers is None:
+                raise
+            return self._decoded(decode, numbers)
 
     def _is_id(self, number: int) -> bool:
         try:
@@ -371,7 +379,7 @@ class Encoding:
         """Decode many lists together; after an error, decode one by one for the same message."""
         lists = list(batch)
         if all(map(_is_sequence, lists)):
-            with suppress(IdError, TypeError, UnicodeDecodeError):
+            with suppress(IdError, TextError, TypeError, UnicodeDecodeError):
                 return decode_batch(lists)
         return [decode(one) for one in lists]
 
@@ -389,11 +397,18 @@ def _is_sequence(tokens: object) -> bool:
     return hasattr(tokens, "__getitem__") and not isinstance(tokens, (str, Mapping))
 
 
+def _numbers(tokens: Sequence[int]) -> list[int] | None:
+    """Return bytes and bools as numbers, which tiktoken takes for ids; None for other tokens."""
+    if isinstance(tokens, (bytes, bytearray)) or any(isinstance(each, bool) for each in tokens):
+        return [int(each) if isinstance(each, bool) else each for each in tokens]
+    return None
+
+
 def _id(token: int) -> int:
     """Return a number that fits 32 bits without a sign; refuse any other."""
     if not 0 <= index(token) < 1 << 32:
         raise OverflowError(f"{token} is out of range; no id is negative or has more than 32 bits")
-    return index(token)
+    return int(index(token))
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:
