@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use crate::encode::{Tokenizer, refuse_too_long};
 use crate::sys::error::Error;
+use crate::sys::unicode::CHARACTER_BYTES_MAX;
 use crate::vocab::Id;
 use crate::vocab::specials::AllowedSpecials;
 
@@ -65,6 +66,8 @@ pub struct Segments<'a> {
     window_bytes: usize,
     /// The special that follows the segment returned last.
     special: Option<(Range<usize>, Id)>,
+    /// No safe cut lies between `next_start` and this position.
+    uncut_end: usize,
 }
 
 impl Tokenizer {
@@ -94,6 +97,7 @@ impl Tokenizer {
             next_start: 0,
             window_bytes,
             special: None,
+            uncut_end: 0,
         })
     }
 }
@@ -103,6 +107,18 @@ impl Segments<'_> {
     #[must_use]
     pub fn next_start(&self) -> usize {
         self.next_start
+    }
+
+    /// Returns the range in which no safe cut lies: from the start of the next segment to the end
+    /// of the bytes that were searched.
+    pub(crate) fn uncut_range(&self) -> Range<usize> {
+        self.next_start..self.uncut_end
+    }
+
+    /// Sets a range without a safe cut, which an earlier search of the text has found. It begins at
+    /// the start of the text.
+    pub(crate) fn skip_uncut(&mut self, bytes: usize) {
+        self.uncut_end = bytes;
     }
 
     /// Returns whether the next segment is a special. A cut inside
@@ -144,10 +160,15 @@ impl Iterator for Segments<'_> {
             if end == self.text.len() && !self.is_partial {
                 return self.advance(Segment::Ordinary(self.next_start..end));
             }
-            if let Some(cut) =
-                self.tokenizer.splitter().last_safe_cut(&self.text[self.next_start..end])
-            {
-                return self.advance(Segment::Ordinary(self.next_start..self.next_start + cut));
+            // Of the bytes without a cut, only the last character can take part in one.
+            let from = self.uncut_end.saturating_sub(2 * CHARACTER_BYTES_MAX).max(self.next_start);
+            let cut = match from < end && self.uncut_end < end {
+                true => self.tokenizer.splitter().last_safe_cut(&self.text[from..end]),
+                false => None,
+            };
+            self.uncut_end = self.uncut_end.max(end);
+            if let Some(cut) = cut {
+                return self.advance(Segment::Ordinary(self.next_start..from + cut));
             }
             if end == self.stable_end && self.is_partial {
                 return None;

@@ -107,6 +107,11 @@ impl Border {
             borders.extend(range.contains(&0).then_some(0));
             return Ok(borders);
         }
+        if self == Self::Piece && splitter.find_single_piece(text, range.end).in_text >= range.end {
+            // The first piece ends behind the range.
+            borders.extend(range.contains(&0).then_some(0));
+            return Ok(borders);
+        }
         let read_text = &text[..self.find_read_end(splitter, text, range.end)];
         let mut push = |at| {
             if range.contains(&at) {

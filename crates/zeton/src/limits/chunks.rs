@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use super::Fit;
 use crate::sys::error::Error;
+use crate::sys::interrupt;
 use crate::sys::unicode::read_char;
 
 /// A range of a text, and its number of ids when it is encoded alone.
@@ -39,8 +40,11 @@ impl Fit<'_> {
     pub fn find_chunks(&self, text: &[u8], overlap: usize) -> Result<Vec<Chunk>, Error> {
         let mut chunks: Vec<Chunk> = Vec::new();
         let (mut start, mut chunked_end) = (0, 0);
+        // A range of the text without a safe cut.
+        let mut uncut = 0..0;
         while chunked_end < text.len() {
-            let end = start + self.find_chunk_end(&text[start..])?;
+            interrupt::poll()?;
+            let end = start + self.find_chunk_end(text, start, &mut uncut)?;
             if end <= chunked_end {
                 // The overlap leaves no room for new text.
                 start = chunked_end;
@@ -54,11 +58,24 @@ impl Fit<'_> {
         Ok(chunks)
     }
 
-    /// Returns the end of the first chunk of a text, cut at finer borders if one unit is too long.
-    fn find_chunk_end(&self, text: &[u8]) -> Result<usize, Error> {
-        let mut fit = *self;
+    /// Returns the length of the chunk at `start`, cut at finer borders if one unit is too long.
+    /// `uncut` is a range of the whole text without a safe cut, and is set to the range that this
+    /// search has found.
+    fn find_chunk_end(
+        &self,
+        whole: &[u8],
+        start: usize,
+        uncut: &mut Range<usize>,
+    ) -> Result<usize, Error> {
+        let (text, mut fit) = (&whole[start..], *self);
         loop {
-            let end = fit.find_end(text, false)?.expect("a whole text has an answer");
+            let mut known = match uncut.start <= start && start < uncut.end {
+                true => 0..uncut.end - start,
+                false => 0..0,
+            };
+            let end = fit.find_end_within(text, false, &mut known)?;
+            let end = end.expect("a whole text has an answer");
+            *uncut = start + known.start..start + known.end;
             if end > 0 {
                 return Ok(end);
             }

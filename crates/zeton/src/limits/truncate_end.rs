@@ -15,10 +15,14 @@
 //! border may lie on either side of the full position, because ids do not grow steadily with the
 //! text. So the borders are tried from the first position that is certainly too long, downwards.
 
+use std::ops::Range;
+
 use super::run_counter::RunCounter;
 use super::{BYTES_PER_ID, Border, CountedCut, FULL_SEARCH_BYTES, Fit, LONG_TEXT_BYTES};
 use crate::encode::segments::{Segment, Segments};
 use crate::sys::error::Error;
+use crate::sys::interrupt;
+use crate::sys::unicode::CHARACTER_BYTES_MAX;
 use crate::vocab::Id;
 
 impl Fit<'_> {
@@ -32,12 +36,27 @@ impl Fit<'_> {
     ///
     /// See [`crate::Tokenizer::encode`].
     pub fn find_end(&self, text: &[u8], is_partial: bool) -> Result<Option<usize>, Error> {
+        self.find_end_within(text, is_partial, &mut (0..0))
+    }
+
+    /// Returns what [`Fit::find_end`] returns. `uncut` is a range of the text in which no safe cut
+    /// lies, or empty; it becomes the range that this call has found. So the chunks of a run search
+    /// each byte of it once.
+    pub(super) fn find_end_within(
+        &self,
+        text: &[u8],
+        is_partial: bool,
+        uncut: &mut Range<usize>,
+    ) -> Result<Option<usize>, Error> {
         let far = self.bytes_max(0).saturating_add(1);
         let (text, is_partial, is_far) = match text.get(..far) {
             Some(near) if text.len() > LONG_TEXT_BYTES => (near, true, true),
             _ => (text, is_partial, false),
         };
         let mut segments = self.tokenizer.segments(text, self.allowed, is_partial)?;
+        if uncut.start == 0 {
+            segments.skip_uncut(uncut.end);
+        }
         let mut cuts = vec![CountedCut { at: 0, ids: 0 }];
         let too_long = loop {
             let before = *cuts.last().expect("the first cut is never removed");
@@ -47,6 +66,7 @@ impl Fit<'_> {
             }
             cuts.push(cut);
         };
+        *uncut = segments.uncut_range();
         match too_long {
             Some(end) => self.find_border_before(text, cuts, end).map(Some),
             None if is_far => self.find_border_before(text, cuts, far).map(Some),
@@ -64,6 +84,7 @@ impl Fit<'_> {
     ) -> Result<Option<CountedCut>, Error> {
         let mut ids = before.ids;
         while let Some(segment) = segments.next() {
+            interrupt::poll()?;
             match segment {
                 Segment::Ordinary(range) => ids += self.count(&text[range])?,
                 Segment::Special(..) => ids += 1,
@@ -85,8 +106,19 @@ impl Fit<'_> {
     ) -> Result<usize, Error> {
         let last = *cuts.last().expect("there is a first cut");
         let (full, last) = self.find_full(text, last, end)?;
-        let end = self.find_first_too_long(text, last, full, end)?;
-        let end = end.min(last.at.saturating_add(FULL_SEARCH_BYTES).max(full + self.tries_bytes()));
+        let end_max = last.at.saturating_add(FULL_SEARCH_BYTES).max(full + self.tries_bytes());
+        let end = match end_max <= end.min(self.end_max(last)) {
+            // A safe cut behind `end_max` does not change the result, so it is not searched.
+            true => {
+                let near = text.len().min(end_max + CHARACTER_BYTES_MAX).min(end);
+                self.find_first_too_long(text, last, full, near)?.unwrap_or(end_max)
+            }
+            false => match self.find_first_too_long(text, last, full, end)? {
+                Some(end) => end,
+                None => end.min(self.end_max(last)),
+            },
+        };
+        let end = end.min(end_max);
         cuts.push(last);
         // The last counted cut is a border between characters, and the text up to it fits.
         let from = if self.border == Border::Character { last.at } else { 0 };
@@ -101,6 +133,7 @@ impl Fit<'_> {
             tries = usize::MAX;
         }
         let mut counter = RunCounter::new(*self, &text[..end], false);
+        counter.start_table_near(last.at, full)?;
         for &at in borders.iter().rev() {
             let cut = cuts[cuts.partition_point(|cut| cut.at <= at) - 1];
             if at > last.at {
@@ -155,14 +188,20 @@ impl Fit<'_> {
         Ok((full, CountedCut { at: cut.at + length, ids: cut.ids + before }))
     }
 
-    /// Returns the first safe cut behind `full` up to which the text has too many ids.
+    /// Returns the position behind which no prefix fits: behind the cut, each id that is left has
+    /// the bytes of the longest token.
+    fn end_max(&self, cut: CountedCut) -> usize {
+        cut.at.saturating_add(self.bytes_max(cut.ids)).saturating_add(1)
+    }
+
+    /// Returns the first safe cut in `full..end` up to which the text has too many ids.
     fn find_first_too_long(
         &self,
         text: &[u8],
         cut: CountedCut,
         full: usize,
         end: usize,
-    ) -> Result<usize, Error> {
+    ) -> Result<Option<usize>, Error> {
         let splitter = self.tokenizer.splitter();
         let special = self.allowed.find(&text[..end], cut.at).map(|(range, _)| range.start);
         let mut at = full;
@@ -170,9 +209,9 @@ impl Fit<'_> {
         {
             at += length;
             if cut.ids + self.count(&text[cut.at..at])? > self.ids_max {
-                return Ok(at);
+                return Ok(Some(at));
             }
         }
-        Ok(end.min(cut.at.saturating_add(self.bytes_max(cut.ids)).saturating_add(1)))
+        Ok(None)
     }
 }

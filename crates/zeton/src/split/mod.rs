@@ -34,6 +34,7 @@ mod polled_text;
 mod possible_cuts;
 mod regex_input;
 mod safe_cut;
+mod single_piece;
 mod splitter;
 #[cfg(test)]
 mod tests;
