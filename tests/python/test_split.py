@@ -110,12 +110,11 @@ def test_a_refused_pattern_is_shown_as_it_was_written() -> None:
 
 
 def test_refuses_a_pattern_with_a_lone_surrogate() -> None:
-    for call in (
-        lambda: zeton.Tokenizer(BYTES, pattern="\ud800|[^x]|x"),
-        lambda: zeton.train(["abc"], vocab_size=257, pattern="\ud800|[^x]|x"),
-    ):
-        with pytest.raises(zeton.errors.PatternError, match=r"'\\ud800\|.*has a lone surrogate"):
-            call()
+    refusal = r"'\\ud800\|.*has a lone surrogate"
+    with pytest.raises(zeton.errors.PatternError, match=refusal):
+        zeton.Tokenizer(BYTES, pattern="\ud800|[^x]|x")
+    with pytest.raises(zeton.errors.PatternError, match=refusal):
+        zeton.train(["abc"], vocab_size=257, pattern="\ud800|[^x]|x")
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "(?<=", r"\p{Nonsense}", "a" * 70_000, "(?:" * 500])

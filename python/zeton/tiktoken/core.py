@@ -359,10 +359,10 @@ class Encoding:
             unknown = next(number for number in numbers if not self._is_id(number))
             raise IdError(f"Invalid token for decoding: {unknown}") from None
         except TypeError:
-            numbers = _numbers(tokens)
-            if numbers is None:
+            converted = _numbers(tokens)
+            if converted is None:
                 raise
-            return self._decoded(decode, numbers)
+            return self._decoded(decode, converted)
 
     def _is_id(self, number: int) -> bool:
         try:
