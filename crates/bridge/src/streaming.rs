@@ -9,8 +9,8 @@
 //! Decoder   push(9906) → "Hello"     push([1917, 11]) → " world,"     finish() → ""
 //! ```
 //!
-//! A `str` may end with the first half of a surrogate pair. It waits for its other half, so that the
-//! ids are those of the whole text.
+//! A `str` may end with the first half of a surrogate pair. It waits for its other half, so that
+//! the ids are those of the whole text.
 //!
 //! The GIL is released for texts from [`DETACH_BYTES`] on, and for lists of ids.
 

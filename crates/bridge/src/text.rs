@@ -257,8 +257,8 @@ fn is_ascii(text: &Bound<'_, PyString>) -> bool {
     answer.and_then(|answer| answer.is_truthy()).unwrap_or(false)
 }
 
-/// Returns whether a `str` of one character is the first half of a surrogate pair: U+D800 to U+DBFF,
-/// whose three bytes are ED A0 80 to ED AF BF.
+/// Returns whether a `str` of one character is the first half of a surrogate pair. Its code points
+/// are U+D800 to U+DBFF, and their three bytes are ED A0 80 to ED AF BF.
 pub(crate) fn is_high_surrogate(character: &Bound<'_, PyString>) -> PyResult<bool> {
     let bytes = encode_surrogates(character)?;
     Ok(matches!(bytes.bytes(), [0xED, 0xA0..=0xAF, _]))
