@@ -7,7 +7,7 @@ files) look at parts of a text, for which a function may return other pieces tha
 import operator
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from zeton._engine import (
     VERSION,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from zeton.text.offsets import Located, Unit
 
 __all__ = ["SplitTokenizer", "read_file"]
+
+End: TypeAlias = int | str | None
+"""An id before or after a text, or the name of a special."""
 
 RULE = "split"
 """The rule of every piece that a function returns, in an explanation."""
@@ -108,8 +111,8 @@ class SplitTokenizer(EncoderCore):
         text: Text,
         *,
         allowed_special: AllowedSpecial = None,
-        prepend: int | str | None = None,
-        append: int | str | None = None,
+        prepend: End = None,
+        append: End = None,
     ) -> list[int]:
         """Encode a text into a list of ids, with the options of `Tokenizer.encode`."""
         ids = self._end(prepend)
@@ -117,7 +120,7 @@ class SplitTokenizer(EncoderCore):
             ids += [part] if isinstance(part, int) else encode_pieces(self, part)
         return ids + self._end(append)
 
-    def _end(self, end: int | str | None) -> list[int]:
+    def _end(self, end: End) -> list[int]:
         """Return the id before or after a text, given as an id or as the name of a special."""
         if end is None:
             return []
@@ -160,8 +163,8 @@ class SplitTokenizer(EncoderCore):
         texts: Iterable[Text],
         *,
         allowed_special: AllowedSpecial = None,
-        prepend: int | str | None = None,
-        append: int | str | None = None,
+        prepend: End = None,
+        append: End = None,
         threads: int | None = None,  # noqa: ARG002
     ) -> list[list[int]]:
         """Encode many texts into lists of ids, one after the other."""

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
 
-from zeton.text.fit import AllowedSpecial, AnyText
+from zeton.text.fit import AllowedSpecial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from zeton.display.tokens import TokenView
     from zeton.pattern.engine_info import Info
     from zeton.text.explain import Explanation
-    from zeton.text.offsets import Aligned, Located, Token, Unit
     from zeton.work.npy_file import Dtype
 
 __all__ = ["Text", "TextEncoder"]
@@ -142,35 +141,6 @@ class TextEncoder(Protocol):
         dtype: "Dtype | None" = None,
     ) -> int:
         """Decode a file of ids."""
-
-    def encode_with_offsets(
-        self,
-        text: AnyText,
-        *,
-        unit: "Unit | None" = None,
-        allowed_special: AllowedSpecial = None,
-    ) -> "Located":
-        """Encode a text; return the ids and the range of each in the text."""
-
-    def token_at(
-        self,
-        text: AnyText,
-        *,
-        position: int,
-        unit: "Unit | None" = None,
-        allowed_special: AllowedSpecial = None,
-    ) -> "Token":
-        """Return the token at a position of a text."""
-
-    def align(
-        self,
-        text: AnyText,
-        *,
-        other: "TextEncoder",
-        unit: "Unit | None" = None,
-        allowed_special: AllowedSpecial = None,
-    ) -> "list[Aligned]":
-        """Cut a text at every border between tokens that two tokenizers share."""
 
     def explain(
         self, text: str | bytes, *, allowed_special: AllowedSpecial = None

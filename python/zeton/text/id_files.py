@@ -47,7 +47,7 @@ def encode_file(
 
 
 def write_ids(
-    tokenizer: "Tokenizer",
+    tokenizer: "TextEncoder",
     ids: "Iterable[NDArray[np.uint32]]",
     target: str | os.PathLike[str],
     *,
@@ -104,7 +104,7 @@ def _ids_of(
 
 
 def read_ids(
-    tokenizer: "Tokenizer", source: str | os.PathLike[str], *, dtype: Dtype | None
+    tokenizer: "TextEncoder", source: str | os.PathLike[str], *, dtype: Dtype | None
 ) -> "Iterator[NDArray[Any]]":
     """Read a file of ids, `.npy` or bare, a few megabytes at a time."""
     return _ids_in(given(source), _checked(tokenizer, dtype))

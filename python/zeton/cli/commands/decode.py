@@ -13,7 +13,7 @@ from zeton.cli.options.tokenizer import load, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.corpus.formats import chunks
 from zeton.text.escape import visible
-from zeton.text.id_files import Dtype
+from zeton.work.npy_file import Dtype
 
 SEPARATORS = bytes.maketrans(b",[]\n\r\t\v\f", b"        ")
 DIGITS_MAX = 20

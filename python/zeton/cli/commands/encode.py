@@ -24,7 +24,7 @@ from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import watched
 from zeton.cli.render.table import counted
 from zeton.text.escape import visible
-from zeton.text.id_files import Dtype
+from zeton.work.npy_file import Dtype
 
 if TYPE_CHECKING:
     import numpy as np

@@ -66,7 +66,7 @@ def evaluate(
         raise click.UsageError("Give --json or --markdown, not both.")
     tokenizers = {name: load(name) for name in names or default_names()}
     texts = watched_texts(paths, field, quiet=quiet) if paths else SAMPLES.items()
-    rows = measure(texts, tokenizers=tokenizers)
+    rows: list[Row] = measure(texts, tokenizers=tokenizers)
     if not rows:
         raise CorpusError("there is no text; give files or folders of text")
     whole = total(rows, names=tokenizers)
@@ -103,7 +103,7 @@ def grouped(rows: list[Row], names: Iterable[str]) -> list[Row]:
         return rows
     by_size = sorted(range(len(rows)), key=lambda at: -rows[at].size)
     largest = set(by_size[: ROWS_MAX - 1])
-    others = total([row for at, row in enumerate(rows) if at not in largest], names)
+    others = total([row for at, row in enumerate(rows) if at not in largest], names=names)
     others.name = f"{len(rows) - len(largest)} other files"
     return [*(row for at, row in enumerate(rows) if at in largest), others]
 

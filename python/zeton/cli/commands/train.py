@@ -161,7 +161,7 @@ def train(
     given = [STDIN_PATH if path == STDIN else path for path in paths]
     files = corpus.files(given) if paths else corpus.standard_library()
     checkpoint_dir = Path(f"{Path(out)}.checkpoint")
-    force = force or checkpoint.keeps_anything(checkpoint_dir)  # It resumes what was checked.
+    force = force or checkpoint.holds_results(checkpoint_dir)  # It resumes what was checked.
     others = {name: load(name) for name in compare}
     if count_only:
         refuse_options_of_learning(context)

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import click
 
 import zeton
+from zeton.models import encoding_of_model
 from zeton.suggest import did_you_mean, nearest
 from zeton.tokenizer import FILE_NAME
 
@@ -50,11 +51,8 @@ def hint(name: str, names: Iterable[str]) -> str:
     >>> hint("cl100k", ["cl100k_base"])
     "; did you mean 'cl100k_base'?"
     """
-    from zeton.tiktoken.model import encoding_name_for_model
-
-    try:
-        encoding = encoding_name_for_model(name)
-    except KeyError:
+    encoding = encoding_of_model(name)
+    if encoding is None:
         if nearest(name, names):
             return did_you_mean(name, names)
         return f"; give a path, or one of {', '.join(names)}"

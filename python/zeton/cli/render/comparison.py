@@ -42,7 +42,10 @@ def comparison(
     """Draw a table of one row: the held-out files, or a corpus of too few files itself."""
     from zeton.cli.commands.evaluate import table
 
-    row = total(measure(corpus.texts(held_out or files, field=field), tokenizers), tokenizers)
+    row = total(
+        measure(corpus.texts(held_out or files, field=field), tokenizers=tokenizers),
+        names=tokenizers,
+    )
     row.name = counted(len(held_out or files), "held-out file" if held_out else "training file")
     yield ""
     if held_out:
