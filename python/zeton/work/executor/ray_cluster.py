@@ -19,22 +19,22 @@ from zeton.extras import needed
 __all__ = ["run"]
 
 RETRIES = 3
-"""How often a unit is done again after its worker, or the machine, died."""
+"""Retries of a unit whose worker or machine died."""
 
 AHEAD = 4
-"""How many units may be done, for each worker, before those that come earlier."""
+"""Units per worker that may finish before an earlier unit, whose result is yielded first."""
 
 LOOK_SECONDS = 0.5
-"""How long Ray is waited for at a time: Ctrl-C is heard between two waits."""
+"""Seconds of one wait for Ray. Ctrl-C is answered between two waits."""
 
 ANSWER_SECONDS = 10
-"""How long a cluster has to answer."""
+"""Seconds in which a cluster must answer."""
 
 KEEPALIVE = {
     "RAY_grpc_client_keepalive_time_ms": "5000",
     "RAY_grpc_client_keepalive_timeout_ms": "10000",
 }
-"""How soon a machine is missed that went without a word: Ray's own default is seven minutes."""
+"""Time after which a silent machine counts as lost; Ray's default is seven minutes."""
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
@@ -47,7 +47,7 @@ def run(
     cores: int,
     address: str | None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield each unit's number and result, as `zeton.work.executor.run_units` says."""
+    """Yield each unit's number and result, in the order of `zeton.work.executor.run_units`."""
     ray = _ray()
     session = _session(ray, address or os.environ.get("RAY_ADDRESS"), workers, cores)
     return _run(ray, session, work, units, workers=workers, cores=cores)
@@ -64,7 +64,7 @@ def _ray() -> Any:  # noqa: ANN401 - a module, an extra.
 
 
 def _run(
-    ray: Any,  # noqa: ANN401 - as above.
+    ray: Any,  # noqa: ANN401 - the module of Ray.
     session: AbstractContextManager[dict[str, Any]],
     work: Callable[[Unit], Result],
     units: Iterable[Unit],
@@ -83,7 +83,7 @@ def _run(
         )
         left = enumerate(units)
         begun: deque[tuple[int, Any]] = deque()
-        """Units that were given away and not handed over, in their order."""
+        """Submitted units whose results are not yielded yet, in order."""
         running: set[Any] = set()
         try:
             while True:
@@ -111,8 +111,8 @@ def _run(
                 ray.cancel(found, force=False)
 
 
-def _room(ray: Any, cores: int) -> int:  # noqa: ANN401 - as above.
-    """Return how many units there are cores for; none would wait for ever."""
+def _room(ray: Any, cores: int) -> int:  # noqa: ANN401 - the module of Ray.
+    """Return the number of units that the cores can run; a cluster without room is an error."""
     nodes = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
     room = sum(int(found) // cores for found in nodes)
     if not room:
@@ -124,11 +124,11 @@ def _room(ray: Any, cores: int) -> int:  # noqa: ANN401 - as above.
 def _outcome(
     version: str, work: Callable[[Unit], Result], unit: Unit
 ) -> tuple[Result | None, Exception | None]:
-    """Do a unit, on a worker. What it raises is a result as well: Ray would wrap it."""
+    """Do a unit on a worker. An exception is returned as a value, because Ray would wrap it."""
     try:
         _check_version(version)
         return work(unit), None
-    except Exception as error:  # noqa: BLE001 - raised again, where it is heard.
+    except Exception as error:  # noqa: BLE001 - raised again by the caller.
         error.add_note(traceback.format_exc())
         return None, error
 
@@ -139,17 +139,17 @@ def _check_version(version: str) -> None:
         raise JobError(f"{found}, and it must be {version}; install the same everywhere")
 
 
-def _result(ray: Any, number: int, found: Any) -> Any:  # noqa: ANN401 - as above.
+def _result(ray: Any, number: int, found: Any) -> Any:  # noqa: ANN401 - the module of Ray.
     try:
         result, error = ray.get(found)
     except (ray.exceptions.RayTaskError, ray.exceptions.RuntimeEnvSetupError) as failure:
-        # Not what work raised, but that it does not reach the worker, or come back from there.
+        # The unit did not reach the worker, or its result did not come back.
         last = str(failure).strip().splitlines()[-1]
         raise JobError(f"unit {number} cannot be done on Ray: {last}") from None
     except ray.exceptions.RayError as failure:
-        what = type(failure).__name__
-        message = f"unit {number} was lost {RETRIES + 1} times, the last time by {what}"
-        raise JobError(f"{message}; are there memory and room enough?") from None
+        reason = type(failure).__name__
+        message = f"unit {number} was lost {RETRIES + 1} times, the last time by {reason}"
+        raise JobError(f"{message}; check the free memory and disk space of the workers") from None
     if error is not None:
         raise error
     return result
@@ -157,14 +157,14 @@ def _result(ray: Any, number: int, found: Any) -> Any:  # noqa: ANN401 - as abov
 
 @contextmanager
 def _session(
-    ray: Any,  # noqa: ANN401 - as above.
+    ray: Any,  # noqa: ANN401 - the module of Ray.
     address: str | None,
     workers: int | None,
     cores: int,
 ) -> Iterator[dict[str, Any]]:
-    """Join a cluster, or start one; what was started ends, and what was joined is left.
+    """Join a cluster, or start one, which ends with the session.
 
-    Yields what workers need in their environment to import what this process imports.
+    Yields the environment in which workers import the modules of this process.
     """
     environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(_folders())}}
     if ray.is_initialized():
@@ -173,7 +173,7 @@ def _session(
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None or address == "local":
-            # They inherit it, which takes less time than an environment of their own.
+            # Workers inherit it, which takes less time than an environment of their own.
             with _set(RAY_USAGE_STATS_ENABLED="0", **environment["env_vars"]):
                 ray.init(
                     "local",
@@ -182,7 +182,7 @@ def _session(
                     else workers * cores,
                     include_dashboard=False,
                     _node_ip_address="127.0.0.1",
-                    # Else a unit that takes too much memory is done again for ever.
+                    # Without a limit, Ray would retry a unit that takes too much memory for ever.
                     _system_config={"task_oom_retries": RETRIES},
                     **quiet,
                 )
@@ -203,7 +203,7 @@ def _session(
 
 
 def _check_answer(address: str) -> None:
-    """Refuse a machine that is not there: Ray would try for minutes."""
+    """Raise an error for a machine that does not answer; Ray would try for minutes."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdigit():
         return  # Some other way to name a cluster.
@@ -215,8 +215,8 @@ def _check_answer(address: str) -> None:
 
 
 @contextmanager
-def _on_stderr(ray: Any) -> Iterator[None]:  # noqa: ANN401 - as above.
-    """Let Ray say on stderr that a worker died: on stdout, where it does, are the user's data."""
+def _on_stderr(ray: Any) -> Iterator[None]:  # noqa: ANN401 - the module of Ray.
+    """Send Ray's messages to stderr, because stdout has the user's data."""
     module = ray._private.worker  # noqa: SLF001 - it has no option.
     if (say := getattr(module, "print_to_stdstream", None)) is None:
         yield
@@ -229,7 +229,7 @@ def _on_stderr(ray: Any) -> Iterator[None]:  # noqa: ANN401 - as above.
 
 
 def _folders() -> list[str]:
-    """Return where workers look for modules first: where zeton is, unless it is installed there."""
+    """Return the first folders of the workers' module path, with zeton's unless it is installed."""
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = str(Path(_engine.__file__).parent.parent)
     installed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
