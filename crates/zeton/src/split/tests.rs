@@ -136,7 +136,7 @@ fn refuses_a_pattern_that_drops_text() {
     let message = |pattern| Splitter::parse(pattern).unwrap_err().to_string();
     assert_eq!(
         message(r"\p{L}+|\p{N}+"),
-        r#"pattern "\\p{L}+|\\p{N}+" drops part of " "; a pattern must cover all text"#
+        r#"pattern `\p{L}+|\p{N}+` drops part of " "; a pattern must cover all text, so add |[\s\S] at its end"#
     );
     assert!(message(r"\s+(?!\S)|\S+").contains("drops part of"));
     assert!(message("x*|(?s:.)").contains("drops part of"));
