@@ -14,14 +14,13 @@ from zeton._engine import with_specials as engine_with_specials
 from zeton.errors import ArgumentError, ArgumentTypeError, FileError, SpecialError, file_error
 from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial, AnyText, check_number
-from zeton.work.files import given, write_whole
+from zeton.work.files import require_path, write_whole
 
 if TYPE_CHECKING:
     from zeton.display.tokens import TokenView
     from zeton.pattern.engine_info import Info
     from zeton.text.explain import Explanation
     from zeton.text.offsets import Aligned, Located, Token, Unit
-    from zeton.text_encoder import TextEncoder
     from zeton.work.npy_file import Dtype
 
 __all__ = ["FILE_NAME", "EncoderCore", "check_ranks", "check_specials", "target_of"]
@@ -88,7 +87,7 @@ class EncoderCore(TokenizerCore):
         self,
         text: AnyText,
         *,
-        other: "TextEncoder",
+        other: "EncoderCore",
         unit: "Unit | None" = None,
         allowed_special: AllowedSpecial = None,
     ) -> "list[Aligned]":
@@ -322,7 +321,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
 
     A path that cannot be written is refused here, so that a long training does not end in it.
     """
-    target = given(path)
+    target = require_path(path)
     if target.suffix != SUFFIX:
         if target.suffix[1:2].isalpha() and not target.exists():
             raise FileError(

@@ -21,7 +21,7 @@ from zeton.text.fit import AllowedSpecial, AnyText, Border, Chunk, Side
 from zeton.text.fit import chunk as cut_into_chunks
 from zeton.text.fit import truncate as cut_to_fit
 from zeton.work.cache_folder import from_content
-from zeton.work.files import given, read_whole
+from zeton.work.files import read_whole, require_path
 
 if TYPE_CHECKING:
     import tiktoken
@@ -264,7 +264,7 @@ def load(
     Reading runs no code and opens no socket. A tokenizer that was trained with `split=`, a Python
     function, must be given the function again.
     """
-    source = given(path)
+    source = require_path(path)
     if os.path.isdir(source):  # noqa: PTH112 - False, not an error, for a path without access.
         source /= FILE_NAME
     try:

@@ -16,7 +16,7 @@ from zeton.tiktoken.registry import get_encoding
 from zeton.tokenizer import Tokenizer
 from zeton.training.count import count_corpus
 from zeton.training.learn import learn
-from zeton.work.files import given
+from zeton.work.files import require_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,7 @@ class RustBPETokenizer:
     @classmethod
     def from_directory(cls, tokenizer_dir: str | os.PathLike[str]) -> Self:
         """Read a folder that `save` or nanochat wrote; no code in it is run."""
-        return cls(folder.read(given(tokenizer_dir)), SPECIAL_TOKENS[0])
+        return cls(folder.read(require_path(tokenizer_dir)), SPECIAL_TOKENS[0])
 
     @classmethod
     def from_pretrained(cls, tiktoken_name: str) -> Self:
@@ -148,7 +148,7 @@ class RustBPETokenizer:
 
     def save(self, tokenizer_dir: str | os.PathLike[str], *, pickle: bool = True) -> None:
         """Write `tokenizer.zeton` and `token_bytes`; with `pickle` also nanochat's own file."""
-        folder.write(given(tokenizer_dir), self.enc, pickle=pickle)
+        folder.write(require_path(tokenizer_dir), self.enc, pickle=pickle)
         print(f"Saved the tokenizer to {tokenizer_dir}")  # noqa: T201 - as nanochat does.
 
     # ---- chats ----

@@ -13,7 +13,7 @@ from zeton.rules.checks import quote, refuse
 from zeton.rules.parts import Group, Isolate, Lexicon
 from zeton.rules.value import FILE_BYTES_MAX, Rules
 from zeton.suggest import nearest
-from zeton.work.files import given, read_whole
+from zeton.work.files import read_whole, require_path
 
 __all__ = ["chat", "chemistry", "chinese", "code", "dna", "get_rules", "logs", "thai"]
 
@@ -158,7 +158,7 @@ def _with_words(words: Iterable[str], script: str, path: WordPath) -> Rules:
 
 def _read_words(path: str) -> list[str]:
     """Read a file with one word on each line; a line with several columns is an error."""
-    content = read_whole(given(path), FILE_BYTES_MAX)
+    content = read_whole(require_path(path), FILE_BYTES_MAX)
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

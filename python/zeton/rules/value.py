@@ -24,7 +24,7 @@ from zeton.rules.conversion import (
 )
 from zeton.rules.display import short_repr, to_plain
 from zeton.rules.parts import REGEX_BYTES_MAX, Group, Isolate, Lexicon
-from zeton.work.files import given, read_whole, write_whole
+from zeton.work.files import read_whole, require_path, write_whole
 
 if TYPE_CHECKING:
     from zeton.tokenizer import Tokenizer
@@ -206,7 +206,7 @@ class Rules:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Rules":
         """Read a `.json` or `.toml` file; an error names the line where possible."""
-        source = given(path)
+        source = require_path(path)
         kind = _kind(source)
         try:
             return cls._from(read_whole(source, FILE_BYTES_MAX).decode("utf-8-sig"), kind)
@@ -219,7 +219,7 @@ class Rules:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a `.json` or `.toml` file atomically; return its path."""
-        target = given(path)
+        target = require_path(path)
         content = self.to_json() if _kind(target) == "json" else self.to_toml()
         write_whole(target, content.encode())
         return target

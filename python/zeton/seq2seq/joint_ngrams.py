@@ -22,7 +22,7 @@ from zeton.seq2seq.errors import PairsError, Seq2SeqError
 from zeton.seq2seq.model import WEIGHTS_BYTES_MAX
 from zeton.seq2seq.pairs import Pair
 from zeton.seq2seq.tokens import Tokens
-from zeton.work.files import given, read_whole, write_whole
+from zeton.work.files import read_whole, require_path, write_whole
 
 __all__ = ["JointNgrams"]
 
@@ -96,7 +96,7 @@ class JointNgrams:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the tables to a file, atomically; return its path."""
-        place = given(path)
+        place = require_path(path)
         tensors = {"units": self.alignment.units, "weights": self.alignment.weights.detach()}
         for at, each in enumerate(self.counted):
             tensors |= {f"{at}.{name}": tensor for name, tensor in each._asdict().items()}
@@ -106,7 +106,7 @@ class JointNgrams:
     @classmethod
     def load(cls, path: str | os.PathLike[str], tokens: Tokens) -> "JointNgrams":
         """Read a saved model; `tokens` must be the tokenizers of its training."""
-        place = given(path)
+        place = require_path(path)
         try:
             tensors = tensors_of(read_whole(place, WEIGHTS_BYTES_MAX))
             alignment = Alignment(tensors["units"], tensors["weights"], tokens.target_size)

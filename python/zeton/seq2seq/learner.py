@@ -32,7 +32,7 @@ from zeton.seq2seq.pairs import Pair, Pairs, references_of
 from zeton.seq2seq.plots import loss_curve
 from zeton.seq2seq.report import Epoch, ProgressOption, Report, StepProgress, progress_reporter
 from zeton.seq2seq.tokens import Tokens
-from zeton.work.files import given, write_whole
+from zeton.work.files import require_path, write_whole
 
 __all__ = ["Learner", "learn"]
 
@@ -79,7 +79,7 @@ def learn(
             f"the pairs: {len(pairs)} for training, {len(validation)} for validation; both need at "
             "least one; give more pairs, or another validation share"
         )
-    folder = None if out is None else given(out)
+    folder = None if out is None else require_path(out)
     if folder is not None:
         _prepare_folder(folder, restart=restart)
     tokens = tokens or Tokens.train(pairs, source_vocab, target_vocab)

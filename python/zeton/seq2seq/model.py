@@ -25,7 +25,7 @@ from zeton.seq2seq.search import greedy
 from zeton.seq2seq.search import stream as stream_ids
 from zeton.seq2seq.tokens import Tokens, padded
 from zeton.tokenizer import load as load_tokenizer
-from zeton.work.files import given, read_whole, write_whole
+from zeton.work.files import read_whole, require_path, write_whole
 
 __all__ = ["Candidate", "Seq2Seq", "Shape", "load"]
 
@@ -250,7 +250,7 @@ class Seq2Seq(nn.Module):
 
         `notes` are added to its JSON, beside its shape.
         """
-        place = given(folder)
+        place = require_path(folder)
         place.mkdir(parents=True, exist_ok=True)
         self.tokens.source.save(place / SOURCE)
         self.tokens.target.save(place / TARGET)
@@ -263,7 +263,7 @@ class Seq2Seq(nn.Module):
 
 def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> Seq2Seq:
     """Read a saved model; no code in its files is run."""
-    place = given(folder)
+    place = require_path(folder)
     if not (place / MODEL).exists():
         raise MissingFileError(f"{place} has no {MODEL}; make a model with `zeton seq2seq learn`")
     try:

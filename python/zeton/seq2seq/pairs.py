@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from zeton.errors import file_error
 from zeton.seq2seq.errors import PairsError
-from zeton.work.files import given
+from zeton.work.files import require_path
 
 __all__ = ["Pair", "Pairs", "hash_fraction", "read_pairs", "references_of"]
 
@@ -72,7 +72,7 @@ def read_pairs(path: str | os.PathLike[str]) -> Pairs:
 
     A good line is UTF-8 and has two texts that are not empty, with one tab between them.
     """
-    source = given(path)
+    source = require_path(path)
     found = Pairs([])
     try:
         with source.open("rb") as file:

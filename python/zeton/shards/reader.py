@@ -19,14 +19,14 @@ from zeton.shards.formats.parquet import modules
 from zeton.shards.manifest import TOKENIZER, Manifest
 from zeton.suggest import did_you_mean
 from zeton.tokenizer import Tokenizer, load
-from zeton.work.files import given
+from zeton.work.files import require_path
 
 __all__ = ["Reader", "Tokens", "open", "place"]
 
 
 def open(folder: str | PathLike[str], *, split: str = "train") -> "Reader":  # noqa: A001 - the word is ours.
     """Open the shards of a split, without reading them."""
-    return Reader(given(folder), split)
+    return Reader(require_path(folder), split)
 
 
 def place(number: SupportsIndex, count: int, noun: str) -> int:

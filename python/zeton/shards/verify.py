@@ -18,7 +18,7 @@ from zeton.shards.reader import Reader
 from zeton.shards.stream import checksum
 from zeton.shards.writing import told_of, write
 from zeton.tokenizer import Tokenizer
-from zeton.work.files import given
+from zeton.work.files import require_path
 
 __all__ = ["verify"]
 
@@ -37,7 +37,7 @@ def verify(
     `tokenizer`, that one must have made the shards. With `paths`, the corpus is encoded again,
     beside the folder, and compared.
     """
-    found = given(folder)
+    found = require_path(folder)
     manifest = Manifest.read(found)
     wrong = list(_wrong_files(found, manifest))
     if not wrong:

@@ -28,7 +28,7 @@ from zeton.text.fit import AllowedSpecial
 from zeton.tokenizer import Tokenizer, require_tokenizer
 from zeton.work import memory
 from zeton.work.executor import run_units
-from zeton.work.files import given, write_whole
+from zeton.work.files import require_path, write_whole
 from zeton.work.npy_file import header as npy_header
 from zeton.work.prefetch import ahead
 from zeton.work.progress import Clock, Listener, Progress, Shown, shown
@@ -98,7 +98,7 @@ def write(
         "on_error": on_error,
     }
     options = checked(require_tokenizer(tokenizer, "zeton.shards.write"), named)
-    folder = given(out)
+    folder = require_path(out)
     part_bytes = memory.parse(checkpoint_every, "checkpoint_every")
     cut = cutter(tokenizer, options)
     planned = plan(paths, cut, folder, are_chats=options.chat is not None)

@@ -12,7 +12,7 @@ from zeton.corpus.formats import chunks
 from zeton.errors import ArgumentError, FileError, FormatError, file_error
 from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial
-from zeton.work.files import given, write_whole_by
+from zeton.work.files import require_path, write_whole_by
 from zeton.work.npy_file import Dtype, dtype_of, header, read_header
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def encode_file(
     threads: int | None,
 ) -> int:
     """Encode a file, compressed or not, into a file of ids; return the number of ids."""
-    _refuse_same(given(source), given(target))
-    ids = _ids_of(tokenizer, given(source), allowed_special, threads)
+    _refuse_same(require_path(source), require_path(target))
+    ids = _ids_of(tokenizer, require_path(source), allowed_special, threads)
     return write_ids(tokenizer, ids, target, dtype=dtype)
 
 
@@ -63,7 +63,7 @@ def write_ids(
             file.write(each.astype(numbers, copy=False).data)
             count += len(each)
 
-    _write(given(target), write, lambda: header(count, numbers.str))
+    _write(require_path(target), write, lambda: header(count, numbers.str))
     return count
 
 
@@ -75,7 +75,7 @@ def decode_file(
     dtype: Dtype | None,
 ) -> int:
     """Decode a file of ids into a file of text; return the number of bytes."""
-    _refuse_same(given(source), given(target))
+    _refuse_same(require_path(source), require_path(target))
     count = 0
 
     def write(file: BinaryIO) -> None:
@@ -85,7 +85,7 @@ def decode_file(
             file.write(text)
             count += len(text)
 
-    _write(given(target), write, None)
+    _write(require_path(target), write, None)
     return count
 
 
@@ -107,7 +107,7 @@ def read_ids(
     tokenizer: "TextEncoder", source: str | os.PathLike[str], *, dtype: Dtype | None
 ) -> "Iterator[NDArray[Any]]":
     """Read a file of ids, `.npy` or bare, a few megabytes at a time."""
-    return _ids_in(given(source), _checked(tokenizer, dtype))
+    return _ids_in(require_path(source), _checked(tokenizer, dtype))
 
 
 def _ids_in(source: Path, dtype: "np.dtype[Any]") -> "Iterator[NDArray[Any]]":

@@ -12,7 +12,7 @@ from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial, AnyText, readable
 
 if TYPE_CHECKING:
-    from zeton.text_encoder import TextEncoder
+    from zeton.encoder_core import EncoderCore
 
 __all__ = [
     "Aligned",
@@ -100,8 +100,8 @@ def in_characters(text: str | bytes, unit: Unit | None) -> bool:
 
 def align(
     text: AnyText,
-    ours: "TextEncoder",
-    theirs: "TextEncoder",
+    ours: "EncoderCore",
+    theirs: "EncoderCore",
     *,
     unit: Unit | None,
     allowed_special: AllowedSpecial,

@@ -32,7 +32,7 @@ from zeton.training.options import (
 )
 from zeton.work.checkpoint import Checkpoint, holds_results, is_of_unit
 from zeton.work.executor import check_executor
-from zeton.work.files import given
+from zeton.work.files import require_path
 from zeton.work.memory import parse
 from zeton.work.progress import Listener, shown
 
@@ -250,7 +250,7 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
         None
         if checkpoint_dir is None
         else CountedParts(
-            given(checkpoint_dir),
+            require_path(checkpoint_dir),
             {"executor": False, **identity},
             list(zip(known, times, strict=True)),
             restart=restart,
@@ -288,7 +288,7 @@ def _unit_dir(
         with ours as name:
             yield Path(name)
         return
-    checkpoint = Checkpoint(given(checkpoint_dir))
+    checkpoint = Checkpoint(require_path(checkpoint_dir))
     kept = checkpoint.folder
     try:
         checkpoint.resume(lambda _: work, restart=restart)

@@ -18,7 +18,7 @@ from zeton.rules import Rules
 from zeton.splitting import Split, checked, mark_of, name_of, pieces_of
 from zeton.training.options import COUNT_DEFAULTS, CountOptions, check_names
 from zeton.work import memory as memories
-from zeton.work.files import given, write_whole_by
+from zeton.work.files import require_path, write_whole_by
 from zeton.work.prefetch import ahead
 from zeton.work.progress import Clock, Listener, Progress, shown
 
@@ -63,7 +63,7 @@ class Counts:
             raise CorpusError("there are no counts files to read; give one or more")
         for path in paths:
             try:
-                given(path).open("rb").close()
+                require_path(path).open("rb").close()
             except (OSError, ValueError) as error:
                 raise file_error(Path(path), "read", error) from None
         try:
@@ -80,7 +80,7 @@ class Counts:
             raise TrainError(
                 "these counts have a validation share, which a counts file cannot hold"
             )
-        target = given(path)
+        target = require_path(path)
         self.write(target)
         return target
 
@@ -366,7 +366,7 @@ def _folder(folder: str | PathLike[str] | None) -> str:
     """Return where temporary files go; refused now, not after the work."""
     if folder is None:
         return tempfile.gettempdir()
-    found = given(folder)
+    found = require_path(folder)
     if not found.is_dir():
         raise CorpusError(f"{found} is no folder; temporary files need one that exists")
     return os.fspath(found)

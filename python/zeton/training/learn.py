@@ -18,7 +18,7 @@ from zeton.tokenizer import Tokenizer
 from zeton.training.count import Counts
 from zeton.training.options import LEARN_DEFAULTS, LearnOptions, check_names
 from zeton.work import memory as memories
-from zeton.work.files import given, write_whole
+from zeton.work.files import require_path, write_whole
 from zeton.work.progress import Clock, Listener, Progress, shown
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ class _Learned:
 
 def _report_file(path: str | PathLike[str]) -> Path:
     """Return where the report goes; refused now, not after the work."""
-    file = given(path)
+    file = require_path(path)
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise FileError(f"{file} cannot be written; give a file in a folder that exists")
     return file

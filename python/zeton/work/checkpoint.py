@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from zeton.errors import ShardError, TrainError, file_error
-from zeton.work.files import hold, write_whole
+from zeton.work.files import try_lock, write_whole
 
 __all__ = [
     "Checkpoint",
@@ -74,7 +74,7 @@ class Checkpoint:
             raise file_error(folder, "written", error) from None
         # The end of a process lets go, however it comes. Windows does not tell: there, two
         # processes must not share a folder.
-        if not hold(lock):
+        if not try_lock(lock):
             os.close(lock)
             raise CheckpointError(f"{folder} is in use: another process writes there")
         self._lock = lock

@@ -13,14 +13,14 @@ try:
 except ImportError:  # There is none on Windows; there, remains of a killed process stay.
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["given", "hold", "read_whole", "write_whole", "write_whole_by"]
+__all__ = ["read_whole", "require_path", "try_lock", "write_whole", "write_whole_by"]
 
 
 AT_ONCE = 1 << 20
 """Bytes that are read at once where a file does not say how many it has."""
 
 
-def given(path: str | os.PathLike[str]) -> Path:
+def require_path(path: str | os.PathLike[str]) -> Path:
     """Return a path that is not empty: an empty one would be the current folder."""
     if not os.fspath(path):
         raise FileError("the path is empty; give a file or a folder")
@@ -76,7 +76,7 @@ def write_whole_by(path: Path, write: Callable[[Path], None]) -> None:
         raise file_error(path, "written", error) from None
 
 
-def hold(handle: int) -> bool:
+def try_lock(handle: int) -> bool:
     """Lock a file until it is closed or the process ends; return False if another one has it."""
     if fcntl is None:
         return True
@@ -95,7 +95,7 @@ def _temporary(path: Path) -> Iterator[Path]:
     if fcntl is None:
         os.close(handle)  # An open file cannot be renamed.
     else:
-        hold(handle)  # Where the system has no locks, nothing is taken for stale either.
+        try_lock(handle)  # Where the system has no locks, nothing is taken for stale either.
     try:
         yield name
     finally:
@@ -113,7 +113,7 @@ def _remove_stale(path: Path) -> None:
         for file in [file for file in path.parent.iterdir() if ours.fullmatch(file.name)]:
             handle = os.open(file, os.O_RDWR)
             try:
-                if hold(handle):
+                if try_lock(handle):
                     file.unlink(missing_ok=True)
             finally:
                 os.close(handle)
