@@ -117,8 +117,9 @@ def test_commands_on_the_pages_exist_with_their_options(page: Path) -> None:
         options = {"--help", "--version"}
         for word in words[1:]:
             if isinstance(command, click.Group) and not word.startswith("-"):
-                assert word in command.commands, f"{page.name}: {line}"
-                command = command.commands[word]
+                found = command.get_command(click.Context(command), word)
+                assert found is not None, f"{page.name}: {line}"
+                command = found
                 options = {"--help", "-h"}.union(*(each.opts for each in command.params))
                 options.update(*(each.secondary_opts for each in command.params))
             elif word.startswith("--"):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 from zeton._engine import Decoder, TokenizerCore, find_completions, to_file
 from zeton._engine import with_specials as engine_with_specials
 from zeton.errors import ArgumentError, ArgumentTypeError, FileError, SpecialError, file_error
-from zeton.suggest import did_you_mean
 from zeton.text.fit import AllowedSpecial, AnyText, check_number
 from zeton.work.files import require_path, write_whole
 
@@ -29,9 +28,6 @@ FILE_NAME = "tokenizer.zeton"
 """The name of a tokenizer's file in a folder."""
 
 SUFFIX = ".zeton"
-
-DECODE_ERRORS = ("replace", "ignore", "strict")
-"""How a decoder treats bytes that are not UTF-8."""
 
 
 class EncoderCore(TokenizerCore):
@@ -149,9 +145,6 @@ class EncoderCore(TokenizerCore):
         >>> decoder.push(77), decoder.push([2634]), decoder.finish()
         ('n', 'é', '')
         """
-        if errors not in DECODE_ERRORS:
-            hint = did_you_mean(errors, DECODE_ERRORS)
-            raise ArgumentError(f"errors={errors!r} is unknown{hint}")
         if not isinstance(stop, Iterable) or isinstance(stop, (bytes, bytearray)):
             raise ArgumentTypeError(
                 f"stop is a str or a list of strs, not {type(stop).__name__}; for example "

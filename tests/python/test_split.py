@@ -110,7 +110,7 @@ def test_a_refused_pattern_is_shown_as_it_was_written() -> None:
 
 
 def test_refuses_a_pattern_with_a_lone_surrogate() -> None:
-    refusal = r"'\\ud800\|.*has a lone surrogate"
+    refusal = r"the pattern has a lone surrogate, U\+D800, at character 0"
     with pytest.raises(zeton.errors.PatternError, match=refusal):
         zeton.Tokenizer(BYTES, pattern="\ud800|[^x]|x")
     with pytest.raises(zeton.errors.PatternError, match=refusal):

@@ -31,8 +31,8 @@ MARKS = {
     codecs.BOM_UTF16_BE: "the byte order mark of UTF-16 (FE FF); convert it to UTF-8",
 }
 
-CONTROL = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
-"""The bytes that text has none of, zero included."""
+CONTROL = bytes({*range(28)} - {*b"\t\n\v\f\r\x1b"})
+"""Bytes that text does not have, zero included. Bytes 28 to 31 separate records of text."""
 
 CONTROL_MIN = 0.02
 """The share of these bytes above which a file is UTF-16 or binary."""
@@ -52,6 +52,8 @@ def warn_of_encodings(files: Iterable[Path], on_warning: Callable[[str], object]
     count, library = 0, Path(sysconfig.get_path("stdlib"))
     for path in files:
         if format_of(path) is not TEXT or library in path.parents:
+            continue
+        if not path.is_file():  # A pipe can be read once only.
             continue
         if found := _warning(path):
             count += 1
@@ -78,6 +80,8 @@ def _warning(path: Path) -> str:
         return ""
     percent = 100 * (invalid + control) / size
     share = f"{percent:.0f} %" if percent >= 1 else f"{percent:.1g} %"
+    if not invalid and not all(map(_looks_like_utf16, samples)):
+        return f"{share} of {path} are control characters; is it binary?"
     if control >= CONTROL_MIN * size:
         guess = "UTF-16" if all(map(_looks_like_utf16, samples)) else "binary"
     elif invalid <= LATIN_MAX * size:

@@ -394,5 +394,5 @@ def test_the_exit_code_tells_whether_anything_was_found(folder: Path) -> None:
     assert "is missing" in refusal("find", "cat", "none.txt", folder=folder)
     assert "another tokenizer" in refusal("find", "cat", "out", "-t", "gpt2", folder=folder)
     (folder / "blank").write_text("\n\n")
-    assert "holds no needle" in refusal("find", "--needles", "blank", "0.txt", folder=folder)
+    assert "has no needle" in refusal("find", "--needles", "blank", "0.txt", folder=folder)
     assert "contains a line break" in refusal("find", "a\nb", "0.txt", folder=folder)

@@ -65,14 +65,14 @@ def test_a_suffix_is_named_in_one_place() -> None:
     [
         ("a.txt", b"low lower", "text"),
         ("a.txt", b"", "text"),
-        ("a.txt", gzip.compress(b"low lower"), "gzip-compressed text"),
+        ("a.txt", gzip.compress(b"low lower", mtime=0), "gzip-compressed text"),
         ("a", b'{"text": "low"}\n{"text": "lower"}\n', "JSON lines"),
         ("a.json", b'{"text": "low"}', "text"),
         ("a.jsonl", b'{"text": "low"}', "JSON lines"),
-        ("a", gzip.compress(b'{"a": 1}\n{"a": 2}'), "gzip-compressed JSON lines"),
-        ("a", gzip.compress(b"low lower " * 99)[:20], "gzip-compressed text"),
+        ("a", gzip.compress(b'{"a": 1}\n{"a": 2}', mtime=0), "gzip-compressed JSON lines"),
+        ("a", gzip.compress(b"low lower " * 99, mtime=0)[:20], "gzip-compressed text"),
         ("a.txt", b"PAR1....", "Parquet"),
-        ("a.txt", b"PK\x03\x04", "a zip file; unpack it"),
+        ("a.txt", b"PK\x03\x04", "a zip file; unpack it with `unzip -p`"),
         ("a.txt", b"{\n{", "text"),
     ],
 )

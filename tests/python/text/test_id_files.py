@@ -56,7 +56,7 @@ def test_refuses_what_has_no_room_or_is_no_file_of_ids(tmp_path: Path) -> None:
         TOK.decode_file(tmp_path / "c.npy", target=tmp_path / "b")
     TOK.encode_file(tmp_path / "a.txt", target=tmp_path / "cut.npy")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-4])
-    with pytest.raises(zeton.errors.FormatError, match="0 ids, and its header says 1"):
+    with pytest.raises(zeton.errors.FormatError, match="has 0 ids where it says 1"):
         TOK.decode_file(tmp_path / "cut.npy", target=tmp_path / "b")
     with pytest.raises(zeton.errors.MissingFileError):
         TOK.encode_file(tmp_path / "none", target=tmp_path / "b")

@@ -78,7 +78,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
         process.communicate()
         if out.exists():
             break
-    done = subprocess.run(command(corpus, out), capture_output=True, check=True)
+    done = subprocess.run(command(corpus, out, "--force"), capture_output=True, check=True)
     assert out.read_bytes() == expected
     assert b"resuming from" in done.stderr or not journal.exists()
     assert not journal.exists()

@@ -176,11 +176,11 @@ from zeton.training import count_distributed as units
 from zeton.cli import main
 
 class Count(units._Count):
-    def __call__(self, unit):
-        if unit.start.file >= int(os.environ.get("HANG", 1000)):
+    def __call__(self, work):
+        if work.unit.start.file >= int(os.environ.get("HANG", 1000)):
             (self.folder.parent / "begun").touch()
             time.sleep(600)
-        return super().__call__(unit)
+        return super().__call__(work)
 
 if "RAY_ADDRESS" in os.environ:
     import ray
@@ -237,7 +237,7 @@ class Job(work.Job):
         try:
             Path(self.folder).parent.joinpath("killed").touch(exist_ok=False)
         except FileExistsError:
-            return super().__call__(unit)
+            return super().__call__(work)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def __reduce__(self):

@@ -52,4 +52,4 @@ def test_what_was_read_of_files_is_free(monkeypatch: pytest.MonkeyPatch) -> None
     assert memory.given_or_free(None) == 200_000_000
     contents["memory.stat"] = ""
     assert memory.given_or_free(None) == memory.LEAST
-    assert memory.given_or_free("1kB") == 1000
+    assert memory.given_or_free("1MB") == 1_000_000

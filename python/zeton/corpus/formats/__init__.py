@@ -45,8 +45,8 @@ FORMATS: list[Format] = [JSON_LINES, PARQUET]
 OTHERS = {
     b"counts\r\n": "counts; `zeton learn` reads them",
     b"zeton\r\n\x1a": "a tokenizer",
-    b"PK\x03\x04": "a zip file; unpack it",
-    b"BZh": "bzip2; unpack it",
+    b"PK\x03\x04": "a zip file; unpack it with `unzip -p`",
+    b"BZh": "bzip2; unpack it with `bzcat`",
 }
 """Files that are certainly no text, by the bytes that they begin with."""
 
@@ -116,9 +116,12 @@ def kind_unlike_text(beginning: bytes) -> str:
     r"""Return the kind of a file that begins with these bytes and certainly is no text, or "".
 
     >>> kind_unlike_text(b"\x1f\x8b\x08"), kind_unlike_text(b"plain")
-    ('gzip; name it *.gz', '')
+    ('gzip; name it *.gz, or unpack it with `zcat`', '')
     """
-    others = OTHERS | {each.magic: f"{each.name}; name it *{each.suffix}" for each in COMPRESSIONS}
+    others = OTHERS | {
+        each.magic: f"{each.name}; name it *{each.suffix}, or unpack it with `{each.tool}`"
+        for each in COMPRESSIONS
+    }
     for each in FORMATS:
         if each.magic:
             others[each.magic] = f"{each.name}; name it *{each.suffixes[0]}"

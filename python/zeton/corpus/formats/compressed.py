@@ -30,6 +30,8 @@ class Compression:
     name: str
     suffix: str
     magic: bytes
+    tool: str
+    """The command that unpacks a file to standard output."""
     unpack: Callable[[Path], Iterator[bytes]]
 
 
@@ -114,7 +116,7 @@ def _after(at: int, stream: Iterator[bytes], path: Path) -> Iterator[bytes]:
 
 
 COMPRESSIONS = (
-    Compression("gzip", ".gz", b"\x1f\x8b", _gzip),
-    Compression("zstd", ".zst", b"\x28\xb5\x2f\xfd", _zstd),
-    Compression("xz", ".xz", b"\xfd7zXZ\0", _xz),
+    Compression("gzip", ".gz", b"\x1f\x8b", "zcat", _gzip),
+    Compression("zstd", ".zst", b"\x28\xb5\x2f\xfd", "zstdcat", _zstd),
+    Compression("xz", ".xz", b"\xfd7zXZ\0", "xzcat", _xz),
 )
