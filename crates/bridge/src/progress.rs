@@ -55,8 +55,8 @@ pub(crate) fn run_with_progress<T: Send>(
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             let progress = &progress;
-            let worker =
-                thread::Builder::new().spawn_scoped(scope, move || sender.send(work(progress)));
+            let run = move || sender.send(progress.run_as_worker(|| work(progress)));
+            let worker = thread::Builder::new().spawn_scoped(scope, run);
             if worker.is_err() {
                 return Ok(Err(Error::NoThread));
             }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from zeton.corpus.formats import chunks, format_of, is_plain
-from zeton.errors import CorpusError, FileError, MissingFileError, file_error
+from zeton.errors import ArgumentTypeError, CorpusError, FileError, MissingFileError, file_error
 from zeton.plural import counted
 from zeton.suggest import nearest
 
@@ -67,6 +67,11 @@ def weights_of(files: Sequence[Path], weights: Mapping[str, int]) -> list[int]:
 
     A pattern is a path, a name, a glob of either, in which `*` goes across folders, or a folder.
     """
+    if not isinstance(weights, Mapping):
+        raise ArgumentTypeError(
+            "weights is a dict from a path, a name or a glob to an int, not "
+            f"{type(weights).__name__}; for example {{'code/*': 3}}"
+        )
     for pattern, weight in weights.items():
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight < 2**32:
             raise CorpusError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from zeton import corpus
 from zeton.corpus.formats import JSON_LINES, format_of
 from zeton.errors import ShardError, file_error
+from zeton.work.files import is_inside
 
 __all__ = ["Input", "Plan", "plan"]
 
@@ -49,13 +50,12 @@ def plan(
 ) -> Plan:
     """Plan the work on files, folders and globs, without the files in `leave_out`."""
     inputs: list[Input] = []
-    out = os.path.abspath(leave_out)  # noqa: PTH100 - `..` goes too.
     for named in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         given = os.path.normpath(named) if os.fspath(named) else named  # `./a/` is `a`.
-        if os.path.abspath(given) == out and leave_out.is_dir():  # noqa: PTH100
+        if leave_out.is_dir() and Path(given).resolve() == leave_out.resolve():
             raise ShardError(f"{given} is both the corpus and the folder for shards; name another")
         for path in corpus.files([given]):
-            if Path(out) in Path(os.path.abspath(path)).parents:  # noqa: PTH100
+            if is_inside(path, leave_out):
                 continue
             format_of(path).check(path)
             if are_chats and format_of(path) is not JSON_LINES:

@@ -32,7 +32,7 @@ from zeton.training.options import (
 )
 from zeton.work.checkpoint import Checkpoint, holds_results, is_of_unit
 from zeton.work.executor import check_executor
-from zeton.work.files import require_path
+from zeton.work.files import is_inside, require_path
 from zeton.work.memory import parse
 from zeton.work.progress import Listener, shown
 
@@ -214,7 +214,7 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
     files = [
         path
         for path in corpus.files(paths)
-        if checkpoint_dir is None or not _is_in(path, checkpoint_dir)
+        if checkpoint_dir is None or not is_inside(path, checkpoint_dir)
     ]
     times = corpus.weights_of(files, chosen["weights"] or {})
     known = corpus.identity(files)
@@ -266,10 +266,6 @@ def count_files(paths: Iterable[corpus.AnyPath], **options: Unpack[CountFilesOpt
     finally:
         if checkpoint is not None:
             checkpoint.close()
-
-
-def _is_in(path: Path, folder: corpus.AnyPath) -> bool:
-    return Path(folder).absolute() in path.absolute().parents
 
 
 @contextmanager

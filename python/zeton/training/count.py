@@ -12,8 +12,9 @@ from typing import Any, Self, TypeAlias, Unpack
 
 from zeton import corpus
 from zeton._engine import DEFAULT_PATTERN, Counter, RawCounts, Texts
-from zeton.errors import CorpusError, Error, TrainError, file_error
+from zeton.errors import ArgumentTypeError, CorpusError, Error, TrainError, file_error
 from zeton.pattern.spec import pattern_text
+from zeton.plural import counted
 from zeton.rules import Rules
 from zeton.splitting import Split, checked, mark_of, name_of, pieces_of
 from zeton.training.options import COUNT_DEFAULTS, CountOptions, check_names
@@ -23,6 +24,9 @@ from zeton.work.prefetch import ahead
 from zeton.work.progress import Clock, Listener, Progress, shown
 
 __all__ = ["Counting", "Counts", "Weighted", "count_corpus", "weighted_texts"]
+
+THREADS_MAX = 256
+"""The most threads of one call, as in the engine; a larger number means this one."""
 
 BATCH_BYTES = 1 << 22
 """About how much text is counted at once, for each thread."""
@@ -119,7 +123,8 @@ class Counts:
     def __repr__(self) -> str:
         """Return the numbers of pieces, bytes and texts."""
         return (
-            f"<zeton.Counts of {len(self)} pieces, {self.corpus_bytes} bytes, {self.texts} texts>"
+            f"<zeton.Counts of {counted(len(self), 'piece')}, "
+            f"{counted(self.corpus_bytes, 'byte')}, {counted(self.texts, 'text')}>"
         )
 
 
@@ -175,6 +180,10 @@ def _weighted(texts: Iterable[Text], weights: Iterable[int] | None) -> Iterator[
     if weights is None:
         yield from map(Weighted, texts)
         return
+    if not isinstance(weights, Iterable):
+        raise ArgumentTypeError(
+            f"weights is a list with an int for each text, not {type(weights).__name__}"
+        )
     none = object()
     left = iter(weights)
     for text in texts:
@@ -226,19 +235,21 @@ class Counting:
     ) -> None:
         """Check the options."""
         if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int)):
-            raise TypeError(f"threads is an int, not {type(threads).__name__}")
+            raise ArgumentTypeError(f"threads is an int, not {type(threads).__name__}")
         if threads is not None and not 1 <= threads < 2**63:
-            raise TrainError(f"threads is {threads}; it must be at least 1 and fit 63 bits")
+            raise TrainError(
+                f"threads is {threads}; give at least 1, or None for one thread a core"
+            )
         if isinstance(validation, bool) or not isinstance(validation, (int, float)):
-            raise TypeError(f"validation is a share, not {type(validation).__name__}")
+            raise ArgumentTypeError(f"validation is a share, not {type(validation).__name__}")
         if not 0.0 <= validation < 1.0:
             raise TrainError(f"validation={validation}; give a share, from 0 to less than 1")
         self.pattern = DEFAULT_PATTERN if pattern is None else pattern
         self.split = split
         if split is not None:
             self.pattern, threads = mark_of(checked(split)), 1
-        self.threads_given = threads
-        self.threads = threads or _cores()
+        self.threads_given = threads and min(threads, THREADS_MAX)
+        self.threads = self.threads_given or _cores()
         self.memory = memories.given_or_free(memory)
         self.folder = _folder(folder)
         self.validation = validation

@@ -76,6 +76,11 @@ class Learning:
                 "their ids"
             )
         self.specials = [specials] if isinstance(specials, str) else list(specials)
+        for name in self.specials:
+            if not isinstance(name, str):
+                raise ArgumentTypeError(
+                    f"the name of a special token is a str, not {type(name).__name__}: {name!r:.40}"
+                )
         self.initial = initial
         if not isinstance(vocab_size, (int, Sequence)) or isinstance(vocab_size, (str, bool)):
             raise TypeError(f"vocab_size is an int, or several, not {type(vocab_size).__name__}")
@@ -143,7 +148,8 @@ class Learning:
         seconds_counting = self._since.seconds()
         if counts.validation is not None and not len(counts.validation):
             warnings.warn(
-                "the corpus is too small for a validation share", stacklevel=_frames_of_ours()
+                "the corpus is too small for a validation share; give more texts or a larger share",
+                stacklevel=_frames_of_ours(),
             )
             counts.validation = None
         learned = self._learned(counts, tell)

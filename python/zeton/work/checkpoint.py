@@ -33,6 +33,9 @@ __all__ = [
 
 STATE = "state.json"
 LOCK = "lock"
+LOCK_TRIES = 10
+"""Attempts to lock a folder that other processes remove at the same time."""
+
 
 PART = re.compile(r"\d{6}(\.validation)?\.counts")
 UNIT = re.compile(r"[0-9a-f]{32}(\.json|(\.validation)?\.counts)")
@@ -69,15 +72,9 @@ class Checkpoint:
                     f"{folder} has {foreign[0]!r}, which is no part of a checkpoint; "
                     "name another folder"
                 )
-            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            self._lock = _lock_in(folder)
         except OSError as error:
             raise file_error(folder, "written", error) from None
-        # The end of a process lets go, however it comes. Windows does not tell: there, two
-        # processes must not share a folder.
-        if not try_lock(lock):
-            os.close(lock)
-            raise CheckpointError(f"{folder} is in use: another process writes there")
-        self._lock = lock
 
     def resume(
         self, work: Callable[[dict[str, Any]], Mapping[str, Any]], *, restart: bool
@@ -118,8 +115,8 @@ class Checkpoint:
     def other(self, what: str) -> OtherWorkError:
         """Return the error for results of other work."""
         return OtherWorkError(
-            f"{self.folder} holds the progress of other work, which differs in {what}; repeat that "
-            "call, name another folder, or start over (restart=True, --restart)"
+            f"{self.folder} holds the progress of other work, which differs in {what}; run the "
+            "call that began it, name another folder, or start over (restart=True, --restart)"
         )
 
     def close(self, *, discard: bool = False) -> None:
@@ -130,6 +127,27 @@ class Checkpoint:
             _discard(self.folder, self.is_ours)
         os.close(self._lock)
         self._lock = None
+
+
+def _lock_in(folder: Path) -> int:
+    """Return the locked file of a folder; another process's lock is an error.
+
+    The end of a process unlocks it, however it comes. Windows has no such lock: there, two
+    processes must not share a folder.
+    """
+    for _ in range(LOCK_TRIES):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        if not try_lock(lock):
+            os.close(lock)
+            break
+        try:
+            if os.path.samestat(os.fstat(lock), (folder / LOCK).stat()):
+                return lock
+        except FileNotFoundError:
+            pass
+        os.close(lock)  # Another process removed the folder between the two calls.
+    raise CheckpointError(f"{folder} is in use: another process writes there")
 
 
 def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

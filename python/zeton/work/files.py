@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from zeton.errors import Error, FileError, file_error
+from zeton.errors import ArgumentTypeError, Error, FileError, file_error
 
 try:
     import fcntl
 except ImportError:  # There is none on Windows; there, remains of a killed process stay.
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["read_whole", "require_path", "try_lock", "write_whole", "write_whole_by"]
+__all__ = ["is_inside", "read_whole", "require_path", "try_lock", "write_whole", "write_whole_by"]
 
 
 AT_ONCE = 1 << 20
@@ -22,9 +22,21 @@ AT_ONCE = 1 << 20
 
 def require_path(path: str | os.PathLike[str]) -> Path:
     """Return a path that is not empty: an empty one would be the current folder."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError(f"a path is a str or a Path, not {type(path).__name__}")
     if not os.fspath(path):
         raise FileError("the path is empty; give a file or a folder")
     return Path(path)
+
+
+def is_inside(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a folder or lies in it; `..` and links are followed.
+
+    >>> is_inside("a/../b/c", "b"), is_inside("b", "b"), is_inside("bc", "b")
+    (True, True, False)
+    """
+    whole, outer = Path(path).resolve(), Path(folder).resolve()
+    return outer in (whole, *whole.parents)
 
 
 def read_whole(path: Path, bytes_max: int) -> bytes:

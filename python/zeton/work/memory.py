@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from zeton.errors import TrainError
+from zeton.plural import counted
 
 __all__ = ["free", "given_or_free", "parse", "resident"]
 
@@ -52,8 +53,11 @@ def given_or_free(amount: int | str | None) -> int:
         return max(free() // 2, LEAST)
     count = parse(amount)
     if count < GIVEN_LEAST:
-        hint = f"; did you mean '{count}GB'?" if str(amount).strip() == str(count) else ""
-        raise TrainError(f"memory is {amount}, which is {count:,} bytes; give at least 1MB{hint}")
+        # A number of a few digits is nearly always meant in gigabytes.
+        likely = count if count < 1000 else 2
+        raise TrainError(
+            f"memory is {counted(count, 'byte')}; give at least 1 MB, such as '{likely}GB'"
+        )
     return count
 
 

@@ -71,7 +71,10 @@ class Lines:
     def __init__(self, say: Callable[[str], object]) -> None:
         """Write lines by `say`. The variable ZETON_PROGRESS_SECONDS changes the minute."""
         self._say = say
-        self._every = float(os.environ.get("ZETON_PROGRESS_SECONDS", "60"))
+        try:
+            self._every = float(os.environ.get("ZETON_PROGRESS_SECONDS", "60"))
+        except ValueError:
+            self._every = 60.0
         self._start = self._last = time.monotonic()
 
     def __call__(self, now: Progress) -> None:

@@ -213,5 +213,5 @@ def test_a_file_that_is_given_twice_is_remarked_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("memory", [1, 2, "2", "999KB"])
 def test_memory_below_a_megabyte_is_a_typing_error(memory: int | str) -> None:
-    with pytest.raises(zeton.errors.TrainError, match="at least 1MB"):
+    with pytest.raises(zeton.errors.TrainError, match="at least 1 MB"):
         zeton.count_corpus(["a"], memory=memory)

@@ -9,8 +9,9 @@
 //!        └──────────────── unwinds with `Interrupted` ◀─────────────────┘
 //! ```
 //!
-//! The unwinding is no panic that anybody sees: `resume_unwind` prints nothing. The engine's state
-//! is not used again after it.
+//! The unwinding is no panic that anybody sees: `resume_unwind` prints nothing. It needs
+//! `panic = "unwind"`, Rust's default, which `Cargo.toml` keeps. The search ends with it, and the
+//! regex takes a new cache for the next search.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -80,7 +81,7 @@ impl Input for PolledText<'_> {
         (0..at).rev().find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(0)
     }
 
-    fn make_match<'m>(&'m self, start: usize, end: usize) -> Range<usize> {
+    fn make_match(&self, start: usize, end: usize) -> Range<usize> {
         start..end
     }
 

@@ -94,17 +94,33 @@ impl StopGroup {
         }))
     }
 
+    /// Makes a group with a flag that another thread sets ([`Progress::stop`]).
+    ///
+    /// [`Progress::stop`]: super::progress::Progress::stop
+    pub(crate) fn with_flag(is_stopped: Arc<AtomicBool>) -> Self {
+        Self(is_stopped)
+    }
+
     /// Runs `work` on this thread as a member of the group: a worker, or the thread that started
     /// the workers.
     pub(crate) fn run<R>(&self, is_worker: bool, work: impl FnOnce() -> R) -> R {
-        let outer = GROUP.with(|group| {
+        let _restored = OuterGroup(GROUP.with(|group| {
             let is_worker =
                 is_worker || group.borrow().as_ref().is_some_and(|outer| outer.is_worker);
             group.replace(Some(Group { is_stopped: self.0.clone(), is_worker }))
-        });
-        let result = work();
+        }));
+        work()
+    }
+}
+
+/// The group that a thread was in before [`StopGroup::run`]. Its drop restores it, also if the work
+/// unwinds.
+struct OuterGroup(Option<Group>);
+
+impl Drop for OuterGroup {
+    fn drop(&mut self) {
+        let outer = self.0.take();
         GROUP.with(|group| group.replace(outer));
-        result
     }
 }
 

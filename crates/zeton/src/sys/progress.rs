@@ -11,15 +11,16 @@
 //! After `stop()`, the worker's next `advance` returns [`Error::Stopped`], which ends the work.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::sys::error::Error;
+use crate::sys::interrupt::StopGroup;
 
 /// The state that a worker and its watcher share.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
-    stopped: AtomicBool,
+    stopped: Arc<AtomicBool>,
     latest_token: Mutex<Vec<u8>>,
     validation: Mutex<Vec<(usize, u64)>>,
 }
@@ -35,6 +36,12 @@ impl Progress {
     /// Asks the worker to stop. It notices within milliseconds and returns [`Error::Stopped`].
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
+    }
+
+    /// Runs `work` on this thread, a worker, so that [`Progress::stop`] also ends steps that only
+    /// poll for [interruption](super::interrupt), such as one match of the backtracking engine.
+    pub fn run_as_worker<R>(&self, work: impl FnOnce() -> R) -> R {
+        StopGroup::with_flag(self.stopped.clone()).run(true, work)
     }
 
     /// Adds to the amount of work done.

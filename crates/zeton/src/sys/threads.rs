@@ -4,10 +4,10 @@
 //! for starting its threads, which is why a thread needs at least [`BYTES_PER_THREAD`] of input.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::thread;
+use std::thread::{self, Thread};
 
 use super::error::Error;
-use super::interrupt::{POLL_EVERY, StopGroup, poll};
+use super::interrupt::{POLL_EVERY, PollPace, StopGroup, poll};
 
 /// The most threads of one call. A larger request is clamped, because it is more likely a mistake
 /// than a machine of that size.
@@ -28,10 +28,8 @@ pub(crate) fn run_on_threads<R: Send>(threads: usize, run: impl Fn() -> R + Sync
     }
     let (group, finished, caller) = (StopGroup::new(), AtomicUsize::new(0), thread::current());
     let run_as_worker = || {
-        let result = group.run(true, &run);
-        finished.fetch_add(1, Release);
-        caller.unpark();
-        result
+        let _finished = FinishedGuard { finished: &finished, caller: &caller };
+        group.run(true, &run)
     };
     thread::scope(|scope| {
         let others = (1..threads)
@@ -49,6 +47,20 @@ pub(crate) fn run_on_threads<R: Send>(threads: usize, run: impl Fn() -> R + Sync
         let join = |worker: thread::ScopedJoinHandle<_>| worker.join().expect("no worker panics");
         others.into_iter().map(join).chain([own]).collect()
     })
+}
+
+/// Counts a worker as finished when it is dropped, also by a panic, and wakes the caller. Otherwise
+/// the caller would wait for ever for a worker that panicked.
+struct FinishedGuard<'a> {
+    finished: &'a AtomicUsize,
+    caller: &'a Thread,
+}
+
+impl Drop for FinishedGuard<'_> {
+    fn drop(&mut self) {
+        self.finished.fetch_add(1, Release);
+        self.caller.unpark();
+    }
 }
 
 /// Applies `work` to each item on up to `threads` threads; results are in the order of the items.
@@ -69,20 +81,23 @@ pub(crate) fn map_in_parallel<T: Sync, S, R: Send>(
     let bytes: usize = items.iter().map(size).sum();
     let threads = threads.min(THREADS_MAX).min(bytes / BYTES_PER_THREAD).min(items.len());
     if threads < 2 {
-        let mut state = state();
-        return items.iter().map(|item| work(item, &mut state)).collect();
+        let (mut state, pace) = (state(), PollPace::new());
+        return items
+            .iter()
+            .map(|item| pace.step().and_then(|()| work(item, &mut state)))
+            .collect();
     }
     // Sixteen runs of items per thread, so that no thread idles long while another one finishes.
     let run_length = items.len().div_ceil(threads * 16);
     let next = AtomicUsize::new(0);
     let run = || {
-        let (mut state, mut done) = (state(), Vec::new());
+        let (mut state, mut done, pace) = (state(), Vec::new(), PollPace::new());
         loop {
             let start = next.fetch_add(run_length, Relaxed);
             let Some(rest) = items.get(start..) else { return Ok(done) };
             let run = &rest[..rest.len().min(run_length)];
             let results: Result<Vec<R>, Error> =
-                run.iter().map(|item| work(item, &mut state)).collect();
+                run.iter().map(|item| pace.step().and_then(|()| work(item, &mut state))).collect();
             done.push((start, results?));
         }
     };
@@ -90,4 +105,19 @@ pub(crate) fn map_in_parallel<T: Sync, S, R: Send>(
     let mut done: Vec<(usize, Vec<R>)> = done.into_iter().flatten().collect();
     done.sort_by_key(|(start, _)| *start);
     Ok(done.into_iter().flat_map(|(_, results)| results).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_worker_that_panics_ends_the_call() {
+        let caller = thread::current().id();
+        let run = || assert!(thread::current().id() == caller, "a worker panics on purpose");
+        let result = catch_unwind(AssertUnwindSafe(|| run_on_threads(3, run)));
+        assert!(result.is_err());
+    }
 }

@@ -39,6 +39,7 @@ use tables::CountTables;
 
 use crate::split::Splitter;
 use crate::sys::error::Error;
+use crate::sys::interrupt::StopGroup;
 use crate::sys::progress::{Progress, StopCheck};
 use crate::sys::threads::THREADS_MAX;
 
@@ -131,9 +132,13 @@ impl Counter {
         };
         let (first, more) = self.workers.split_first_mut().expect("there is a worker at least");
         let needed = more.iter_mut().take(parts.len().saturating_sub(1));
+        let group = StopGroup::new();
         thread::scope(|scope| {
             // If the system starts no more threads, the started ones count all parts, only slower.
-            let start = |worker| thread::Builder::new().spawn_scoped(scope, || count(worker)).ok();
+            let start = |worker| {
+                let run = || group.run(true, || count(worker));
+                thread::Builder::new().spawn_scoped(scope, run).ok()
+            };
             let handles: Vec<_> = needed.filter_map(start).collect();
             let first = count(first);
             let join =
