@@ -78,8 +78,11 @@ def test_the_navigation_has_every_page() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
     shown = re.findall(r"(?:- |: )([\w/-]+\.md)$", navigation, re.MULTILINE)
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
+    notes = {page for page in pages if page.startswith("notes/")}
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs/notes/README.md").read_text())
+    assert {f"notes/{page}" for page in listed} == notes - {"notes/README.md"}
     assert len(shown) == len(set(shown))
-    assert {page for page in shown if not page.startswith("repository/")} == pages
+    assert {page for page in shown if not page.startswith("repository/")} == pages - notes
 
 
 def test_the_readme_stays_short() -> None:
