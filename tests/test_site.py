@@ -56,6 +56,14 @@ def test_a_file_outside_docs_has_a_place_on_the_site() -> None:
     assert links.resolve(page, "../nothing.md") is None
 
 
+def test_code_in_a_table_keeps_its_bars() -> None:
+    markdown = pytest.importorskip("markdown")
+    tables = hook("docs_tables", "markdown")
+    page = tables.on_page_markdown("| regex | |\n|---|---|\n| `a\\|b` | c |\n")
+    assert "<td><code>a|b</code></td>\n<td>c</td>" in markdown.markdown(page, extensions=["tables"])
+    assert tables.on_page_markdown(r"`a\|b`") == r"`a\|b`"
+
+
 def test_docstrings_of_the_bridge_reach_the_reference() -> None:
     docstrings = hook("docs_docstrings", "griffe")
     docs = docstrings.rust_docs()
