@@ -23,7 +23,7 @@ COMMANDS = {
     "shard": ("Encode a corpus into shards of ids, to train a model on.", "shard:shard"),
     "find": ("Find plain text in files and in shards of ids.", "find:find"),
     "eval": ("Compare tokenizers by the bytes a token holds.", "evaluate:evaluate"),
-    "show": ("Show the tokens of a text, its pre-tokens and its merges.", "show:show"),
+    "show": ("Show the tokens of a text, its pieces (pre-tokens) and its merges.", "show:show"),
     "info": ("Describe a tokenizer: its size, pattern and special tokens.", "info:info"),
     "seq2seq": ("Train a model that turns texts into texts, and run it.", "seq2seq:seq2seq"),
     "accel": (

@@ -41,7 +41,7 @@ def info(*, name: str, as_json: bool) -> None:
 def described(name: str, tokenizer: zeton.Tokenizer) -> dict[str, object]:
     """Return the facts in the order of their use.
 
-    A token is unreached if no sequence of merges makes it; it encodes a whole pre-token only.
+    A token is unreached if no sequence of merges makes it; it encodes a whole piece only.
     """
     vocab = tokenizer.ranks()
     merges = len(tokenizer.merges())

@@ -44,9 +44,11 @@ BOTH_BYTES_MAX = 1_000_000
 @click.option(
     "--ids/--no-ids", default=True, show_default=True, help="Write the id behind each token."
 )
-@click.option("--rules", is_flag=True, help="Name the rule of the pattern below each pre-token.")
-@click.option("--merges", is_flag=True, help="List the merges of each pre-token, in order.")
-@click.option("--json", "as_json", is_flag=True, help="Print pre-tokens, rules and merges as JSON.")
+@click.option(
+    "--rules", is_flag=True, help="Name the rule of the pattern below each piece (pre-token)."
+)
+@click.option("--merges", is_flag=True, help="List the merges of each piece, in order.")
+@click.option("--json", "as_json", is_flag=True, help="Print pieces, rules and merges as JSON.")
 @field_option
 @raw_option
 @color_option
@@ -152,7 +154,7 @@ def pieces(tokenizer: zeton.Tokenizer, text: Text, specials: Specials) -> Iterat
         if len(held) > PIECE_BYTES_MAX:
             yield from explained_to(PIECE_BYTES_MAX)
             done = f"{at + PIECE_BYTES_MAX:,}"
-            say(f"explained the first {done} bytes only: no pre-token ends in the last 500,000")
+            say(f"explained the first {done} bytes only: no piece ends in the last 500,000")
             return
     yield from explained_to(len(held))
 

@@ -66,7 +66,7 @@ OPTIONS = [
         default=1,
         type=Size(),
         metavar="N",
-        help="Drop pre-tokens with fewer than N occurrences; their number is reported.",
+        help="Drop pieces with fewer than N occurrences; their number is reported.",
     ),
     click.option(
         "--max-token-bytes", type=Size(), metavar="N", help="Maximum length of a token in bytes."
