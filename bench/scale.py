@@ -182,13 +182,16 @@ def lanes_of(record: Record) -> float:
 
 
 def stream_table(groups: dict[str, Record], options: argparse.Namespace) -> Iterator[str]:
-    yield "*Streams of one `top`* (simulated, cl100k on `default`; words back: ids and raw bytes):"
+    yield (
+        "*Streams of one `top`* (simulated, cl100k on `default`; words back: ids and fallback "
+        "bytes):"
+    )
     yield ""
     yield from head(
         "text",
         "bytes per cycle and lane",
         "ids per byte",
-        "raw",
+        "fallback",
         "words back per byte",
         "lanes that fill the words out",
         f"GB/s of one `top` at {options.clock:g} MHz, assumed",
@@ -291,12 +294,12 @@ def host_table() -> Iterator[str]:
     yield ""
     yield (
         "*The host's share*, measured: the rate of one core that runs only the driver (`deal` and "
-        "`read_words`: frames, raw merges, checks, lists of ids), and of the software without a "
-        f"card, warm, {host['date']}:"
+        "`read_words`: frames, merges of fallback bytes, checks, lists of ids), and of the "
+        f"software without a card, warm, {host['date']}:"
     )
     yield ""
     yield from head(
-        "text", "raw", "driver, MB a CPU second", "software", "driver's time by the software's"
+        "text", "fallback", "driver, MB a CPU second", "software", "driver's time by the software's"
     )
     for group, found in host["groups"].items():
         yield (
