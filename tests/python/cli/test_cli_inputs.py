@@ -136,11 +136,14 @@ class TestIds:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with 12 MB of text and its ids."""
+    """A folder with 12 MB of text and its ids, and 150 rows of a megabyte."""
     folder = tmp_path_factory.mktemp("large")
     line = "the café of number {} has 中文 words, isn't it? {}\n"
     lines = "".join(line.format(number, number * 7919) for number in range(215_000))
     (folder / "large.txt").write_text(lines)
+    row = json.dumps({"text": lines[:1_000_000]}) + "\n"
+    with (folder / "rows.jsonl").open("w") as rows:
+        rows.writelines([row] * 150)
     with (folder / "large.ids").open("wb") as out:
         command = [sys.executable, "-m", "zeton", "encode", "large.txt", *GPT2]
         subprocess.run(command, cwd=folder, stdout=out, check=True)
@@ -157,6 +160,8 @@ class TestStreams:
         "arguments",
         [
             ["encode", "large.txt"],
+            ["count", "rows.jsonl"],
+            ["count", "--limit", "10", "rows.jsonl"],
             ["encode", "--json", "large.txt"],
             ["decode", "large.ids"],
             ["show", "--file", "large.txt"],

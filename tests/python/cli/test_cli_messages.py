@@ -1,5 +1,6 @@
 """Help and messages: whole, with examples, sizes with units, and suggestions for names."""
 
+import json
 import re
 import subprocess
 import sys
@@ -164,6 +165,19 @@ class TestTrain:
         done = run(*train, folder=corpus)
         assert (done.returncode, checkpoint.exists()) == (0, False)
         assert b"resuming from" in done.stderr
+
+    def test_a_checkpoint_that_is_discarded_does_not_replace_force(self, corpus: Path) -> None:
+        output("train", "a.txt", "-n", 270, folder=corpus)
+        (corpus / "tokenizer.checkpoint").mkdir()
+        state = {"work": {}, "state": {"done": 5}}
+        (corpus / "tokenizer.checkpoint" / "state.json").write_text(json.dumps(state))
+        assert "--force" in refusal("train", "a.txt", "-n", 260, "--restart", folder=corpus)
+
+    def test_a_pipe_leaves_no_checkpoint_to_resume(self, corpus: Path) -> None:
+        text = (corpus / "a.txt").read_bytes()
+        command = ("train", "-", "-n", 9999, "--exact-size", "-o", "p.zeton")
+        assert run(*command, stdin=text, folder=corpus).returncode == 2
+        assert not (corpus / "p.zeton.checkpoint").exists()
 
     def test_compares_on_files_that_it_held_out(self, tmp_path: Path) -> None:
         for number in range(200):

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -26,8 +26,11 @@ from zeton.cli.render.progress import say, watched
 from zeton.corpus.formats import format_of
 from zeton.text.escape import visible
 
-BATCH = 1 << 10
-"""Rows of a table that are counted together, by all cores."""
+BATCH_ROWS = 1 << 10
+"""Rows of a table that are counted together, by all cores, at most."""
+
+BATCH_CHARACTERS = 1 << 22
+"""Characters that are counted together, at most, unless one row has more."""
 
 
 @click.command(
@@ -106,7 +109,8 @@ def tokens_of(
         parts = (tokens_of_text(tokenizer, text, specials, raw=raw) for text in texts)
         counts: Iterator[int] = chain.from_iterable(parts)
     else:
-        counts = tokens_of_rows(tokenizer, texts, specials)
+        rows_max = BATCH_ROWS if limit is None else 1
+        counts = tokens_of_rows(tokenizer, texts, specials, rows_max)
     tokens = 0
     for each in counts:
         tokens += each
@@ -126,9 +130,15 @@ def tokens_of_text(
 
 
 def tokens_of_rows(
-    tokenizer: zeton.Tokenizer, texts: Iterator[Text], specials: Specials
+    tokenizer: zeton.Tokenizer, texts: Iterator[Text], specials: Specials, rows_max: int
 ) -> Iterator[int]:
     """Yield the number of tokens of each batch of short texts."""
-    rows = ("".join(map(str, text.blocks)) for text in texts)
-    while batch := list(islice(rows, BATCH)):
-        yield sum(tokenizer.count_batch(batch, allowed_special=specials))
+    batch, characters = list[str](), 0
+    for text in texts:
+        row = "".join(map(str, text.blocks))
+        batch.append(row)
+        characters += len(row)
+        if len(batch) >= rows_max or characters >= BATCH_CHARACTERS:
+            yield sum(tokenizer.count_batch(batch, allowed_special=specials))
+            batch, characters = [], 0
+    yield sum(tokenizer.count_batch(batch, allowed_special=specials))

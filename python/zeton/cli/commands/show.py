@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -19,6 +20,9 @@ from zeton.cli.render.drawing import COLORS, bar, drawn
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import say
 from zeton.text.explain import Piece
+
+IDS_AT_ONCE = 1 << 16
+"""Ids that are printed together at the end of a JSON object."""
 
 BLOCK_BYTES = 1 << 14
 """Bytes that are explained at a time: an explanation takes 300 times the memory of its text."""
@@ -180,9 +184,13 @@ def beginning(found: Iterator[Piece]) -> list[Piece]:
 
 def print_json(found: Iterator[Piece]) -> None:
     """Print an explanation as one object, a piece at a time; the ids come last."""
-    ids = list[int]()
+    ids = array("I")
     click.echo('{"unit": "byte", "pieces": [', nl=False)
     for number, piece in enumerate(found):
         click.echo((", " if number else "") + json.dumps(piece.to_dict()), nl=False)
-        ids += piece.ids
-    click.echo(f'], "ids": {json.dumps(ids)}}}')
+        ids.extend(piece.ids)
+    click.echo('], "ids": [', nl=False)
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        written = ", ".join(map(str, ids[start : start + IDS_AT_ONCE]))
+        click.echo((", " if start else "") + written, nl=False)
+    click.echo("]}")

@@ -161,7 +161,8 @@ def train(
     given = [STDIN_PATH if path == STDIN else path for path in paths]
     files = corpus.files(given) if paths else corpus.standard_library()
     checkpoint_dir = Path(f"{Path(out)}.checkpoint")
-    force = force or checkpoint.holds_results(checkpoint_dir)  # It resumes what was checked.
+    if not options["restart"]:  # A resumed run was allowed to save when it began.
+        force = force or checkpoint.holds_results(checkpoint_dir)
     others = {name: load(name) for name in compare}
     if count_only:
         refuse_options_of_learning(context)
@@ -169,12 +170,16 @@ def train(
             del options[name]
     targets = [out] if count_only else learning.targets(out, vocab_size)
     ours = {
-        Path(path).absolute()
+        Path(path).resolve()
         for path in [*targets, checkpoint_dir, options.get("report") or checkpoint_dir]
     }
-    files = [file for file in files if ours.isdisjoint([file.absolute(), *file.absolute().parents])]
+    whole = [(file, file.resolve()) for file in files]
+    files = [file for file, path in whole if ours.isdisjoint([path, *path.parents])]
     files, held_out = split_files(files) if compare else (files, [])
-    options |= {"checkpoint_dir": checkpoint_dir, "temp_dir": folder_of(out)}
+    # A pipe cannot be read again, so that a checkpoint of it would be of no use.
+    is_resumable = all(map(Path.is_file, files))
+    options["checkpoint_dir"] = checkpoint_dir if is_resumable else None
+    options["temp_dir"] = folder_of(out)
     options["progress"] = shown(quiet=quiet)
     options["on_warning"] = str if quiet else say
     if not quiet and (not paths or sys.stderr.isatty()):
