@@ -20,7 +20,7 @@ from zeton.shards.writing import told_of
 from zeton.tokenizer import Tokenizer
 from zeton.work.npy_file import Dtype, dtype_of, read_header
 
-__all__ = ["Place", "Stored", "is_stored", "places_in", "shards_in", "stored"]
+__all__ = ["Place", "Stored", "is_stored", "own_folder", "places_in", "shards_in", "stored"]
 
 SUFFIXES = {".bin", ".npy"}
 """Suffixes of files of ids, also without a manifest."""
@@ -68,6 +68,15 @@ class Stored:
         """The bytes of its ids."""
         return (self.stop - self.start) * self.ids[:0].itemsize
 
+    def check(self, ids: NDArray[Any]) -> None:
+        """Raise an error for an id beyond the vocabulary; a negative id, as of a label, is none."""
+        most, size = (int(ids.max()) if len(ids) else 0), self.tokenizer.vocab_size
+        if most >= size:
+            raise IdError(
+                f"{self.path} has id {most:,}, but the tokenizer has ids 0 to {size - 1:,}; "
+                "give -t with the tokenizer that encoded it"
+            )
+
     def text_of(self, at: int) -> tuple[int | None, int, int]:
         """Return which text has an id, and where it begins and ends; without shards, all is one."""
         if self.reader is None:
@@ -101,6 +110,14 @@ def is_stored(path: Path) -> bool:
     if path.is_dir():
         return is_manifest(path / MANIFEST)
     return path.suffix in SUFFIXES or _manifest(path) is not None
+
+
+def own_folder(path: Path) -> Path | None:
+    """Return the folder of shards that a path is, or is a file of, if their tokenizer is in it."""
+    folder = path if path.is_dir() else path.parent
+    if not (folder / TOKENIZER).is_file():
+        return None
+    return folder if path.is_dir() or _manifest(path) is not None else None
 
 
 def shards_in(path: Path) -> list[Path]:
@@ -193,7 +210,7 @@ class _View:
     """A stretch of ids, read as it is looked at."""
 
     def __init__(self, source: Stored, more: int, tell: Callable[[int], object]) -> None:
-        self._ids, self._start, self._tell = source.ids, source.start, tell
+        self._source, self._start, self._tell = source, source.start, tell
         self._length = min(source.stop + more, len(source.ids)) - source.start
 
     def __len__(self) -> int:
@@ -202,7 +219,10 @@ class _View:
     def __getitem__(self, at: slice) -> NDArray[Any]:
         start, stop, _ = at.indices(self._length)
         self._tell(stop)
-        return self._ids[self._start + start : self._start + stop]
+        found = self._source.ids[self._start + start : self._start + stop]
+        if self._source.reader is None:
+            self._source.check(found)
+        return found
 
 
 def _by_phrases(
@@ -250,6 +270,8 @@ def _by_decoding(
         stop = min(start + DECODED_IDS, source.stop)
         low, high = max(start - shared, 0), min(stop + shared, len(source.ids))
         ids = np.asarray(source.ids[low:high])
+        if source.reader is None:
+            source.check(ids)
         tell(stop - source.start)
         known = (ids >= 0) & (ids < len(lengths))
         sizes = np.where(known, lengths[np.where(known, ids, 0)], 0)

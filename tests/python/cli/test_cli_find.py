@@ -396,3 +396,22 @@ def test_the_exit_code_tells_whether_anything_was_found(folder: Path) -> None:
     (folder / "blank").write_text("\n\n")
     assert "has no needle" in refusal("find", "--needles", "blank", "0.txt", folder=folder)
     assert "contains a line break" in refusal("find", "a\nb", "0.txt", folder=folder)
+
+
+def test_shards_are_read_with_the_tokenizer_in_their_folder(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "out", tmp_path / "out")
+    expected = output("find", "cat", "out", "-t", "tokenizer", folder=folder)
+    assert output("find", "cat", "out", folder=tmp_path) == expected
+    (shard,) = sorted((tmp_path / "out").glob("train_*.bin"))
+    assert output("find", "cat", f"out/{shard.name}", folder=tmp_path) == expected
+    assert "another tokenizer" in refusal("find", "cat", "out", "-t", "gpt2", folder=tmp_path)
+
+
+@pytest.mark.parametrize("more", [[], ["-i"]], ids=["phrases", "decoded"])
+def test_ids_beyond_the_vocabulary_are_an_error(folder: Path, more: list[str]) -> None:
+    np.save(folder / "large.npy", np.array([5, 100_200, 6]))
+    said = refusal("find", "cat", "large.npy", *more, folder=folder)
+    assert said == (
+        "zeton: large.npy has id 100,200, but the tokenizer has ids 0 to 289; "
+        "give -t with the tokenizer that encoded it\n"
+    )

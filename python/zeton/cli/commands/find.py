@@ -19,7 +19,7 @@ from zeton.cli.options.ids import dtype_option
 from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.texts import field_option
-from zeton.cli.options.tokenizer import load, tokenizer_option
+from zeton.cli.options.tokenizer import is_named, load, tokenizer_option
 from zeton.cli.render.color import color_option
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import bar, say, watched
@@ -54,7 +54,7 @@ MARK, RESET = "\x1b[1;31m", "\x1b[0m"
     epilog=examples(
         "zeton find 'New York' corpus/ notes.txt.gz",
         "zeton find -w -i -C 2 cat *.txt",
-        "zeton find --needles questions.txt shards/ -t tokenizer",
+        "zeton find --needles questions.txt shards/",
     )
 )
 @click.argument("arguments", nargs=-1, metavar="PATTERN [PATH]...")
@@ -108,7 +108,8 @@ def find(
 
     A PATH is a text, also .gz, .zst or .xz, a folder of texts, shards of `zeton shard`, one of
     their files, a .npy file of ids, or with --ids a bare .bin file of ids. The exit code is 0 if
-    there is a match, and 1 if there is none.
+    there is a match, and 1 if there is none. Without -t, shards are read with the tokenizer in
+    their folder.
     """
     if needles is None and not arguments:
         raise click.UsageError("Give PATTERN, or a file of them with --needles.")
@@ -117,6 +118,7 @@ def find(
     search = Search(
         Needles(tuple(texts), whole_word=whole_word, ignore_case=ignore_case),
         name=name,
+        is_named=is_named(),
         dtype=dtype,
         beside=context,
         bare_ids=ids,
@@ -213,15 +215,27 @@ class Search:
 
     needles: Needles
     name: str = kept(kw_only=True)
+    is_named: bool = kept(kw_only=True)
+    """Whether the command line has `-t`."""
     dtype: Dtype | None = kept(kw_only=True)
     beside: int | None = kept(kw_only=True)
     bare_ids: bool = kept(kw_only=True)
     quiet: bool = kept(kw_only=True)
 
     @cached_property
-    def tokenizer(self) -> zeton.Tokenizer:
-        """Load the tokenizer when ids are met."""
-        return load(self.name)
+    def tokenizers(self) -> dict[Path | None, zeton.Tokenizer]:
+        """Each tokenizer that was loaded, by the folder of its shards; of `-t` by None."""
+        return {}
+
+    def tokenizer_for(self, path: Path) -> zeton.Tokenizer:
+        """Load the tokenizer of ids when they are met: that of `-t`, or of the shards' folder."""
+        from zeton.search.stored import own_folder
+
+        folder = None if self.is_named else own_folder(path)
+        if folder not in self.tokenizers:
+            loaded = load(self.name) if folder is None else zeton.shards.open(folder).tokenizer
+            self.tokenizers[folder] = loaded
+        return self.tokenizers[folder]
 
     def sources(self, paths: tuple[str, ...]) -> "Iterator[str | Stored]":
         """Yield the texts and the files of ids that paths stand for."""
@@ -236,7 +250,7 @@ class Search:
                 if not set(folders).isdisjoint(file.parents):
                     continue
                 if holds_ids(file, bare=self.bare_ids or self.dtype is not None):
-                    yield from stored(file, self.tokenizer, self.dtype)
+                    yield from stored(file, self.tokenizer_for(file), self.dtype)
                 elif format_of(file) is PARQUET or recognise(file).other:
                     raise zeton.Error(
                         f"zeton find cannot read {file}: it is {recognise(file)}; find in the "
@@ -247,7 +261,7 @@ class Search:
                         say(f"{file} is searched as text; give --ids if it holds token ids")
                     yield str(file)
             for folder in folders:
-                yield from stored(folder, self.tokenizer, self.dtype)
+                yield from stored(folder, self.tokenizer_for(folder), self.dtype)
 
     def entries(
         self, source: "str | Stored", is_shown: Callable[[int], bool] = lambda _: True

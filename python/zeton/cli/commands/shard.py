@@ -13,7 +13,7 @@ from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.names import Name
 from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
-from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
+from zeton.cli.options.tokenizer import Specials, is_named, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import say, shown
 from zeton.cli.render.table import counted
@@ -171,9 +171,7 @@ def resume_hint(out: Path) -> Iterator[None]:
 
 def check(folder: str, paths: tuple[str, ...], name: str, *, as_json: bool) -> None:
     """Check shards, and print each problem on a line of its own."""
-    context = click.get_current_context()
-    is_named = context.get_parameter_source("name") is not click.core.ParameterSource.DEFAULT
-    tokenizer = load(name) if is_named or paths else None
+    tokenizer = load(name) if is_named() or paths else None
     wrong = zeton.shards.verify(folder, tokenizer=tokenizer, paths=paths or None)
     manifest = zeton.shards.Manifest.read(Path(folder))
     if as_json:

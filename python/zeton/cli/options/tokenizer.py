@@ -28,6 +28,12 @@ def load(name: str, specials: Specials = (), *more: str | None) -> zeton.Tokeniz
     return tokenizer
 
 
+def is_named() -> bool:
+    """Return whether the command line has `-t`, so that its tokenizer is not the default."""
+    source = click.get_current_context().get_parameter_source("name")
+    return source is not click.core.ParameterSource.DEFAULT
+
+
 def load_any(name: str) -> zeton.Tokenizer:
     """Load a tokenizer by name or path."""
     names = zeton.pretrained_names()
