@@ -1,6 +1,7 @@
 """The command `zeton`: its subcommands, each imported when it is used, and its errors."""
 
 import io
+import re
 import sys
 from importlib import import_module
 from typing import Any, NoReturn
@@ -34,6 +35,10 @@ COMMANDS = {
 """Each command's summary, and its module with the command; more modules add subcommands."""
 
 
+HELPS = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""Errors that print the help of a group without a command, in versions of click that have them."""
+
+
 class Refusing(click.Command):
     """A command that turns every error of the package into one line and exit code 2."""
 
@@ -42,6 +47,17 @@ class Refusing(click.Command):
         with quiet_interrupts():
             return super().main(*arguments, **options)
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:  # noqa: ANN401
+        """Read the command line."""
+        try:
+            return super().make_context(*arguments, **options)
+        except HELPS:
+            raise
+        except click.UsageError as error:
+            stop(usage(error), error.exit_code)
+        except zeton.Error as error:
+            stop(str(error), 2)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -49,6 +65,10 @@ class Refusing(click.Command):
         try:
             with raised_interrupts():
                 return super().invoke(ctx)
+        except HELPS:
+            raise
+        except click.UsageError as error:
+            stop(usage(error), error.exit_code)
         except zeton.Error as error:
             stop(str(error), 2)
         except BrokenPipeError:
@@ -84,7 +104,7 @@ class Commands(Refusing, click.Group):
         """Suggest the nearest command for an unknown one."""
         name = str(args[0])
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {visible(name)!r}{did_you_mean(name, COMMANDS)}")
+            ctx.fail(f"no such command {visible(name)!r}{did_you_mean(name, COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -97,6 +117,20 @@ def stop(reason: str, code: int) -> NoReturn:
     """Say in one line why the command ends, and end it."""
     click.echo(f"zeton: {visible(reason)}", err=True)
     sys.exit(code)
+
+
+def usage(error: click.UsageError) -> str:
+    """Return the one line of a usage error, with the command that prints the help, if known.
+
+    >>> usage(click.UsageError("Give FILE or --ids, not both."))
+    'give FILE or --ids, not both'
+    """
+    said = " ".join(error.format_message().split()).removesuffix(".")
+    said = re.sub(r"\. \(?Did you mean(.*\?)\)?$", r"; did you mean\1", said)
+    said = said[:1].lower() + said[1:]
+    if error.ctx is None or said.endswith("?"):
+        return said
+    return f"{said}; `{error.ctx.command_path} --help` lists the options"
 
 
 EPILOG = """\b

@@ -225,3 +225,39 @@ class TestFind:
         assert shown == "ids.bin:1:the cat\n"
         output("encode", "--text", "the cat", *GPT2, "-o", "ids.npy", folder=corpus)
         assert "the cat" in output("find", "cat", "ids.npy", *GPT2, folder=corpus)
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["encode", "--fiel", "x"], "no such option"),
+            (["encode", "--foo"], "no such option"),
+            (["truncate"], "missing option '-n' / '--tokens'; `zeton truncate --help` lists"),
+            (["count", "x", "-t"], "option '-t' requires an argument"),
+            (["find"], "give PATTERN, or a file of them with --needles; `zeton find --help`"),
+            (["accel", "encode", "--foo"], "no such option"),
+            (["--foo"], "no such option"),
+            (["counts"], "no such command 'counts'; did you mean 'count'?"),
+        ],
+        ids=" ".join,
+    )
+    def test_a_usage_error_is_one_line(self, arguments: list[str], said: str) -> None:
+        assert refusal(*arguments).startswith(f"zeton: {said}")
+
+    def test_no_command_prints_the_help(self) -> None:
+        assert b"Examples:" in run().stderr
+
+    @pytest.mark.parametrize("command", ["count", "show", "encode", "decode", "info"])
+    def test_refuses_a_second_tokenizer(self, command: str) -> None:
+        said = refusal(command, "-t", "o200k_base", *GPT2)
+        assert said == "zeton: give one -t; `zeton eval` compares several tokenizers\n"
+
+    def test_refuses_an_option_twice(self) -> None:
+        said = refusal("truncate", "-n", 3, "--tokens", 4, *GPT2)
+        assert said == "zeton: --tokens is given 2 times; give it once\n"
+
+    def test_takes_a_flag_twice_and_a_repeatable_option(self) -> None:
+        arguments = ("count", "--json", "--json", *GPT2)
+        repeated = ("--special", "<|endoftext|>", "--special", "<|endoftext|>")
+        assert output(*arguments, *repeated, stdin=b"a").endswith('"tokens": 1}\n')

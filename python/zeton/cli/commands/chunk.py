@@ -12,6 +12,7 @@ import click
 import zeton
 from zeton.cli.commands.truncate import border_help, borders, tokens_option
 from zeton.cli.options.files import BLOCK_BYTES, STDIN, one_text, raw_option
+from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
@@ -28,10 +29,11 @@ Unit = Literal["character", "byte"]
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton chunk book.txt -n 512 --overlap 64 --at sentence --json > chunks.jsonl",
         "zeton chunk -n 1k -t cl100k_base < notes.txt",
-    )
+    ),
 )
 @click.argument("file", default=STDIN)
 @tokens_option

@@ -18,6 +18,7 @@ from zeton.cli.options.files import (
     size_of,
     texts_of,
 )
+from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
@@ -34,11 +35,12 @@ BATCH_CHARACTERS = 1 << 22
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton count notes.txt -t cl100k_base",
         "zeton count corpus/ more.jsonl.gz",
         "zeton count --limit 8k < prompt.txt",
-    )
+    ),
 )
 @files_argument
 @tokenizer_option

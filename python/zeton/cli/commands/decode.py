@@ -9,6 +9,7 @@ import click
 import zeton
 from zeton.cli.options.files import STDIN, blocks, files_argument, without_folders
 from zeton.cli.options.ids import dtype_option
+from zeton.cli.options.single import Single
 from zeton.cli.options.tokenizer import load, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.corpus.formats import chunks
@@ -23,11 +24,12 @@ NPY = b"\x93NUMPY"
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton decode notes.ids > notes.txt",
         "zeton decode notes.npy > notes.txt",
         "zeton decode --ids '15496 995' -t gpt2",
-    )
+    ),
 )
 @files_argument
 @tokenizer_option

@@ -18,6 +18,7 @@ from zeton.cli.options.files import (
     without_folders,
 )
 from zeton.cli.options.ids import dtype_option
+from zeton.cli.options.single import Single
 from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
@@ -35,11 +36,12 @@ BINARY = {".npy", ".bin"}
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton encode notes.txt > notes.ids",
         "zeton encode notes.txt -o notes.npy --dtype uint16",
         "zeton encode --text 'Hello<|endoftext|>' --special all -t gpt2",
-    )
+    ),
 )
 @files_argument
 @tokenizer_option

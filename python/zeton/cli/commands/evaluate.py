@@ -8,6 +8,7 @@ import click
 from zeton import corpus
 from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.samples import SAMPLES
+from zeton.cli.options.single import Single
 from zeton.cli.options.texts import field_option, paths_argument
 from zeton.cli.options.tokenizer import FOLDER, is_tokenizer, load
 from zeton.cli.render.color import color_option
@@ -23,6 +24,7 @@ ROWS_MAX = 40
 
 @click.command(
     "eval",
+    cls=Single,
     epilog=examples(
         "zeton eval corpus/ -t gpt2 -t o200k_base -t small.zeton",
         "zeton eval notes/ --total --markdown > comparison.md",

@@ -17,6 +17,7 @@ import zeton
 from zeton.cli.options.files import BLOCK_BYTES, STDIN, blocks, bytes_of, read, size_of
 from zeton.cli.options.ids import dtype_option
 from zeton.cli.options.learning import quiet_option
+from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import is_named, load, tokenizer_option
@@ -51,11 +52,12 @@ MARK, RESET = "\x1b[1;31m", "\x1b[0m"
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton find 'New York' corpus/ notes.txt.gz",
         "zeton find -w -i -C 2 cat *.txt",
         "zeton find --needles questions.txt shards/",
-    )
+    ),
 )
 @click.argument("arguments", nargs=-1, metavar="PATTERN [PATH]...")
 @click.option(

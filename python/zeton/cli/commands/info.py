@@ -7,6 +7,7 @@ import click
 
 import zeton
 from zeton.chat.template import NOTE, Template
+from zeton.cli.options.single import Single
 from zeton.cli.options.tokenizer import load, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.rules.display import rule_lines
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@click.command(epilog=examples("zeton info -t cl100k_base", "zeton info --json"))
+@click.command(cls=Single, epilog=examples("zeton info -t cl100k_base", "zeton info --json"))
 @tokenizer_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(*, name: str, as_json: bool) -> None:

@@ -7,15 +7,17 @@ import click
 import zeton
 from zeton.cli.commands.train import folder_of
 from zeton.cli.options import learning
+from zeton.cli.options.single import Single
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import shown
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton train part1/ --count-only -o part1.counts",
         "zeton learn part1.counts part2.counts -n 32k",
-    )
+    ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="COUNTS...")
 @learning.learning_options

@@ -11,6 +11,7 @@ import click
 import zeton
 from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.names import Name
+from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
 from zeton.cli.options.tokenizer import Specials, is_named, load, special_option, tokenizer_option
@@ -41,11 +42,12 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton shard corpus/ -o shards --eos '<|endoftext|>' --validation 1%",
         "zeton shard 'web/*.jsonl.zst' -t gpt2 -o shards --format megatron --shuffle 1",
         "zeton shard --stat shards",
-    )
+    ),
 )
 @paths_argument
 @tokenizer_option

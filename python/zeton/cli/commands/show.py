@@ -12,6 +12,7 @@ import click
 
 import zeton
 from zeton.cli.options.files import STDIN, Text, bytes_of, raw_option, texts_of, without_folders
+from zeton.cli.options.single import Single
 from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render import explained
@@ -35,11 +36,12 @@ BOTH_BYTES_MAX = 1_000_000
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton show 'naïve café, 12345' -t cl100k_base",
         'zeton show --rules "isn\'t it 1234567?" -t gpt2',
         "zeton show --file notes.txt --color always | less -R",
-    )
+    ),
 )
 @click.argument("text", required=False)
 @tokenizer_option

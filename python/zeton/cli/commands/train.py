@@ -15,6 +15,7 @@ import zeton
 from zeton import corpus
 from zeton.cli.options import learning
 from zeton.cli.options.files import STDIN
+from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
 from zeton.cli.options.tokenizer import load
@@ -71,11 +72,12 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton train corpus/ more.jsonl.zst -n 32k --special '<|endoftext|>'",
         "zeton train corpus/ -n 8k,32k --validation 1% --report report.html",
         "zcat corpus.txt.gz | zeton train - -o small.zeton",
-    )
+    ),
 )
 @paths_argument
 @learning.learning_options

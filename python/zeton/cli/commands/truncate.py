@@ -8,6 +8,7 @@ import click
 
 import zeton
 from zeton.cli.options.files import STDIN, bytes_of, one_text, raw_option
+from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
@@ -25,10 +26,11 @@ borders = click.Choice(get_args(Border))
 
 
 @click.command(
+    cls=Single,
     epilog=examples(
         "zeton truncate book.txt -n 8k > beginning.txt",
         "zeton truncate --side middle --mark ' … ' -n 500 --at word < log.txt",
-    )
+    ),
 )
 @click.argument("file", default=STDIN)
 @tokens_option

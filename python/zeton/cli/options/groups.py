@@ -2,11 +2,15 @@
 
 import click
 
+from zeton.cli.options.single import Single
+
 SUMMARY_COLUMNS = 200
 
 
 class Group(click.Group):
     """A group that does not cut the summaries of its commands."""
+
+    command_class = Single
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their whole summaries."""
