@@ -261,3 +261,16 @@ class TestUsage:
         arguments = ("count", "--json", "--json", *GPT2)
         repeated = ("--special", "<|endoftext|>", "--special", "<|endoftext|>")
         assert output(*arguments, *repeated, stdin=b"a").endswith('"tokens": 1}\n')
+
+
+class TestDecode:
+    @pytest.mark.parametrize("files", [["15496 995"], ["15496", "995"]], ids=" ".join)
+    def test_ids_in_the_place_of_a_file_are_named(self, files: list[str]) -> None:
+        said = refusal("decode", *files, *GPT2)
+        assert said == f"zeton: no file {files[0]!r}; for ids give --ids '15496 995'\n"
+        assert output("decode", "--ids", "15496 995", *GPT2) == "Hello world"
+
+
+def test_truncate_refuses_a_folder(corpus: Path) -> None:
+    said = refusal("truncate", corpus, "-n", 3, *GPT2)
+    assert said.startswith(f"zeton: {corpus} is a folder; name its files, or run `zeton shard")

@@ -128,3 +128,37 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
     done = run(*arguments)
     assert done.returncode == 0
     assert shards.verify(folder / "long") == []
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> Path:
+    """The folder, with the shards `made` in it."""
+    output("shard", "a.txt", "-o", "made", folder=folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("shard", "made", "-o", "again"),
+        ("train", "made", "-o", "again"),
+        ("eval", "made"),
+        ("count", "made"),
+        ("encode", "made"),
+        ("truncate", "made", "-n", 3),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_folder_of_shards_is_no_text(made: Path, arguments: tuple[object, ...]) -> None:
+    said = refusal(*arguments, folder=made)
+    assert said.startswith("zeton: made is a folder of shards, which are ids and no text; ")
+    assert not (made / "again").exists()
+
+
+def test_decode_names_a_file_of_a_folder_of_shards(made: Path) -> None:
+    assert refusal("decode", "made", folder=made) == (
+        "zeton: made is a folder of shards; name a file such as "
+        f"{Path('made', 'train_000000.bin')}, or read the ids of a text with "
+        "zeton.shards.open('made').text(0)\n"
+    )
+    assert output("decode", "made/train_000000.bin", folder=made) == "\x1e".join(TEXTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import zeton
-from zeton.cli.options.files import STDIN, blocks, files_argument, without_folders
+from zeton.cli.options.files import STDIN, blocks, files_argument, is_shards, without_folders
 from zeton.cli.options.ids import dtype_option
 from zeton.cli.options.single import Single
 from zeton.cli.options.tokenizer import load, tokenizer_option
@@ -19,6 +19,10 @@ from zeton.work.npy_file import Dtype
 SEPARATORS = bytes.maketrans(b",[]\n\r\t\v\f", b"        ")
 DIGITS_MAX = 20
 NUMBER = re.compile(rb"[0-9]{1,20}")
+IDS = re.compile(r"\[?[0-9]+[0-9, \[\]]*")
+SHOWN_MAX = 60
+"""Characters of ids that a message repeats."""
+
 BLOCK_BYTES = 1 << 20
 NPY = b"\x93NUMPY"
 
@@ -48,9 +52,25 @@ def decode(*, files: tuple[str, ...], name: str, ids: str | None, dtype: Dtype |
     if ids is not None:
         click.echo(tokenizer.decode_bytes(checked([ids.encode().translate(SEPARATORS)])), nl=False)
         return
+    for file in files:
+        check_file(file, files)
     for file in without_folders(files or (STDIN,)):
         for block in ids_of(tokenizer, file, dtype):
             click.echo(tokenizer.decode_bytes(block), nl=False)
+
+
+def check_file(file: str, files: tuple[str, ...]) -> None:
+    """Raise an error for a folder of shards, and for ids where a file should be."""
+    if is_shards(file):
+        first = next(iter(sorted(Path(file).glob("*_000000.*"))), Path(file, "train_000000.bin"))
+        raise zeton.Error(
+            f"{file} is a folder of shards; name a file such as {first}, "
+            f"or read the ids of a text with zeton.shards.open({file!r}).text(0)"
+        )
+    if IDS.fullmatch(file) and not Path(file).exists():
+        ids = " ".join(files)
+        shown = ids if IDS.fullmatch(ids) and len(ids) <= SHOWN_MAX else file[:SHOWN_MAX]
+        raise zeton.Error(f"no file {file[:SHOWN_MAX]!r}; for ids give --ids {shown!r}")
 
 
 def ids_of(tokenizer: zeton.Tokenizer, file: str, dtype: Dtype | None) -> Iterator[Iterable[int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from zeton import corpus
+from zeton.cli.options.files import refuse_shards
 from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.samples import SAMPLES
 from zeton.cli.options.single import Single
@@ -66,6 +67,7 @@ def evaluate(
     """
     if as_json and as_markdown:
         raise click.UsageError("Give --json or --markdown, not both.")
+    refuse_shards(paths)
     tokenizers = {name: load(name) for name in names or default_names()}
     texts = watched_texts(paths, field, quiet=quiet) if paths else SAMPLES.items()
     rows: list[Row] = measure(texts, tokenizers=tokenizers)

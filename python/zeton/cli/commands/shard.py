@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import zeton
+from zeton.cli.options.files import refuse_shards
 from zeton.cli.options.learning import quiet_option
 from zeton.cli.options.names import Name
 from zeton.cli.options.single import Single
@@ -144,6 +145,7 @@ def shard(
     """
     if sum(each is not None for each in (out, verify, stat)) != 1:
         raise zeton.Error("give one of --out, --verify and --stat, each with a folder")
+    refuse_shards(paths)
     if stat is not None:
         print_sources(zeton.shards.Manifest.read(Path(stat)), as_json=as_json)
     elif verify is not None:

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 import zeton
 from zeton import corpus
 from zeton.cli.options import learning
-from zeton.cli.options.files import STDIN
+from zeton.cli.options.files import STDIN, refuse_shards
 from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Share, Size
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
@@ -160,6 +160,7 @@ def train(
 
     Resumable: progress is saved in OUT.checkpoint. Run the same command again to continue.
     """
+    refuse_shards(paths)
     given = [STDIN_PATH if path == STDIN else path for path in paths]
     files = corpus.files(given) if paths else corpus.standard_library()
     checkpoint_dir = Path(f"{Path(out)}.checkpoint")

@@ -45,6 +45,7 @@ def expanded(paths: Iterable[str]) -> list[str]:
     """Return the files of paths, folders and globs; `-` stays."""
     found = list[str]()
     for path in paths:
+        refuse_shards([path])
         found += [path] if path == STDIN else map(str, corpus.files([path]))
     return found
 
@@ -52,9 +53,37 @@ def expanded(paths: Iterable[str]) -> list[str]:
 def without_folders(paths: Iterable[str]) -> list[str]:
     """Return the files of paths and globs; a folder is an error, as it has many texts."""
     for path in paths:
-        if path != STDIN and Path(path).is_dir():
-            raise zeton.Error(f"{path} is a folder; name its files, or run `zeton shard {path}`")
+        if path != STDIN:
+            refuse_folder(path)
     return expanded(paths)
+
+
+def refuse_folder(path: str) -> None:
+    """Raise an error for a folder."""
+    refuse_shards([path])
+    if Path(path).is_dir():
+        raise zeton.Error(f"{path} is a folder; name its files, or run `zeton shard {path}`")
+
+
+def refuse_shards(paths: Iterable[str]) -> None:
+    """Raise an error for a folder of shards, which a command would read as text."""
+    for path in paths:
+        if is_shards(path):
+            reader = f"zeton.shards.open({path!r})"
+            raise zeton.Error(
+                f"{path} is a folder of shards, which are ids and no text; "
+                f"find text in it with `zeton find`, or read a text's ids with {reader}.text(0)"
+            )
+
+
+def is_shards(path: str) -> bool:
+    """Return whether a path is a folder of shards."""
+    manifest = Path(path, "manifest.json")
+    if not manifest.is_file():
+        return False
+    from zeton.shards.manifest import is_manifest  # Importing shards imports NumPy.
+
+    return is_manifest(manifest)
 
 
 def texts_of(file: str, *, field: str = "text", raw: bool = False) -> Iterator[Text]:
@@ -74,6 +103,8 @@ def texts_of(file: str, *, field: str = "text", raw: bool = False) -> Iterator[T
 def one_text(file: str, *, raw: bool) -> Iterator[bytes]:
     """Yield the blocks of the one text of a file; JSON lines and Parquet are an error."""
     path = Path(file)
+    if file != STDIN:
+        refuse_folder(file)
     if not raw and file != STDIN and format_of(path).holds_many:
         command = click.get_current_context().info_name
         raise zeton.Error(
