@@ -1,6 +1,13 @@
 """The vocabulary of each of OpenAI's models, as tiktoken 0.14.0 knows it."""
 
-__all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_of_model"]
+from zeton.suggest import nearest
+
+__all__ = [
+    "MODEL_PREFIX_TO_ENCODING",
+    "MODEL_TO_ENCODING",
+    "encoding_of_model",
+    "nearest_model",
+]
 
 
 def _by_model(*groups: tuple[str, str]) -> dict[str, str]:
@@ -50,3 +57,12 @@ def encoding_of_model(name: str) -> str | None:
         if name.startswith(prefix):
             return encoding
     return None
+
+
+def nearest_model(name: str) -> str | None:
+    """Return a model by its name, or the model with the nearest name, or None if none is near.
+
+    >>> nearest_model("gpt-4o-2024-05-13"), nearest_model("gpt4o"), nearest_model("cl100k")
+    ('gpt-4o-2024-05-13', 'gpt-4o', None)
+    """
+    return name if encoding_of_model(name) is not None else nearest(name, MODEL_TO_ENCODING)

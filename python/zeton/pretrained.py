@@ -6,7 +6,7 @@ from pathlib import Path
 
 from zeton._engine import with_specials
 from zeton.errors import ArgumentTypeError, VocabError
-from zeton.models import encoding_of_model
+from zeton.models import encoding_of_model, nearest_model
 from zeton.suggest import did_you_mean, nearest
 from zeton.tokenizer import Tokenizer, load
 
@@ -97,7 +97,8 @@ def names_of_path(path: str | os.PathLike[str]) -> str:
 
 def _way_out(name: str) -> str:
     """Return the end of a message for an unknown name: the model's vocabulary, or a near name."""
-    encoding = encoding_of_model(name)
-    if encoding is not None:
-        return f", but the model {name} reads {encoding!r}: zeton.pretrained({encoding!r})"
+    model = nearest_model(name)
+    if model is not None:
+        encoding = encoding_of_model(model)
+        return f", but the model {model} reads {encoding!r}: zeton.pretrained({encoding!r})"
     return did_you_mean(name, _NAMES)

@@ -53,6 +53,12 @@ def test_the_bundled_files_leave_room_in_a_wheel_of_8_megabytes() -> None:
 
 
 def test_refuses_an_unknown_name() -> None:
-    message = r"no pretrained vocabulary 'gpt9'; did you mean 'gpt2'\?"
+    message = r"no pretrained vocabulary 'cl100k'; did you mean 'cl100k_base'\?"
     with pytest.raises(zeton.errors.VocabError, match=message):
-        zeton.pretrained("gpt9")
+        zeton.pretrained("cl100k")
+
+
+def test_a_name_near_that_of_a_model_gets_its_vocabulary() -> None:
+    message = r"'gpt4o', but the model gpt-4o reads 'o200k_base': zeton.pretrained\('o200k_base'\)"
+    with pytest.raises(zeton.errors.VocabError, match=message):
+        zeton.pretrained("gpt4o")

@@ -97,6 +97,10 @@ class TestSuggestions:
             ("CL100K_BASE", "did you mean 'cl100k_base'?"),
             ("gpt-4o", "the model gpt-4o has o200k_base: give -t o200k_base"),
             ("gpt-3.5-turbo", "give -t cl100k_base"),
+            ("gpt4o", "the model gpt-4o has o200k_base: give -t o200k_base"),
+            ("gpt4", "the model gpt-4 has cl100k_base: give -t cl100k_base"),
+            ("/nope/x.zeton", "no tokenizer '/nope/x.zeton': no such file\n"),
+            ("qwen.tiktoken", "no tokenizer 'qwen.tiktoken': no such file\n"),
             ("zebra", "give a path, or one of gpt2"),
         ],
     )

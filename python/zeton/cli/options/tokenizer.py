@@ -1,5 +1,6 @@
 """The options that choose a tokenizer and the special tokens it looks for."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -7,7 +8,7 @@ from typing import Literal, TypeAlias
 import click
 
 import zeton
-from zeton.models import encoding_of_model
+from zeton.models import encoding_of_model, nearest_model
 from zeton.suggest import did_you_mean, nearest
 from zeton.tokenizer import FILE_NAME
 
@@ -50,19 +51,33 @@ def load_any(name: str) -> zeton.Tokenizer:
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    r"""Return the end of the message about an unknown name: a model's encoding, or the nearest.
+    """Return the end of the message about an unknown name: a model's encoding, or the nearest.
 
     >>> hint("gpt-4o", ["o200k_base"])
     '; the model gpt-4o has o200k_base: give -t o200k_base'
+    >>> hint("gpt4", ["cl100k_base"])
+    '; the model gpt-4 has cl100k_base: give -t cl100k_base'
     >>> hint("cl100k", ["cl100k_base"])
     "; did you mean 'cl100k_base'?"
     """
-    encoding = encoding_of_model(name)
-    if encoding is None:
-        if nearest(name, names):
-            return did_you_mean(name, names)
-        return f"; give a path, or one of {', '.join(names)}"
-    return f"; the model {name} has {encoding}: give -t {encoding}"
+    if encoding_of_model(name) is None and looks_like_path(name):
+        return ": no such file"
+    model = nearest_model(name)
+    if model is not None:
+        encoding = encoding_of_model(model)
+        return f"; the model {model} has {encoding}: give -t {encoding}"
+    if nearest(name, names):
+        return did_you_mean(name, names)
+    return f"; give a path, or one of {', '.join(names)}"
+
+
+def looks_like_path(name: str) -> bool:
+    """Return whether a name has a separator of folders or a suffix of letters.
+
+    >>> [looks_like_path(name) for name in ("folder/x", "qwen.tiktoken", "gpt-3.5")]
+    [True, True, False]
+    """
+    return "/" in name or os.sep in name or Path(name).suffix[1:].isalpha()
 
 
 def check_specials(tokenizer: zeton.Tokenizer, names: Iterable[str]) -> None:
