@@ -111,8 +111,12 @@ class Reader:
         on_error: OnError = "raise",
         skipped: Skipped | None = None,
         record: Callable[[bytes], Any] | None = None,
+        can_skip: bool = True,
     ) -> None:
-        """Choose files, positions and the handling of damage."""
+        """Choose files, positions and the handling of damage.
+
+        `can_skip` is whether the caller has an `on_error`, which messages then name.
+        """
         if on_error not in get_args(OnError):
             raise CorpusError(f"on_error is {on_error!r}; it must be 'raise' or 'skip'")
         if not 0 <= start.file <= len(files) or start.at < 0:
@@ -125,6 +129,7 @@ class Reader:
         self.on_error = on_error
         self.skipped = Skipped() if skipped is None else skipped
         self.record = record
+        self.can_skip = can_skip
         for path in self.files:
             format_of(path).check(path)
 
@@ -155,7 +160,8 @@ class Reader:
     def _skip(self, place: str, reason: Exception) -> None:
         if self.on_error == "raise":
             hint = "; leave such records out with on_error='skip' (--on-error skip)"
-            raise CorpusError(f"{place} {reason}{hint * ('?' not in str(reason))}") from None
+            is_hinted = self.can_skip and "?" not in str(reason)
+            raise CorpusError(f"{place} {reason}{hint * is_hinted}") from None
         self.skipped.add_line(place, str(reason))
 
 
@@ -163,13 +169,13 @@ def parts(
     paths: Iterable[AnyPath], field: str = "text", *, cut: Callable[[bytes], int]
 ) -> Iterator[str | bytes]:
     """Read texts in bounded memory: a long one comes in parts, cut where `cut` says it is safe."""
-    for part in Reader(files(paths), field, cut=cut):
+    for part in Reader(files(paths), field, cut=cut, can_skip=False):
         yield part.text
 
 
 def texts(paths: Iterable[AnyPath], field: str = "text") -> Iterator[tuple[str, bytes]]:
     """Read every text whole, with the name of its file: a file is one text, JSON lines are many."""
-    reader = Reader(files(paths), field, cut=lambda _: 0)
+    reader = Reader(files(paths), field, cut=lambda _: 0, can_skip=False)
     for text, number, _ in reader:
         name = str(reader.files[number])
         if isinstance(text, str):

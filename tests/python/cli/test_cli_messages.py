@@ -123,6 +123,15 @@ class TestSuggestions:
         line = refusal("count", "a.jsonl", *GPT2, folder=tmp_path)
         assert "'txet'" in line
 
+    def test_of_a_field_that_is_not_there(self, tmp_path: Path) -> None:
+        (tmp_path / "a.jsonl").write_text('{"text": "a", "id": 1}\n')
+        said = "zeton: a.jsonl, line 1 has no field 'body'; known are 'text' and 'id': "
+        said += "give field='text' (--field text)"
+        line = refusal("count", "a.jsonl", "--field", "body", *GPT2, folder=tmp_path)
+        assert line == f"{said}\n"
+        line = refusal("shard", "a.jsonl", "-o", "s", "--field", "body", *GPT2, folder=tmp_path)
+        assert line == f"{said}; leave such records out with on_error='skip' (--on-error skip)\n"
+
     def test_of_weights(self, corpus: Path) -> None:
         (corpus / "small.txt").write_text("a")
         train = ("train", "a.txt", "small.txt", "-n", 260)

@@ -4,12 +4,14 @@ A format reads the texts of a file from any position on, and tells the planner w
 may be cut. To add a format, write a subclass in a file here and add it to `FORMATS`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOR_EVER", "Format", "NoTextError", "Taking", "text_in"]
+from zeton.suggest import did_you_mean
+
+__all__ = ["FOR_EVER", "Format", "NoTextError", "Taking", "known_fields", "text_in"]
 
 FOR_EVER = 2**63
 """A position that no file reaches."""
@@ -70,3 +72,17 @@ def text_in(value: object, field: str) -> str:
         found = "null" if value is None else f"{value!r:.40}"
         raise NoTextError(f"has {found}, not text, in field {field!r}")
     return value
+
+
+def known_fields(field: str, names: Iterable[str]) -> str:
+    """Return the end of a message about a field that is not there.
+
+    >>> known_fields("body", ["text", "id"])
+    "; known are 'text' and 'id': give field='text' (--field text)"
+    >>> known_fields("texts", ["text", "id"])
+    "; did you mean 'text'?"
+    """
+    names = list(names)
+    hint = did_you_mean(field, names)
+    is_clear = "text" in names and not hint.endswith("?")
+    return f"{hint}: give field='text' (--field text)" if is_clear else hint

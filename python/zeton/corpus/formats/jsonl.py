@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zeton.corpus.formats.compressed import chunks
-from zeton.corpus.formats.format import Format, NoTextError, Taking, text_in
-from zeton.suggest import did_you_mean
+from zeton.corpus.formats.format import Format, NoTextError, Taking, known_fields, text_in
 
 __all__ = ["JSON_LINES", "JsonLines", "json_in"]
 
@@ -74,7 +73,7 @@ def _text(line: bytes, field: str) -> str:
     if not isinstance(record, dict):
         raise NoTextError(f"is {record!r:.40}, not an object with a field {field!r}")
     if field not in record:
-        raise NoTextError(f"has no field {field!r}{did_you_mean(field, record)}")
+        raise NoTextError(f"has no field {field!r}{known_fields(field, record)}")
     return text_in(record[field], field)
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from zeton.corpus.formats.compressed import too_short
-from zeton.corpus.formats.format import Format, NoTextError, Taking, text_in
+from zeton.corpus.formats.format import Format, NoTextError, Taking, known_fields, text_in
 from zeton.errors import CorpusError, file_error
 from zeton.extras import needed
-from zeton.suggest import did_you_mean
 
 __all__ = ["PARQUET", "Parquet"]
 
@@ -86,7 +85,7 @@ def _rows(path: Path, column: str, at: int) -> Generator[tuple[object, int]]:
         with pq.ParquetFile(path) as table:
             names = table.schema_arrow.names
             if column not in names:
-                raise CorpusError(f"{path} has no column {column!r}{did_you_mean(column, names)}")
+                raise CorpusError(f"{path} has no column {column!r}{known_fields(column, names)}")
             if at > table.metadata.num_rows:
                 raise too_short(path)
             end = 0
