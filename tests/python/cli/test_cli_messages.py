@@ -79,6 +79,25 @@ class TestSizes:
         if value.isdigit():
             assert f"did you mean {value}GB?" in line
 
+    @pytest.mark.parametrize("command", ["train", "shard"])
+    def test_a_checkpoint_size_without_unit_is_an_error(self, corpus: Path, command: str) -> None:
+        line = refusal(command, "a.txt", "-o", "x", "--checkpoint-every", 2, folder=corpus)
+        said = "--checkpoint-every is '2', which is 2 bytes; did you mean 2GB?"
+        assert line == f"zeton: {said}\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (("truncate", "-n", "-1"), "--tokens is -1; give at least 0"),
+            (("train", "-n", "-5"), "--vocab-size is -5; give at least 0"),
+            (("shard", "--shard-size", "0"), "--shard-size is 0; give at least 1"),
+        ],
+    )
+    def test_a_number_out_of_range_names_the_bound(
+        self, arguments: tuple[str, ...], said: str
+    ) -> None:
+        assert refusal(*arguments) == f"zeton: {said}\n"
+
     @pytest.mark.parametrize("value", ["32q", "-1", "", "1.5.2", "1e999", "k", "0.5", "9" * 90])
     def test_an_error_names_the_option_and_the_form(self, corpus: Path, value: str) -> None:
         line = refusal("train", "a.txt", "-n", value, folder=corpus)
@@ -274,6 +293,23 @@ class TestUsage:
         arguments = ("count", "--json", "--json", *GPT2)
         repeated = ("--special", "<|endoftext|>", "--special", "<|endoftext|>")
         assert output(*arguments, *repeated, stdin=b"a").endswith('"tokens": 1}\n')
+
+
+class TestEncode:
+    def test_a_file_of_ids_is_overwritten_with_force_only(self, corpus: Path) -> None:
+        encode = ("encode", "--text", "the cat", *GPT2, "-o", "ids.npy")
+        assert output(*encode, folder=corpus) == "ids.npy: 2 tokens\n"
+        said = "zeton: ids.npy exists; name another --out, or overwrite it with --force\n"
+        assert refusal(*encode, folder=corpus) == said
+        assert output(*encode, "--force", folder=corpus) == "ids.npy: 2 tokens\n"
+
+    def test_a_type_too_small_for_the_ids_names_the_option(self, corpus: Path) -> None:
+        line = refusal(
+            *("encode", "--text", "a", "-o", "i.npy", "--dtype", "uint16", "-t", "cl100k_base"),
+            folder=corpus,
+        )
+        assert line == "zeton: ids up to 100,276 do not fit uint16; give --dtype uint32\n"
+        assert not (corpus / "i.npy").exists()
 
 
 class TestDecode:

@@ -107,7 +107,7 @@ def test_ctrl_c_says_how_to_go_on(folder: Path) -> None:
         "-o",
         str(folder / "long"),
         "--checkpoint-every",
-        "1",
+        "1kB",
         "--threads",
         "1",
     ]

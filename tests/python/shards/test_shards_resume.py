@@ -70,7 +70,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(
     corpus: Path, tok: zeton.Tokenizer, tmp_path: Path, way: str
 ) -> None:
     tok.save(tmp_path / "tok.zeton")
-    arguments = [sys.executable, "-c", COMMAND, "shard", str(corpus), "--checkpoint-every", "1"]
+    arguments = [sys.executable, "-c", COMMAND, "shard", str(corpus), "--checkpoint-every", "1kB"]
     arguments += ["-t", str(tmp_path / "tok.zeton"), "--shard-size", "50000", *WAYS[way], "-o"]
     whole, out = tmp_path / "whole", tmp_path / "out"
     start = time.monotonic()

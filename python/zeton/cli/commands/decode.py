@@ -8,7 +8,7 @@ import click
 
 import zeton
 from zeton.cli.options.files import STDIN, blocks, files_argument, is_shards, without_folders
-from zeton.cli.options.ids import dtype_option
+from zeton.cli.options.ids import check_dtype, dtype_option
 from zeton.cli.options.single import Single
 from zeton.cli.options.tokenizer import load, tokenizer_option
 from zeton.cli.render.examples import examples
@@ -49,6 +49,7 @@ def decode(*, files: tuple[str, ...], name: str, ids: str | None, dtype: Dtype |
     if files and ids is not None:
         raise click.UsageError("Give FILE or --ids, not both.")
     tokenizer = load(name)
+    check_dtype(tokenizer, dtype)
     if ids is not None:
         click.echo(tokenizer.decode_bytes(checked([ids.encode().translate(SEPARATORS)])), nl=False)
         return

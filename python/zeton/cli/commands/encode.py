@@ -17,7 +17,8 @@ from zeton.cli.options.files import (
     texts_of,
     without_folders,
 )
-from zeton.cli.options.ids import dtype_option
+from zeton.cli.options.ids import check_dtype, dtype_option
+from zeton.cli.options.learning import check_new, force_option
 from zeton.cli.options.single import Single
 from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
@@ -53,6 +54,7 @@ BINARY = {".npy", ".bin"}
     "-o", "--out", metavar="FILE", help="Write the ids of all texts to a .npy or bare .bin file."
 )
 @dtype_option
+@force_option
 @field_option
 @raw_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array for each text.")
@@ -66,6 +68,7 @@ def encode(
     append: str | None,
     out: str | None,
     dtype: Dtype | None,
+    force: bool,
     field: str,
     raw: bool,
     as_json: bool,
@@ -80,7 +83,10 @@ def encode(
         raise zeton.Error("--dtype is for --out; give `--out ids.npy` too")
     if out is not None and Path(out).suffix not in BINARY:
         raise zeton.Error(f"--out is {out!r}; give a .npy or .bin file, or `> {out}` for text")
+    if out is not None:
+        check_new([Path(out)], force=force)
     tokenizer = load(name, specials, prepend, append)
+    check_dtype(tokenizer, dtype)
     names = [STDIN] if text is not None else without_folders(files or (STDIN,))
     texts: Iterator[Text] = (each for file in names for each in read_texts(file, field, raw=raw))
     if text is not None:

@@ -10,7 +10,7 @@ import click
 
 import zeton
 from zeton.cli.options.files import refuse_shards
-from zeton.cli.options.learning import quiet_option
+from zeton.cli.options.learning import checkpoint_option, quiet_option
 from zeton.cli.options.names import Name
 from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Share, Size
@@ -109,14 +109,7 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
     help="Encode on this machine or on a Ray cluster (RAY_ADDRESS, or this machine).",
 )
 @click.option("--workers", type=POSITIVE, metavar="N", help="Work units to encode at once on Ray.")
-@click.option(
-    "--checkpoint-every",
-    default="256MB",
-    show_default=True,
-    type=Size(least=1, of_bytes=True),
-    metavar="SIZE",
-    help="Save a checkpoint after every SIZE of text.",
-)
+@checkpoint_option("256MB")
 @click.option("--restart", is_flag=True, help="Start over: discard the shards in DIR.")
 @click.option(
     "--verify",

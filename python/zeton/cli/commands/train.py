@@ -16,7 +16,7 @@ from zeton import corpus
 from zeton.cli.options import learning
 from zeton.cli.options.files import STDIN, refuse_shards
 from zeton.cli.options.single import Single
-from zeton.cli.options.sizes import Share, Size
+from zeton.cli.options.sizes import Share
 from zeton.cli.options.texts import field_option, on_error_option, paths_argument
 from zeton.cli.options.tokenizer import load
 from zeton.cli.render.color import wants_color
@@ -113,14 +113,7 @@ def read_rules(_: click.Context, __: click.Parameter, given: str | None) -> Rule
 @on_error_option
 @click.option("--threads", type=POSITIVE, metavar="N", help="Threads to count with.")
 @learning.memory_option
-@click.option(
-    "--checkpoint-every",
-    default="1GB",
-    show_default=True,
-    type=Size(least=1, of_bytes=True),
-    metavar="SIZE",
-    help="Save a checkpoint after every SIZE of text.",
-)
+@learning.checkpoint_option("1GB")
 @click.option("--restart", is_flag=True, help="Start over: discard the checkpoint.")
 @click.option(
     "--executor",

@@ -31,6 +31,22 @@ memory_option = click.option(
     metavar="SIZE",
     help="Memory to use, such as 2GB. By default, half of the free memory.",
 )
+CHECKPOINT_LEAST = 1_000
+"""Fewer bytes between checkpoints are a number without its unit."""
+
+
+def checkpoint_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option for the bytes between checkpoints."""
+    return click.option(
+        "--checkpoint-every",
+        default=default,
+        show_default=True,
+        type=Size(least=1, of_bytes=True, typo_below=CHECKPOINT_LEAST),
+        metavar="SIZE",
+        help="Save a checkpoint after every SIZE of text.",
+    )
+
+
 quiet_option = click.option("--quiet", is_flag=True, help="Print no progress and no warnings.")
 force_option = click.option("--force", is_flag=True, help="Overwrite the file that OUT names.")
 out_option = click.option(

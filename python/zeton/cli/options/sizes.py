@@ -56,11 +56,15 @@ class Size(AnyParamType):
         >>> Size(of_bytes=True, typo_below=10**6).convert("2", click.Option(["--memory"]), None)
         Traceback (most recent call last):
         zeton.errors.Error: --memory is '2', which is 2 bytes; did you mean 2GB?
+        >>> Size().convert("-1", click.Option(["--tokens"]), None)
+        Traceback (most recent call last):
+        zeton.errors.Error: --tokens is -1; give at least 0
         """
         if isinstance(value, int):
             return value
         text = str(value)
-        number = self._read(text)
+        below = text.strip().startswith("-") and self._read(text.strip()[1:])
+        number = -below if below else self._read(text)
         named = _named(param)
         if number is None:
             raise zeton.Error(f"{named} is {text!r:.40}; write {self._examples()}")
@@ -71,7 +75,7 @@ class Size(AnyParamType):
         if not self.least <= number <= self.most:
             is_less = number < self.least
             limit = f"at least {self.least:,}" if is_less else f"at most {self.most:,}"
-            raise zeton.Error(f"{named} is {text!r:.40}; give {limit}")
+            raise zeton.Error(f"{named} is {text:.40}; give {limit}")
         return number
 
     def _read(self, text: str) -> int | None:
