@@ -24,7 +24,7 @@ from zeton.cli.options.texts import field_option
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import watched
-from zeton.cli.render.table import counted
+from zeton.plural import counted
 from zeton.text.escape import visible
 from zeton.work.npy_file import Dtype
 

@@ -24,10 +24,10 @@ from zeton.cli.options.tokenizer import is_named, load, tokenizer_option
 from zeton.cli.render.color import color_option
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import bar, say, watched
-from zeton.cli.render.table import counted
 from zeton.corpus import files as corpus_files
 from zeton.corpus import texts as corpus_texts
 from zeton.corpus.formats import PARQUET, chunks, format_of, recognise
+from zeton.plural import counted
 from zeton.search.lines import Line, lines_of, total_in
 from zeton.search.needles import Needles
 from zeton.text.escape import visible

@@ -18,7 +18,7 @@ from zeton.cli.options.texts import field_option, on_error_option, paths_argumen
 from zeton.cli.options.tokenizer import Specials, is_named, load, special_option, tokenizer_option
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import say, shown
-from zeton.cli.render.table import counted
+from zeton.plural import counted
 from zeton.text.escape import visible
 from zeton.work.executor import EXECUTORS
 

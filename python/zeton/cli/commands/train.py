@@ -23,7 +23,7 @@ from zeton.cli.render.color import wants_color
 from zeton.cli.render.comparison import comparison, split_files
 from zeton.cli.render.examples import examples
 from zeton.cli.render.progress import say, shown
-from zeton.cli.render.table import counted
+from zeton.plural import counted
 from zeton.rules import Rules, get_rules
 from zeton.text.escape import visible
 from zeton.work import checkpoint
@@ -180,16 +180,17 @@ def train(
     options["on_warning"] = str if quiet else say
     if not quiet and (not paths or sys.stderr.isatty()):
         describe_corpus(files, given=bool(paths))
-    with learning.warned(quiet=quiet), resume_hint(checkpoint_dir):
+    with learning.warned(quiet=quiet):
         if count_only:
             learning.check_new([Path(out)], force=force)
-            counts = zeton.count_files(files, **options)
-            path = counts.save(out)
+            with resume_hint(checkpoint_dir):
+                counts = zeton.count_files(files, **options)
+                path = counts.save(out)
             summary = {"path": str(path), "pieces": len(counts), "texts": counts.texts}
             said = f"{visible(str(path))}: {counted(len(counts), 'piece')}"
             click.echo(json.dumps(summary) if as_json else said)
         else:
-            with learning.places(out, vocab_size, force=force):
+            with learning.places(out, vocab_size, force=force), resume_hint(checkpoint_dir):
                 made = zeton.train_files(files, vocab_size=vocab_size, **options)
                 learning.save(made, targets, as_json=as_json)
     checkpoint.discard(checkpoint_dir)

@@ -12,7 +12,7 @@ import zeton
 from zeton.cli.options.sizes import Size, Sizes
 from zeton.cli.options.tokenizer import FOLDER, load
 from zeton.cli.render.progress import say
-from zeton.cli.render.table import counted
+from zeton.plural import counted
 from zeton.text.escape import visible
 from zeton.tokenizer import FILE_NAME, target_of
 

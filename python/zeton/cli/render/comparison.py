@@ -6,8 +6,9 @@ from pathlib import Path
 
 import zeton
 from zeton import corpus
-from zeton.cli.render.table import aligned, counted
+from zeton.cli.render.table import aligned
 from zeton.evaluation import measure, total
+from zeton.plural import counted
 
 ONE_OF = 50
 """One file of so many is held out, chosen by its name, so that a run can be resumed."""

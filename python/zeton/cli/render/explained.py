@@ -8,7 +8,8 @@ from itertools import cycle, islice, repeat
 import click
 
 from zeton.cli.render.drawing import bar, drawn
-from zeton.cli.render.table import counted, pad, width
+from zeton.cli.render.table import pad, width
+from zeton.plural import counted
 from zeton.text.escape import visible
 from zeton.text.explain import SPECIAL, Merge, Piece
 

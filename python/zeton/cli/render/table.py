@@ -75,15 +75,6 @@ def pad(text: str, size: int, *, left: bool = False) -> str:
     return text + spaces if left else spaces + text
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number and its noun, which gets an `s` for the plural.
-
-    >>> counted(1, "token"), counted(2000, "token")
-    ('1 token', '2000 tokens')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 @lru_cache(maxsize=1 << 14)
 def width(text: str) -> int:
     r"""Count the places that a text takes on a terminal: colours none, wide characters two.
