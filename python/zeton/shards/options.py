@@ -1,6 +1,7 @@
 """Options of shards: checked once, kept in the manifest, sent to every worker."""
 
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import Any
 
 from zeton.chat import Template
@@ -127,7 +128,8 @@ def _id(tok: Tokenizer, option: str, given: int | str | None) -> int | None:
     if isinstance(given, str) and given in specials:
         return specials[given]
     if isinstance(given, str) and not (given.isascii() and given.isdigit()):
-        hint = did_you_mean(given, specials) or "; it has none, so give an id"
+        ways = f"train with --special {quote(given)}, or add it with tok.with_specials"
+        hint = did_you_mean(given, specials) or f"; it has none: {ways}"
         raise SpecialError(f"{option} is {given!r}, which is no special of the tokenizer{hint}")
     found = int(given)
     if not 0 <= found < tok.vocab_size:

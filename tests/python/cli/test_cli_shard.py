@@ -14,6 +14,7 @@ import zeton
 from support.command import output, refusal
 from support.command import zeton as run
 from zeton import shards
+from zeton.chat.templates import TEMPLATES
 
 TEXTS = ["the cat sat", "on the mat", "and slept"]
 
@@ -162,3 +163,31 @@ def test_decode_names_a_file_of_a_folder_of_shards(made: Path) -> None:
         "zeton.shards.open('made').text(0)\n"
     )
     assert output("decode", "made/train_000000.bin", folder=made) == "\x1e".join(TEXTS)
+
+
+def test_the_help_lists_every_template_of_chats() -> None:
+    said = " ".join(output("shard", "--help").split())
+    assert f"rendered by a template: {', '.join(TEMPLATES)}, a JSON file" in said
+
+
+def test_a_template_gets_a_suggestion_and_its_special_tokens_a_remedy(folder: Path) -> None:
+    (folder / "chat.jsonl").write_text('{"messages": []}\n')
+    shard = ("shard", "chat.jsonl", "-o", "chats", "--chat")
+    assert "did you mean 'chatml'?" in refusal(*shard, "chatm", folder=folder)
+    assert refusal(*shard, "chatml", folder=folder) == (
+        "zeton: the tokenizer lacks 2 special tokens of the template 'chatml'; "
+        "train it with `zeton train --special '<|im_start|>' --special '<|im_end|>'`, "
+        "or add them in Python with tok.with_specials(['<|im_start|>', '<|im_end|>'])\n"
+    )
+
+
+def test_an_end_of_texts_that_a_tokenizer_lacks_names_the_way_to_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    zeton.train(TEXTS, vocab_size=260).save(tmp_path / "plain.zeton")
+    shard = ("shard", "a.txt", "-o", "ended", "-t", tmp_path / "plain.zeton")
+    said = refusal(*shard, "--eos", "<|endoftext|>", folder=folder)
+    assert said == (
+        "zeton: eos is '<|endoftext|>', which is no special of the tokenizer; it has none: "
+        "train with --special '<|endoftext|>', or add it with tok.with_specials\n"
+    )

@@ -1,6 +1,7 @@
 """`zeton shard`: corpus in, shards of ids out; it also checks and describes shards."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 import zeton
+from zeton.chat.templates import TEMPLATES
 from zeton.cli.options.files import refuse_shards
 from zeton.cli.options.learning import checkpoint_option, quiet_option
 from zeton.cli.options.names import Name
@@ -90,7 +92,8 @@ def read_end(_: click.Context, __: click.Parameter, given: str | None) -> bytes:
 @click.option(
     "--chat",
     metavar="TEMPLATE",
-    help="Lines are chats, rendered by chatml, nanochat, a JSON file, or the `tokenizer`'s own.",
+    help=f"Lines are chats, rendered by a template: {', '.join(TEMPLATES)}, a JSON file, or "
+    "`tokenizer` for the tokenizer's own.",
 )
 @click.option("--max-tokens", type=Size(least=1), metavar="N", help="Maximum tokens of a chat.")
 @click.option("--pack", type=Size(least=1), metavar="N", help="Write rows of N tokens.")
@@ -148,9 +151,27 @@ def shard(
     else:
         options |= {"allowed_special": specials or None, "on_warning": str if quiet else say}
         options["progress"] = shown(quiet=quiet)
+        tokenizer = load(name)
+        if options["chat"] is not None:
+            check_chat(tokenizer, options["chat"])
         with resume_hint(Path(out or "")):
-            manifest = zeton.shards.write(paths, tokenizer=load(name), out=out or "", **options)
+            manifest = zeton.shards.write(paths, tokenizer=tokenizer, out=out or "", **options)
         print_summary(manifest, out or "", as_json=as_json)
+
+
+def check_chat(tokenizer: zeton.Tokenizer, name: str) -> None:
+    """Raise an error that names `zeton train --special` for special tokens a template lacks."""
+    from zeton.shards.options import template_of
+
+    template = template_of(name, tokenizer)
+    missing = [each for each in template.specials if each not in tokenizer.specials]
+    if missing:
+        wanted = " ".join(f"--special {shlex.quote(each)}" for each in missing)
+        raise zeton.Error(
+            f"the tokenizer lacks {counted(len(missing), 'special token')} of the template "
+            f"{template.name!r}; train it with `zeton train {wanted}`, "
+            f"or add them in Python with tok.with_specials({missing})"
+        )
 
 
 @contextmanager
