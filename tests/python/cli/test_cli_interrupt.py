@@ -95,6 +95,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a text of a few megabytes."""
     folder = tmp_path_factory.mktemp("progress")
     (folder / "a.txt").write_text("some words of a text, again and again\n" * 100_000)
+    (folder / "b.txt").write_text("some words of a text, again and again\n" * 1_000)
     return folder
 
 
@@ -103,6 +104,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (["count", "a.txt", "-t", "gpt2"], "zeton: a.txt: 4 of 4 MB, "),
         (["encode", "a.txt", "-t", "gpt2"], "zeton: a.txt: 4 of 4 MB, "),
+        (["show", "--file", "a.txt", "-t", "gpt2"], "zeton: a.txt: 4 of 4 MB, "),
+        (["show", "--json", "--file", "b.txt", "-t", "gpt2"], "zeton: b.txt: 0 of 0 MB, "),
         (["eval", "a.txt", "-t", "gpt2"], "zeton: eval: 4 MB, "),
         (["find", "again and", "a.txt", "-c"], "zeton: a.txt: 4 of 4 MB, "),
         (["shard", "a.txt", "-t", "gpt2", "-o", "shards"], "zeton: shard: "),

@@ -60,7 +60,7 @@ def test_the_whole_run_leaves_no_journal(corpus: Path, expected: bytes, tmp_path
     out = tmp_path / "tok.zeton"
     done = subprocess.run(command(corpus, out), capture_output=True, check=True)
     assert out.read_bytes() == expected
-    assert b"tok.zeton: 2000 tokens" in done.stdout
+    assert b"tok.zeton: 2,000 tokens" in done.stdout
     assert [file.name for file in tmp_path.iterdir()] == ["tok.zeton"]
 
 

@@ -334,7 +334,7 @@ def test_on_two_hosts_of_which_one_dies_the_bytes_are_the_same(
         second.kill()
         printed, errors = driver.communicate(timeout=BEFORE_GIVING_UP)
         assert driver.returncode == 0, errors.decode()
-        assert printed.decode() == f"{out}: 2000 tokens\n"
+        assert printed.decode() == f"{out}: 2,000 tokens\n"
         assert first.processes(), "what was only joined ended"
     for started in hosts:
         started.wait()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,6 +12,7 @@ from itertools import chain
 import click
 
 import zeton
+from zeton.cli.commands.encode import read_texts as watched_texts
 from zeton.cli.options.files import STDIN, Text, bytes_of, raw_option, texts_of, without_folders
 from zeton.cli.options.single import Single
 from zeton.cli.options.texts import field_option
@@ -80,7 +82,7 @@ def show(
         raise click.UsageError("Give TEXT or --file, not both.")
     tokenizer = load(name, specials)
     given = [bytes_of(text)] if text is not None else None
-    for each in read_texts(given, file, field, raw=raw):
+    for each in read_texts(given, file, field, raw=raw, as_json=as_json):
         if not (rules or merges or as_json):
             print_tokens(tokenizer, each, specials, ids=ids, colored=colored)
             continue
@@ -99,13 +101,15 @@ def show(
 
 
 def read_texts(
-    given: list[bytes] | None, file: str | None, field: str, *, raw: bool
+    given: list[bytes] | None, file: str | None, field: str, *, raw: bool, as_json: bool
 ) -> Iterator[Text]:
     """Yield the text of the command line, or the texts of a file."""
     if given is not None:
         return iter([Text(STDIN, iter(given))])
     (name,) = without_folders([file or STDIN])
-    return texts_of(name, field=field, raw=raw)
+    if sys.stderr.isatty() and not as_json:  # A bar would stand among the tokens, or in a pager.
+        return texts_of(name, field=field, raw=raw)
+    return watched_texts(name, field, raw=raw)
 
 
 def print_lines(lines: Iterable[str], *, colored: bool) -> None:
