@@ -10,12 +10,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from accelerator.cards import SHAPE, needs_tools, trained
 from support.paths import ROOT
 from zeton.accel import CONFIGURATIONS, Configuration
 from zeton.cli.commands.accel import PARAMETERS, accel
+from zeton.cli.entry import main
 
 NOT_UTF_8 = b"the cat\xff\xfe\x00\r\n\x80 sat <|x|> " + b"z" * 100
 CARD = [
@@ -145,6 +147,7 @@ def commands_in_docs() -> Iterator[list[str]]:
 
 def test_the_pages_give_options_that_there_are() -> None:
     shown = list(commands_in_docs())
+    assert main.get_command(click.Context(main), "accel") is accel  # It imports every subcommand.
     assert {words[0] for words in shown} == set(accel.commands)
     for name, *words in shown:
         known = {option for each in accel.commands[name].params for option in each.opts}

@@ -156,6 +156,11 @@ def test_a_folder_of_shards_is_no_text(made: Path, arguments: tuple[object, ...]
     assert not (made / "again").exists()
 
 
+def test_a_folder_is_refused_before_a_tokenizer_is_looked_for(made: Path, tmp_path: Path) -> None:
+    for command in (("decode",), ("encode",), ("truncate", "-n", 3), ("chunk", "-n", 3)):
+        assert "made is a folder of shards" in refusal(*command, made / "made", folder=tmp_path)
+
+
 def test_decode_names_a_file_of_a_folder_of_shards(made: Path) -> None:
     assert refusal("decode", "made", folder=made) == (
         "zeton: made is a folder of shards; name a file such as "

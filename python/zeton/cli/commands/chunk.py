@@ -11,7 +11,7 @@ import click
 
 import zeton
 from zeton.cli.commands.truncate import border_help, borders, tokens_option
-from zeton.cli.options.files import BLOCK_BYTES, STDIN, one_text, raw_option
+from zeton.cli.options.files import BLOCK_BYTES, STDIN, one_text, raw_option, refuse_folder
 from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
@@ -72,6 +72,8 @@ def chunk(
     """
     if tokens < 1:
         raise zeton.Error(f"--tokens is {tokens}; a chunk needs at least 1")
+    if file != STDIN:
+        refuse_folder(file)
     tokenizer = load(name, specials)
 
     def cut(text: Any) -> list[Chunk[Any]]:  # noqa: ANN401 - str or bytes.

@@ -48,14 +48,15 @@ def decode(*, files: tuple[str, ...], name: str, ids: str | None, dtype: Dtype |
     """
     if files and ids is not None:
         raise click.UsageError("Give FILE or --ids, not both.")
+    for file in files:
+        check_file(file, files)
+    names = without_folders(files or (STDIN,))
     tokenizer = load(name)
     check_dtype(tokenizer, dtype)
     if ids is not None:
         click.echo(tokenizer.decode_bytes(checked([ids.encode().translate(SEPARATORS)])), nl=False)
         return
-    for file in files:
-        check_file(file, files)
-    for file in without_folders(files or (STDIN,)):
+    for file in names:
         for block in ids_of(tokenizer, file, dtype):
             click.echo(tokenizer.decode_bytes(block), nl=False)
 

@@ -85,9 +85,9 @@ def encode(
         raise zeton.Error(f"--out is {out!r}; give a .npy or .bin file, or `> {out}` for text")
     if out is not None:
         check_new([Path(out)], force=force)
+    names = [STDIN] if text is not None else without_folders(files or (STDIN,))
     tokenizer = load(name, specials, prepend, append)
     check_dtype(tokenizer, dtype)
-    names = [STDIN] if text is not None else without_folders(files or (STDIN,))
     texts: Iterator[Text] = (each for file in names for each in read_texts(file, field, raw=raw))
     if text is not None:
         texts = iter([Text(STDIN, iter([bytes_of(text)]))])

@@ -7,7 +7,7 @@ from typing import get_args
 import click
 
 import zeton
-from zeton.cli.options.files import STDIN, bytes_of, one_text, raw_option
+from zeton.cli.options.files import STDIN, bytes_of, one_text, raw_option, refuse_folder
 from zeton.cli.options.single import Single
 from zeton.cli.options.sizes import Size
 from zeton.cli.options.tokenizer import Specials, load, special_option, tokenizer_option
@@ -65,6 +65,8 @@ def truncate(
 
     Reading stops where the text that remains cannot change the result.
     """
+    if file != STDIN:
+        refuse_folder(file)
     tokenizer = load(name, specials)
     text = one_text(file, raw=raw)
     cut = tokenizer.truncate(

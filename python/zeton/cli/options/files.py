@@ -103,8 +103,6 @@ def texts_of(file: str, *, field: str = "text", raw: bool = False) -> Iterator[T
 def one_text(file: str, *, raw: bool) -> Iterator[bytes]:
     """Yield the blocks of the one text of a file; JSON lines and Parquet are an error."""
     path = Path(file)
-    if file != STDIN:
-        refuse_folder(file)
     if not raw and file != STDIN and format_of(path).holds_many:
         command = click.get_current_context().info_name
         raise zeton.Error(
