@@ -30,17 +30,17 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def command(corpus: Path, out: Path, *options: str) -> list[str]:
+def command(corpus: Path, out: Path, *options: str, every: str = "300KB") -> list[str]:
     return [
         *(sys.executable, "-m", "zeton", "train", str(corpus), "-n", "2000", "-o", str(out)),
-        *("--checkpoint-every", "300KB", "--memory", "4MB", *options),
+        *("--checkpoint-every", every, "--memory", "4MB", *options),
     ]
 
 
 @pytest.fixture(scope="module")
 def expected(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     out = tmp_path_factory.mktemp("whole") / "tok.zeton"
-    subprocess.run(command(corpus, out, "--checkpoint-every", "1GB"), check=True)
+    subprocess.run(command(corpus, out, every="1GB"), check=True)
     return out.read_bytes()
 
 
