@@ -114,8 +114,10 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("call", "line"),
         [
-            (lambda: ANY.decoder(errors="x"), "errors='x' is unknown; known are 'replace'"),
-            (lambda: ANY.decoder(errors="strikt"), "did you mean 'strict'?"),
+            (
+                lambda: ANY.decoder(errors="x"),
+                'errors="x" is not an error handler; give "replace", "ignore" or "strict"',
+            ),
             (lambda: ANY.decoder(stop=""), "a stop string is empty; give at least one"),
             (lambda: ANY.decoder(stop=5), "stop is a str or a list of strs, not int"),
             (lambda: ANY.align("abc", other="gpt2"), "as other, not str; zeton.load"),

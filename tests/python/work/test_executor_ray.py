@@ -237,7 +237,7 @@ class Job(work.Job):
         try:
             Path(self.folder).parent.joinpath("killed").touch(exist_ok=False)
         except FileExistsError:
-            return super().__call__(work)
+            return super().__call__(unit)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def __reduce__(self):

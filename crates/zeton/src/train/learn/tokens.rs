@@ -97,8 +97,8 @@ impl<'v> TrainingTokens<'v> {
         self.lengths.len()
     }
 
-    /// Returns the pairs that became the new tokens, in the order of merges. The validation corpus is
-    /// merged by them.
+    /// Returns the pairs that became the new tokens, in the order of merges. The validation corpus
+    /// is merged by them.
     pub(super) fn merged_pairs(&self) -> &[TokenPair] {
         &self.merged_pairs
     }
